@@ -117,6 +117,34 @@ def test_types_of_sums_of_squares_are_those_of_r(kind: Type) -> None:
     assert [row.p for row in found[:-1]] == pytest.approx(R_P[kind], rel=1e-6)
 
 
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_the_table_of_variances_is_that_of_statsmodels(kind: Type) -> None:
+    import pandas as pd
+    from statsmodels.formula.api import ols
+    from statsmodels.stats.anova import anova_lm
+
+    random = np.random.default_rng(9)
+    frame = study_data.cells({"a": [0, 1], "b": [0, 1, 2], "c": [0, 1, 2, 3]}, 3)[:-17]
+    table = study_data.with_response(
+        frame, random.normal(size=frame.height) + frame["b"].to_numpy()
+    )
+    of = fit(table, model.parse("a*b + c + b:c", table.factors), transform="none")
+    data = pd.DataFrame({name: table.frame[name].to_numpy() for name in table.frame.columns})
+    formula = "rate ~ C(a, Sum) * C(b, Sum) + C(c, Sum) + C(b, Sum):C(c, Sum)"
+    expected = anova_lm(ols(formula, data).fit(), typ=kind).drop(index="Intercept", errors="ignore")
+    terms = [name.replace("C(", "").replace(", Sum)", "") for name in expected.index]
+    found = {row.term: row for row in of.anova(kind)}
+    assert set(found) == set(terms)
+    for name, df, sum_sq, f, p in zip(
+        terms, *(expected[column] for column in ("df", "sum_sq", "F", "PR(>F)")), strict=True
+    ):
+        assert found[name].df == df
+        assert found[name].sum_sq == pytest.approx(sum_sq)
+        if name != "Residual":
+            assert found[name].f == pytest.approx(f)
+            assert found[name].p == pytest.approx(p)
+
+
 def test_type_one_is_the_loss_of_each_term_in_its_turn() -> None:
     table = kidney()
     of = fit(

@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import polars as pl
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.study import model
+from penstock.study import model, tables, words
+from penstock.study.analysis import analyse
 from penstock.study.fit import fit
 from penstock.study.table import Table, less_is_better, of_frame, read
 
@@ -214,3 +216,45 @@ class TestModels:
         found = of_frame(frame, source="x", response="rate", factors=["a", "b"])
         with pytest.raises(PenstockError, match="a:b cannot be told from the other terms"):
             fit(found, model.parse("a*b", found.factors))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_any_table_ends_in_an_analysis_or_in_a_message(seed: int) -> None:
+    """Few rows, cells that were not run, equal values: no warning, and no figure that is none."""
+    random = Random(seed)
+    levels = {name: random.randint(2, 4) for name in "abcd"[: random.randint(1, 4)]}
+    count = random.choice([4, 8, 12, 20, 40])
+    rows = [{name: random.randrange(many) for name, many in levels.items()} for _ in range(count)]
+    kind = random.choice(["noise", "cells", "counts", "constant"])
+    values: dict[str, list[float]] = {
+        "noise": [1 + sum(row.values()) + random.random() for row in rows],
+        "cells": [1.0 + sum(row.values()) for row in rows],
+        "counts": [random.randint(1, 3) for _ in rows],
+        "constant": [5] * count,
+    }
+    frame = pl.DataFrame(rows).with_columns(rate=pl.Series(values[kind]))
+    if random.random() < 0.5:
+        frame = frame.with_columns(order=pl.Series(random.sample(range(count), count)))
+    if random.random() < 0.3:
+        frame = frame.with_columns(block=pl.Series([random.randint(1, 3) for _ in rows]))
+    if random.random() < 0.3:
+        frame = frame.with_columns(world=pl.lit("simulated"))
+    try:
+        found = of_frame(frame, source="data", response="rate")
+        terms = model.pairs(found.factors)[: random.randint(1, 6)]
+        of = analyse(
+            found,
+            terms=[one for one in terms if all(below in terms for below in model.below(one))]
+            if random.random() < 0.4
+            else None,
+            transform=random.choice(["log", "none"]),
+            kind=random.choice([1, 2, 3]),
+        )
+    except PenstockError:
+        return
+    assert kind != "constant"
+    json.dumps(of.plain(), allow_nan=False)
+    assert words.lines(of)
+    assert all(len(line) <= 160 for line in words.lines(of))
+    assert {one.name for one in tables.all_of(of)} > {"advice", "cells", "anova", "path"}
+    assert list(words.entries(of))

@@ -159,8 +159,7 @@ def analyse(
     the verdict says so. On a simulator intervals come from repeated runs, never from the residual.
     """
     with errors_end():
-        for package in ("statsmodels", "pandas"):
-            needs(package, what="study analyse")
+        needs("statsmodels", what="study analyse")
         from penstock.study.analysis import analyse as analysed
         from penstock.study.model import parse
         from penstock.study.outputs import StudyOutputs

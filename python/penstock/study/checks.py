@@ -84,6 +84,9 @@ def _equal_variance(fit: Fit) -> Check:
         cells = [fit.residuals[fit.cell == one] for one in range(len(fit.counts))]
         statistic, p = stats.levene(*cells, center="median")
         return _judged(fit, "equal variance", "Levene", float(statistic), float(p), words)
+    if not fit.terms:
+        said = "not tested: the model has no factor"
+        return Check("equal variance", "Breusch-Pagan", None, None, None, said)
     from statsmodels.stats.diagnostic import het_breuschpagan
 
     main = [fit.x[:, fit.slices[one]] for one in fit.terms if len(one) == 1]

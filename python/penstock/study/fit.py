@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ from penstock.errors import wrong
 from penstock.study import model
 from penstock.study.model import Term
 from penstock.study.table import Level, Table, positive
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Vector: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int64]
@@ -43,6 +40,9 @@ SIGNIFICANT = 0.05
 
 MUCH = 1.2
 """So many times the variance of noise is no longer that of noise: intervals are a tenth wider."""
+
+LEAST = 1e-140
+"""Differences whose square is still a number, as that of the inverse."""
 
 EXACT = 1e-20
 """A part of the sum of squares that is rounding, and nothing else."""
@@ -347,40 +347,38 @@ class Fit:
                 "nothing is left over to compare with",
                 "leave out interactions with --model, or repeat runs",
             )
-        frame, formula = self._frame()
-        from statsmodels.formula.api import ols
-        from statsmodels.stats.anova import anova_lm
-
-        found = anova_lm(ols(formula, frame).fit(), typ=kind)
-        found = found.drop(index="Intercept", errors="ignore")
-        names = [*map(model.name, self.terms), "Residual"]
         mean = self.rss / self.df_resid
-        rows = []
-        for name, df, sum_sq in zip(names, found["df"], found["sum_sq"], strict=True):
-            rows.append(self._row(name, int(df), float(sum_sq), mean))
-        return rows
+        rows = [self._row(term, self._explained(term, kind), mean) for term in self.terms]
+        residual = Row("Residual", self.df_resid, self.rss, mean, None, None, None, None)
+        return [*rows, residual]
 
-    def _row(self, name: str, df: int, sum_sq: float, mean: float) -> Row:
+    def _explained(self, term: Term, kind: Type) -> float:
+        """The sum of squares that a term explains after those that its type puts before it."""
+        at = self.terms.index(term)
+        before = [
+            one
+            for number, one in enumerate(self.terms)
+            if one != term and (number < at if kind == 1 else kind == 3 or not set(term) < set(one))
+        ]
+        where = self.slices[term]
+        others = [self.x[:, self.slices[one]] for one in before]
+        # What of the term is at right angles to all before it.
+        q, _ = np.linalg.qr(np.hstack([self.x[:, :1], *others, self.x[:, where]]))
+        along = q[:, where.start - where.stop :].T @ self.y
+        return float(along @ along)
+
+    def _row(self, term: Term, sum_sq: float, mean: float) -> Row:
         from scipy import stats
 
-        if name == "Residual":
-            return Row(name, df, sum_sq, mean, None, None, None, None)
+        where = self.slices[term]
+        df = where.stop - where.start
         exact = self.rss <= EXACT * self.tss
         f = None if exact else sum_sq / df / mean
         p = 0.0 if f is None else float(stats.f.sf(f, df, self.df_resid))
-        omega = df * (sum_sq / df - mean) / (sum_sq + (len(self.y) - df) * mean) if sum_sq else 0.0
+        whole = sum_sq + (len(self.y) - df) * mean
+        omega = df * (sum_sq / df - mean) / whole if whole else 0.0
         eta = sum_sq / (sum_sq + self.rss) if sum_sq else 0.0
-        return Row(name, df, sum_sq, sum_sq / df, f, p, eta, omega)
-
-    def _frame(self) -> "tuple[pd.DataFrame, str]":
-        """As statsmodels takes it: names of columns are ours, for those of a table may be any."""
-        import pandas as pd
-
-        numbers = {one: f"f{at}" for at, one in enumerate(self.levels)}
-        frame = pd.DataFrame({numbers[one]: codes for one, codes in self.codes.items()})
-        frame["y"] = self.y
-        terms = [":".join(f"C({numbers[one]}, Sum)" for one in term) for term in self.terms]
-        return frame, f"y ~ {' + '.join(terms) or '1'}"
+        return Row(model.name(term), df, sum_sq, sum_sq / df, f, p, eta, omega)
 
     def having(self, terms: Sequence[Term]) -> "Fit":
         """The same table with other terms, and with the blocks if they are in this one."""
@@ -423,6 +421,7 @@ def fit(table: Table, terms: Sequence[Term], *, transform: Transform = "log") ->
         positive(table)
     values = table.frame[table.response].cast(float).to_numpy()
     whole = np.log(values) if transform == "log" else np.array(values, dtype=np.float64)
+    _check_spread(table, whole)
     shift = float(whole[0])
     levels: dict[str, Sequence[Level]] = dict(table.factors)
     every = list(terms)
@@ -448,6 +447,24 @@ def fit(table: Table, terms: Sequence[Term], *, transform: Transform = "log") ->
         x=x,
         slices=slices,
     )
+
+
+def _check_spread(table: Table, values: Vector) -> None:
+    """Raise an error unless squares of what values differ by are numbers, and not all nothing."""
+    with np.errstate(over="ignore"):
+        spread = float(np.ptp(values))
+    if not spread:
+        raise wrong(
+            f"{table.source}: {table.response} is the same in every row, so there is nothing to "
+            "explain",
+            "name another column with --response",
+        )
+    if not LEAST < spread < 1 / LEAST:
+        raise wrong(
+            f"{table.source}: values of {table.response} differ by {spread:g}, and its square is "
+            "no number",
+            "give them in another unit",
+        )
 
 
 def _aliased(table: Table, term: Term, shape: tuple[int, ...]) -> ValueError:

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from penstock.study.fit import EXACT, SIGNIFICANT, Fit, Noise, coding
+from penstock.study.fit import EXACT, SIGNIFICANT, Fit, Noise, coding, estimable
 from penstock.study.table import Level
 
 MATTERS = 5.0
@@ -68,11 +68,18 @@ class Configuration(NamedTuple):
 
 
 def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list[Advice]:
-    """Each factor's advice. `less` is better of a latency."""
-    main: list[tuple[str, ...]] = [(one,) for one in fit.table.factors]
-    terms = [*fit.terms, *(one for one in main if one not in fit.terms)]
-    whole = fit.having(sorted(terms, key=len)) if len(terms) > len(fit.terms) else fit
-    return [_advice(whole, one, matters, less) for one in fit.table.factors]
+    """Each factor's advice. `less` is better of a latency.
+
+    A factor that the model does not have is added to it, and has no advice if it cannot be told
+    from the others.
+    """
+    whole = fit
+    for factor in fit.table.factors:
+        if (factor,) not in whole.terms:
+            more = whole.having(sorted([*whole.terms, (factor,)], key=len))
+            whole = more if estimable(more.x) else whole
+    known = [one for one in fit.table.factors if (one,) in whole.terms]
+    return [_advice(whole, one, matters, less) for one in known]
 
 
 def _advice(fit: Fit, factor: str, matters: float, less: bool) -> Advice:
