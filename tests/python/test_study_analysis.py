@@ -305,6 +305,6 @@ class TestCommand:
         ],
     )
     def test_wrong_options(self, file: Path, option: tuple[str, str], message: str) -> None:
-        ended = penstock("study", "analyse", file, *option)
-        assert ended.code == 2
-        assert message in ended.err
+        done = CliRunner().invoke(app, ["study", "analyse", str(file), *option])
+        assert done.exit_code == 2
+        assert message in done.stderr
