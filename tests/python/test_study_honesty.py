@@ -32,18 +32,22 @@ def known(
     return fit(table, model.parse(text, table.factors), transform="none")
 
 
-@pytest.mark.parametrize("source", ["residual", "replicates"])
-def test_intervals_hold_the_truth_95_times_of_100(source: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "spread"), [("residual", 1.0), ("replicates", 1.0), ("replicates", 8.0)]
+)
+def test_intervals_hold_the_truth_95_times_of_100(source: str, spread: float) -> None:
+    """`spread`: so many times as far apart are runs of some cells as those of others."""
     of, random = known(), np.random.default_rng(2)
     truth = np.asarray(random.normal(size=of.x.shape[1]))
     mean = of.x @ truth
     if source == "replicates":
         # Cells differ by something that no main effect has, so their residual is no noise.
-        mean = mean + 3 * np.asarray(np.sin(7.0 * of.cell))
+        mean = mean + 3 * spread * np.asarray(np.sin(7.0 * of.cell))
         truth = np.linalg.lstsq(of.x, mean, rcond=None)[0]
-    held, used = [], set()
+    held, used = Counter[model.Term](), set()
     for _ in range(MANY):
-        one = replace(of, y=mean + random.normal(size=len(mean)), shift=0.0)
+        noise = random.normal(size=len(mean)) * np.where(of.codes["C"] == 0, spread, 1.0)
+        one = replace(of, y=mean + noise, shift=0.0)
         assert one.noise is not None
         used.add(one.noise.source)
         # One level of each term: others are the same again, with another sign or mixed.
@@ -51,11 +55,12 @@ def test_intervals_hold_the_truth_95_times_of_100(source: str) -> None:
             where = one.slices[term]
             _, codes = one.coded(term)[0]
             half = one.half_width(codes, where)
-            held.append(abs(float(codes @ (one.beta[where] - truth[where]))) <= half)
+            held[term] += abs(float(codes @ (one.beta[where] - truth[where]))) <= half
     # By chance lack of fit shows in a few tables that have none.
     assert source in used
     assert source == "residual" or len(used) == 1
-    assert np.mean(held) == pytest.approx(0.95, abs=0.02)
+    shares = {term: held[term] / MANY for term in of.terms}
+    assert shares == pytest.approx(dict.fromkeys(of.terms, 0.95), abs=0.02)
 
 
 @pytest.mark.parametrize(

@@ -279,16 +279,37 @@ class Fit:
             return Noise(self.pure.variance, self.pure.df, "replicates")
         return self.residual
 
-    def half_width(self, contrast: Vector, where: slice, noise: Noise | None = None) -> float:
-        """How far the 95 % interval of a contrast of coefficients reaches to each side."""
+    @cached_property
+    def own(self) -> Vector | None:
+        """The variance of the runs of each cell; none if some cell has one run, or with blocks."""
+        if (BLOCK,) in self.terms or self.counts.min() < 2:
+            return None
+        off = self.y - self.cell_means(self.y)[self.cell]
+        sums = np.bincount(self.cell, off * off)
+        sums[sums <= EXACT * self.tss] = 0.0
+        return np.asarray(sums / (self.counts - 1))
+
+    def half_width(self, contrast: Vector, where: slice) -> float:
+        """How far the 95 % interval of a contrast of coefficients reaches to each side.
+
+        From repeated runs each cell counts with the variance of its own runs, as some cells may be
+        noisier than others; the degrees of freedom are those of Welch and Satterthwaite.
+        """
         from scipy import stats
 
-        noise = noise or self.noise
+        noise = self.noise
         if noise is None:
             return float("nan")
-        variance = float(contrast @ self.unscaled[where, where] @ contrast)
-        reach = float(stats.t.ppf(1 - SIGNIFICANT / 2, noise.df))
-        return reach * sqrt(variance * noise.variance)
+        df: float = noise.df
+        if noise.source == "replicates" and self.own is not None:
+            weights = self.x @ (self.unscaled[:, where] @ contrast)
+            parts = np.bincount(self.cell, weights * weights) * self.own
+            variance = float(parts.sum())
+            if variance:
+                df = 1 / float(np.sum((parts / variance) ** 2 / (self.counts - 1)))
+        else:
+            variance = float(contrast @ self.unscaled[where, where] @ contrast) * noise.variance
+        return float(stats.t.ppf(1 - SIGNIFICANT / 2, df)) * sqrt(variance)
 
     def coded(self, term: Term) -> list[tuple[tuple[Level, ...], Vector]]:
         """Each combination of levels of a term, with its row of codes."""

@@ -268,8 +268,12 @@ def fit_lines(of: Analysis) -> Iterator[str]:
             )
         yield f"{said}."
     if fit.noise is not None:
-        source = "repeated runs" if fit.noise.source == "replicates" else "the residual"
-        yield f"Intervals: 95 %, from {source}, {units.count(fit.noise.df)} degrees of freedom."
+        free = f"{units.count(fit.noise.df)} degrees of freedom"
+        source = f"the residual, {free}"
+        if fit.noise.source == "replicates":
+            own = "" if fit.own is None else ", each cell with a variance of its own"
+            source = f"repeated runs, {free}{own}"
+        yield f"Intervals: 95 %, from {source}."
     if (power := of.boxcox) is not None:
         ends = interval(power.low, power.high, figure)
         has = [
