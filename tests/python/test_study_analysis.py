@@ -263,7 +263,7 @@ class TestCommand:
     def test_the_answer_stands_first(self, file: Path) -> None:
         out = penstock("study", "analyse", file, "--by", "pattern", "--model", "O*A + S").out
         first = out.splitlines()
-        assert first[0].startswith(f"TABLE  pattern = read: {file}: 96 runs of 24 cells")
+        assert first[0].startswith(f"TABLE  {file}, pattern = read: 96 runs of 24 cells")
         assert first[2].startswith("Set O = direct, A = 8. S may be anything.")
         assert "PR(>F)" in out
         assert "sums of squares of type II" in out

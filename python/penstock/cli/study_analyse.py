@@ -202,7 +202,7 @@ def analyse(
     if as_json:
         output.data(f"{json.dumps(_plain(by, found), indent=2)}\n")
     else:
-        drawn(lambda console: _show_all(by, found, console))
+        drawn(lambda console: _show_all(found, console))
     say_written(outputs.write(by, found))
 
 
@@ -226,18 +226,18 @@ def _plain(by: str | None, found: "Sequence[tuple[Any, Analysis]]") -> "Analysis
     return {"by": by, "levels": [{"level": one, "analysis": of.plain()} for one, of in found]}
 
 
-def _show_all(by: str | None, found: "Sequence[tuple[Any, Analysis]]", console: Console) -> None:
-    for at, (level, of) in enumerate(found):
+def _show_all(found: "Sequence[tuple[Any, Analysis]]", console: Console) -> None:
+    for at, (_, of) in enumerate(found):
         if at:
             console.print()
-        _show(of, "" if by is None else f"{by} = {level}: ", console)
+        _show(of, console)
 
 
-def _show(of: "Analysis", which: str, console: Console) -> None:
+def _show(of: "Analysis", console: Console) -> None:
     from penstock.study import tables, words
 
     world, about = words.title(of)
-    prose.line(console, Text.assemble((world, "bold"), f"  {which}{about}"))
+    prose.line(console, Text.assemble((world, "bold"), f"  {about}"))
     for remark in of.remarks:
         prose.line(console, Text(f"  note: {remark}"))
     console.print()

@@ -50,8 +50,7 @@ class StudyOutputs:
         files.make_folder(folder)
         count = 0
         for level, of in found:
-            which = "" if by is None else f"{by} = {level}, "
-            about = [f"{which}{words.title(of)[1]}, {_date()}"]
+            about = [f"{words.title(of)[1]}, {_date()}"]
             for one in pictures.all_of(of):
                 title = f"{titles[one.kind]}: {one.of}" if one.of else titles[one.kind]
                 slide = Slide.of(one.chart, title=title, about=about, dark=self.dark)
@@ -83,8 +82,9 @@ def page(
     from penstock.report.page import as_data, dress, environment
 
     world, _ = words.title(found[0][1])
-    source = found[0][1].table.source
-    facts = [("Table", source), ("Response", found[0][1].table.response), ("Date", _date())]
+    first, of = found[0]
+    source = of.table.source.removesuffix(f", {by} = {first}")
+    facts = [("Table", source), ("Response", of.table.response), ("Date", _date())]
     if command is not None:
         facts.append(("Command", command))
     facts.append(("Penstock", __version__))

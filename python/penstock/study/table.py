@@ -108,7 +108,12 @@ class Table:
                 "name another column with --by",
             )
         return replace(
-            self, frame=frame, references=references, factors=factors, remarks=tuple(remarks)
+            self,
+            source=f"{self.source}, {column} = {level}",
+            frame=frame,
+            references=references,
+            factors=factors,
+            remarks=tuple(remarks),
         )
 
 
