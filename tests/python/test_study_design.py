@@ -85,9 +85,9 @@ class TestFraction:
         with pytest.raises(PenstockError, match="found 7 runs of 6 cells"):
             chosen(cells, [("a",), ("b",)], 7, seed=1)
 
-    def test_cells_that_cannot_tell_terms_apart(self) -> None:
+    def test_cells_that_cannot_separate_terms(self) -> None:
         cells = [{"a": one, "b": one} for one in (1, 2)] * 3
-        with pytest.raises(PenstockError, match="tell all terms of the model apart"):
+        with pytest.raises(PenstockError, match="separate all terms of the model"):
             chosen(cells, [("a",), ("b",)], 4, seed=1)
 
 

@@ -214,7 +214,7 @@ class TestModels:
             {"a": [1, 2, 1, 1, 2], "b": [1, 1, 2, 2, 1], "rate": [1.0, 2.0, 3.5, 3.7, 2.1]}
         )
         found = of_frame(frame, source="x", response="rate", factors=["a", "b"])
-        with pytest.raises(PenstockError, match="a:b cannot be told from the other terms"):
+        with pytest.raises(PenstockError, match="a:b cannot be separated from the other terms"):
             fit(found, model.parse("a*b", found.factors))
 
 

@@ -52,7 +52,7 @@ class Analysis:
     fit: Fit
     kind: Type
     given: bool
-    """Whether the model was named; if not, it is the one that the path chose."""
+    """Whether the model was named; if not, the path chose it."""
     path: Path
     anova: Sequence[Row]
     checks: Sequence[Check]

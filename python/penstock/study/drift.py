@@ -13,7 +13,7 @@ import numpy as np
 from penstock.study.fit import BLOCK, SIGNIFICANT, Fit
 
 FEWEST = 3
-"""Runs of the reference cell from which a line can be told from noise."""
+"""Runs of the reference cell from which a line has an interval."""
 
 
 class Drift(NamedTuple):

@@ -432,7 +432,7 @@ def matrix(
 
 
 def estimable(x: Vector) -> bool:
-    """Whether every coefficient can be told from the others."""
+    """Whether every coefficient can be separated from the others."""
     return bool(x.shape[0] >= x.shape[1]) and int(np.linalg.matrix_rank(x)) == x.shape[1]
 
 
@@ -496,7 +496,7 @@ def _aliased(table: Table, term: Term, shape: tuple[int, ...]) -> ValueError:
             "leave out interactions with --model, or add runs",
         )
     return wrong(
-        f"{table.source}: {model.name(term)} cannot be told from the other terms, as not all "
+        f"{table.source}: {model.name(term)} cannot be separated from the other terms, as not all "
         "combinations of levels were run",
         f"leave {model.name(term)} out with --model, or run the combinations that are missing",
     )

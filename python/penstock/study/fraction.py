@@ -1,4 +1,4 @@
-"""Which cells of a design to run if not all can be: those that tell the model's terms best.
+"""Which cells of a design to run if not all can be: those that estimate a model's terms best.
 
 D-optimal: the cells for which the determinant of the information about the coefficients is
 greatest, so that the volume of their joint confidence region is least. Found by exchanging cells as
@@ -32,7 +32,7 @@ RIDGE = 1e-6
 def chosen(
     cells: Sequence[Mapping[str, Any]], terms: "Sequence[Term]", runs: int, seed: int
 ) -> list[int]:
-    """The numbers of `runs` of the `cells`, ascending, that tell the `terms` best.
+    """The numbers of `runs` of the `cells`, ascending, that estimate the `terms` best.
 
     The same arguments give the same cells. No cell is chosen twice.
     """
@@ -63,7 +63,7 @@ def chosen(
     best = max(found, key=lambda one: _determinant(x[one]))
     if int(np.linalg.matrix_rank(x[best])) < x.shape[1]:
         raise wrong(
-            f"no {runs} of the {len(cells)} cells tell all terms of the model apart",
+            f"no {runs} of the {len(cells)} cells separate all terms of the model",
             "leave out interactions whose combinations of levels cannot be run",
         )
     return sorted(int(one) for one in best)

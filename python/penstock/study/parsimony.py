@@ -2,8 +2,8 @@
 
 At each step the term goes without which the fit loses least, by F, among those that no other term
 is made of. Two models of the path are marked: the first in which no such term may go, by F at 5 %,
-and the one that predicts cells best that it has not seen. The second needs no assumption about what
-is noise; on a simulator, where all terms are significant, it is the one to look at.
+and the model that best predicts cells which it has not seen. The second needs no assumption about
+what is noise: on a simulator, where all terms are significant, look at that one.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Path:
     by_f: int
     """The step at which nothing more may go by F."""
     by_error: int | None
-    """The step that predicts best; none if cells are too few to tell."""
+    """The step that predicts best; none if there are too few cells."""
 
     @property
     def chosen(self) -> tuple[Term, ...]:

@@ -1,4 +1,4 @@
-"""What a design will be able to tell: the smallest effect that it shows 4 times of 5."""
+"""What a design is able to show: the smallest effect that it finds 4 times of 5."""
 
 from collections.abc import Mapping
 

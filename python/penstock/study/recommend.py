@@ -70,8 +70,8 @@ class Configuration(NamedTuple):
 def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list[Advice]:
     """Each factor's advice. `less` is better of a latency.
 
-    A factor that the model does not have is added to it, and has no advice if it cannot be told
-    from the others.
+    A factor that the model does not have is added to it, and has no advice if it cannot be
+    separated from the others.
     """
     whole = fit
     for factor in fit.table.factors:

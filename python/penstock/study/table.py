@@ -46,7 +46,7 @@ LESS_IS_BETTER = ("lat", "wait", "seconds", "duration", "elapsed", "error")
 """A response whose name has a word that begins so is better when it is less."""
 
 TIMES = ("ns", "us", "ms")
-"""And one that ends with a unit of time."""
+"""So is a response whose name ends with a unit of time."""
 
 
 @dataclass(frozen=True, kw_only=True)

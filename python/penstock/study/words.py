@@ -79,7 +79,7 @@ def _trust(of: Analysis) -> Iterator[str]:
     lack, pure = fit.lack, fit.pure
     if pure is None:
         yield (
-            "No cell was run twice: noise and what the model lacks cannot be told apart, and "
+            "No cell was run twice, so noise cannot be separated from what the model lacks, and "
             "intervals hold only if the model does. Repeat runs to know."
         )
         if of.table.simulated:
