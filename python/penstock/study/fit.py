@@ -128,7 +128,7 @@ class Fit:
         """The fit as statsmodels has it."""
         from statsmodels.regression.linear_model import OLS
 
-        return OLS(self.y, self.x).fit()
+        return OLS(self.y, self.x).fit(method="qr")
 
     @cached_property
     def beta(self) -> Vector:
