@@ -286,8 +286,8 @@ def _forget(runs: Sequence[tuple[Path, int]], remarks: list[str]) -> None:
         )
 
 
-def _kept(path: Path, starts: Sequence[int], until: float) -> int:
-    """Drop the file at `path` from the page cache; how many of these bytes stay there at last."""
+def _kept(path: Path, starts: Sequence[int], until: float = 0.0) -> int:
+    """Drop the file at `path` from the page cache, again `until` then; how many of these stay."""
     try:
         with path.open("rb") as file:
             os.fsync(file.fileno())
