@@ -141,7 +141,15 @@ def test_a_flush_is_fsync_if_the_job_says_so(disk: Path, tmp_path: Path, engine:
     for fsync in ("true", "false"):
         trace = tmp_path / "calls"
         words = ("--on", disk, "--create", "16MiB", "--engine", engine, *KEPT)
-        command = [strace, "-f", "-qq", "-e", "trace=fsync,fdatasync,io_submit", "-o", trace]
+        command: list[str | Path] = [
+            strace,
+            "-f",
+            "-qq",
+            "-e",
+            "trace=fsync,fdatasync,io_submit",
+            "-o",
+            trace,
+        ]
         command += [sys.executable, "-m", "penstock", "run", job, "--policy", "noop", *words]
         command += ["--set", f"live.fsync={fsync}"]
         ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
