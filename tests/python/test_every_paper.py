@@ -135,6 +135,14 @@ def test_an_unknown_setting_is_refused(paper: Study) -> None:
         assert list(paper.settings.read([example])) == [example.partition("=")[0]]
 
 
+@pytest.mark.parametrize(
+    "paper",
+    [
+        pytest.param(name, marks=pytest.mark.soak) if listed.long else name
+        for name, listed in PAPERS.items()
+    ],
+    indirect=True,
+)
 def test_its_report_and_its_page_have_the_same_figures(paper: Study, tmp_path: Path) -> None:
     path = tmp_path / "paper.html"
     ended = penstock("paper", paper.name, "--report", path)

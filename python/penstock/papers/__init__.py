@@ -15,11 +15,16 @@ class Listed(NamedTuple):
     """Its line of help."""
     live: bool = False
     """It has programs that run in real time too."""
+    long: bool = False
+    """It takes minutes, so that its page is held to its figures by `make soak`."""
 
 
 PAPERS = {
     "online-batch": Listed("Disk I/O control for online and batch work (2019).", live=True),
     "fairio": Listed("A heuristic for selecting the cycle length for FAIRIO (2011).", live=True),
     "merge-placement": Listed("Placement of runs on parallel disks, and the race (1993)."),
+    "ioagent": Listed(
+        "A parallel I/O load generator, and a study of four disks (2007).", long=True
+    ),
 }
 """The papers by name. A folder has the same name, with `_` in the place of `-`."""

@@ -1,0 +1,1 @@
+"""The IOAgent paper: a factorial study of four disks, run and analysed again."""

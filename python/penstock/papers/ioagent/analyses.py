@@ -1,0 +1,64 @@
+"""The paper's models fitted to our runs, pattern by pattern."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.papers import files
+from penstock.papers.ioagent.setting import FACTORS, NAME
+from penstock.papers.published import Row
+from penstock.study import model
+from penstock.study.analysis import Analysis, analyse
+from penstock.study.fit import Fit, fit
+from penstock.study.model import Term
+from penstock.study.table import Table, of_frame
+
+OF_SIZE: Sequence[Term] = (("A", "S"), ("B", "S"))
+"""What the paper's model of random reads leaves out of the size of buffers."""
+
+
+def published(pattern: str) -> str:
+    """The paper's model of a pattern."""
+    models: Mapping[str, str] = files.published(NAME)["models"]
+    return models.get(pattern, models["general"])
+
+
+def terms(pattern: str, factors: Sequence[str]) -> list[Term]:
+    """The same, of the factors that have several levels."""
+    every = model.parse(published(pattern), FACTORS)
+    return [one for one in every if set(one) <= set(factors)]
+
+
+def _table(pattern: str, rows: Sequence[Row]) -> Table:
+    import polars as pl
+
+    frame = pl.DataFrame([row for row in rows if row["pattern"] == pattern])
+    several = [name for name in FACTORS if frame[name].n_unique() > 1]
+    return of_frame(frame, source=pattern, response="bw_bytes", factors=several)
+
+
+def analysis(pattern: str, rows: Sequence[Row]) -> Analysis:
+    """The paper's model of all runs: those of one cell say what is noise."""
+    table = _table(pattern, rows)
+    return analyse(table, terms=terms(pattern, list(table.factors)))
+
+
+def explained(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
+    """The part of the variance of the cells' means that the paper's model explains.
+
+    `of_size` is what the size of buffers would add to it, together with agents and with buffers.
+    """
+    table = _table(pattern, cells)
+    given = terms(pattern, list(table.factors))
+    whole = fit(table, given)
+    found = {"pattern": pattern, "model": model.text(given), "r2": whole.r2}
+    found["of_size"] = [
+        _added(whole, given, one) for one in OF_SIZE if set(one) <= {*table.factors}
+    ]
+    return found
+
+
+def _added(whole: Fit, given: Sequence[Term], one: Term) -> float:
+    """The part that a term explains in a model of the others."""
+    others = [term for term in given if term != one]
+    with_it = whole if one in given else whole.having([*others, one])
+    return with_it.r2 - whole.having(others).r2

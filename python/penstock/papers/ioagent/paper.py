@@ -1,0 +1,117 @@
+"""The IOAgent paper: its study of a machine of four disks, run and analysed again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.papers import files
+from penstock.papers.claims import Claim
+from penstock.papers.ioagent import blocks, campaign, setting
+from penstock.papers.ioagent.claims import claims
+from penstock.papers.ioagent.pictures import PICTURES
+from penstock.papers.published import Row
+from penstock.papers.sensitivity import Found, Judged, Sensitivity, Variant, found
+from penstock.papers.study import Block, Ours, Study
+
+KEYS = ("runs", "seconds", "patterns", "fits", "cells")
+
+
+@dataclass(frozen=True, kw_only=True)
+class IOAgent(Study):
+    """What the paper says, next to ours."""
+
+    def claims(self, ours: Ours) -> list[Claim]:
+        """What the paper says, held to our figures."""
+        return claims(ours)
+
+    def blocks(self, ours: Ours) -> Sequence[Block]:
+        """All tables."""
+        return blocks.blocks(ours)
+
+    def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
+        """Our analyses and rates, the claims and Table 3."""
+        return {
+            **ours,
+            "claims": claims,
+            "table3": blocks.table3(ours),
+            "paper": files.published(setting.NAME)["table3"],
+        }
+
+    def read(self, data: Mapping[str, Any]) -> Ours:
+        """The analyses and rates by their names."""
+        return {key: data[key] for key in KEYS}
+
+    def varied(self, given: Mapping[str, str], say: Callable[[str], object]) -> Sequence[Found]:
+        """How much hangs on what is open; `say` is called with the next variant."""
+        assert self.sensitivity is not None
+        return found(self.sensitivity, _judge, self.away, given, say)
+
+
+def simulate(given: Mapping[str, str]) -> Ours:
+    """All figures under some settings."""
+    from penstock.papers.ioagent import analyses
+
+    of = setting.read(given)
+    rows = campaign.rows(of)
+    return {
+        "runs": len(rows),
+        "seconds": sum(row["seconds"] for row in rows),
+        "patterns": [
+            {"pattern": pattern, "analysis": analyses.analysis(pattern, rows).plain()}
+            for pattern in of.patterns
+        ],
+        **_rates(of, rows),
+    }
+
+
+def _rates(of: setting.Setting, rows: Sequence[Row]) -> dict[str, Any]:
+    from penstock.papers.ioagent import analyses
+
+    cells = campaign.cells(rows)
+    return {"fits": [analyses.explained(one, cells) for one in of.patterns], "cells": cells}
+
+
+def _judge(given: Mapping[str, str]) -> Judged:
+    """The claims that rates alone decide, and how far the farthest R² is from the paper's."""
+    of = setting.read(given)
+    ours = {"patterns": [], **_rates(of, campaign.rows(of))}
+    paper: Mapping[str, float] = files.published(setting.NAME)["r2"]
+    away = [100 * (one["r2"] - paper[one["pattern"]]) for one in ours["fits"]]
+    return claims(ours), max(away, key=abs)
+
+
+PAPER = IOAgent(
+    name=setting.NAME,
+    help="""\
+Run and analyse the study again: 10,368 runs of 648 cells and four patterns.
+
+All runs are simulated, on a model of the paper's machine, in a minute or two. The paper's figures
+are not available as numbers, so ours are held to what its text and its Table 3 say.""",
+    settings=setting.SETTINGS,
+    simulate=simulate,
+    cases="MB/s, or as it says",
+    pictures=PICTURES,
+    sensitivity=Sensitivity(
+        variants={
+            "as it is": Variant("the machine and its scheduler", {}),
+            "deadline": Variant("the scheduler deadline", {"policy": "deadline"}),
+            "noop": Variant("no scheduler", {"policy": "noop"}),
+            "queue 1": Variant("drives without a queue of their own", {"queue": "1"}),
+            "queue 64": Variant("drives with a queue of 64", {"queue": "64"}),
+            "write cache": Variant("drives that answer writes early", {"write_back": "true"}),
+            "dirty": Variant(
+                "dirty pages written back from 5 % of memory on, writers held at 20 %",
+                {"dirty_background_ratio": "5%", "dirty_ratio": "20%"},
+            ),
+            "end": Variant("a run ends with its last answer", {"stop": "drained"}),
+        },
+        points=[
+            {"S": f"{size}", "D": "1,4", "A": "1,4,32", "B": "1,4,32", "seeds": "1"}
+            for size in setting.FACTORS["S"]
+        ],
+        noun="sizes",
+        about="Each variant runs with buffers of 8, 32 and 128 KiB, in 36 cells of each pattern.",
+        help="Vary what the paper leaves open too.",
+    ),
+    quick=("D=1,4", "A=1,8,32", "B=1,8,32", "S=8,128", "seeds=2"),
+)
