@@ -25,6 +25,7 @@ __all__ = [
     "device",
     "devices",
     "doctor",
+    "drawn",
     "duration",
     "exit_without_memory",
     "is_right",
@@ -40,6 +41,7 @@ __all__ = [
     "replay_decisions",
     "schema",
     "size",
+    "study",
     "trace_convert",
     "trace_describe",
     "trace_formats",
@@ -110,6 +112,7 @@ class Session:
         target: Target,
         detail: bool = False,
         repeat: int | None = None,
+        workers: int | None = None,
     ) -> Session:
         """Open `target`. A missing file is made only if `variants` can run on it."""
 
@@ -120,6 +123,7 @@ class Session:
         progress: Callable[[Step], object] | None = None,
         partial: bool = False,
     ) -> list[str]: ...
+    def check(self, variants: Sequence[Variant]) -> list[str]: ...
     def close(self) -> None: ...
 
 @final
@@ -305,3 +309,9 @@ def size(text: str) -> int:
 
 def duration(text: str) -> int:
     """A length of time as `1ms` in nanoseconds."""
+
+def study(path: str | PathLike[str]) -> str:
+    """Read a study file and return what it says as JSON."""
+
+def drawn(seed: int, label: str, count: int) -> list[int]:
+    """Draw a number for each of `count` runs of a study, from the streams called `label`."""

@@ -40,14 +40,21 @@ class Session:
         policies: Sequence[str] = (),
         detail: bool = False,
         repeat: int | None = None,
+        workers: int | None = None,
     ) -> None:
         """Open the target; a missing file is made only if `jobs`, which run first, fit it.
 
         With `repeat` each job runs so often, in rounds of all of them, each with the next seed.
+        Modelled runs use `workers` processors at most, or all.
         """
         with translated():
             self._native = _native.Session(
-                _variants(jobs), policies=policies, target=target, detail=detail, repeat=repeat
+                _variants(jobs),
+                policies=policies,
+                target=target,
+                detail=detail,
+                repeat=repeat,
+                workers=workers,
             )
 
     def run(
@@ -62,8 +69,7 @@ class Session:
         A run that fails or is interrupted ends the session; so does any exception of `progress`.
         If the result may be `partial`, an interrupt ends it with what there is.
         """
-        with translated():
-            texts = self._native.run(_variants(jobs), progress=progress, partial=partial)
+        texts = self.texts(jobs, progress=progress, partial=partial)
         found = [Comparison.from_json(text) for text in texts]
         for run in (run for one in found for run in one.runs):
             if run.failure is not None:
@@ -71,6 +77,22 @@ class Session:
                 code = DIFFERS if run.verify is not None and run.verify.different else RUN_FAILED
                 raise PenstockError(f"error: {run.failure}", exit_code=code)
         return found
+
+    def texts(
+        self,
+        jobs: Sequence[Job | Variant],
+        *,
+        progress: Callable[[Step], object] | None = None,
+        partial: bool = False,
+    ) -> list[str]:
+        """The same as JSON; a run that fails is among them, and ends no session."""
+        with translated():
+            return self._native.run(_variants(jobs), progress=progress, partial=partial)
+
+    def check(self, jobs: Sequence[Job | Variant]) -> list[str]:
+        """What is known of each job before it runs, as JSON; what is wrong with one is raised."""
+        with translated():
+            return self._native.check(_variants(jobs))
 
     def close(self) -> None:
         """Let the target go. A second time is no error."""

@@ -17,6 +17,7 @@ mod merge;
 mod papers;
 mod policy;
 mod session;
+mod study;
 mod target;
 mod traces;
 mod units;
@@ -60,6 +61,8 @@ mod _native {
     use crate::papers::{merge_cells, merge_layout, merge_rings, online_batch};
     #[pymodule_export]
     use crate::session::Session;
+    #[pymodule_export]
+    use crate::study::{drawn, study};
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats, trace_races};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Sessions for Python.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use penstock_spec::Job;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
-use crate::answer::json;
+use crate::answer::{json, raise};
 use crate::target::Target;
 use crate::watch;
 
@@ -66,12 +67,17 @@ impl Session {
     }
 }
 
+fn ended() -> PyErr {
+    PyRuntimeError::new_err("the session has ended, or runs already")
+}
+
 #[pymethods]
 impl Session {
     /// Opens `target`. A missing file is made only if `variants` can run on it. With `repeat` each
-    /// variant runs so often, in rounds of all of them, each with the next seed.
+    /// variant runs so often, in rounds of all of them, each with the next seed. Modelled runs use `workers`
+    /// processors at most.
     #[new]
-    #[pyo3(signature = (variants, *, policies, target, detail=false, repeat=None))]
+    #[pyo3(signature = (variants, *, policies, target, detail=false, repeat=None, workers=None))]
     #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
     fn new(
         py: Python<'_>,
@@ -80,11 +86,12 @@ impl Session {
         target: Target,
         detail: bool,
         repeat: Option<u32>,
+        workers: Option<NonZeroUsize>,
     ) -> PyResult<Self> {
         let policies = named(&policies);
         let mut target: TargetOptions = target.into();
         let device = target.take_device();
-        let options = Options { policies, target, detail, repeat, ..Options::default() };
+        let options = Options { policies, target, detail, repeat, workers, ..Options::default() };
         let model = device.clone();
         let watched = watch::run(py, None, move |progress| {
             Opened::open(options, &parsed(&variants, model.as_ref())?, progress)
@@ -103,7 +110,6 @@ impl Session {
         progress: Option<&Bound<'_, PyAny>>,
         partial: bool,
     ) -> PyResult<Vec<String>> {
-        let ended = || PyRuntimeError::new_err("the session has ended, or runs already");
         let session = self.replace(None).ok_or_else(ended)?;
         let device = self.device.clone();
         let watched = watch::run(py, progress, move |progress| {
@@ -122,6 +128,22 @@ impl Session {
         };
         self.replace(Some(session));
         Ok(comparisons)
+    }
+
+    /// What is known of each of `variants` before it runs, as a comparison without runs; what is wrong with one is
+    /// raised.
+    #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+    fn check(&self, py: Python<'_>, variants: Vec<Variant>) -> PyResult<Vec<String>> {
+        let found = py.detach(|| {
+            let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+            let session = opened.as_ref().ok_or(None)?;
+            let parsed = parsed(&variants, self.device.as_ref()).map_err(Some)?;
+            let known = session.check(&parsed).map_err(Some)?;
+            Ok(known.iter().map(json).collect())
+        });
+        found.map_err(|failure: Option<RunFailure>| {
+            failure.map_or_else(ended, |failure| raise(py, &failure))
+        })
     }
 
     /// Lets its target go. A second time is no error.

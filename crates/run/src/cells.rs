@@ -4,6 +4,7 @@
 //! on the number of cores. Cells on one real device run in sequence.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -110,16 +111,18 @@ impl Progress for Parallel<'_> {
     }
 }
 
-/// Runs the cells in parallel on all cores. Steps and results come in the order of the cells, and end
+/// Runs the cells in parallel on all cores, or on `workers` of them. Steps and results come in the order of the cells, and end
 /// with the first that is interrupted.
 pub(crate) fn in_parallel(
     cells: &[Cell<'_>],
+    workers: Option<NonZeroUsize>,
     report: &mut Report<'_>,
     run: impl Fn(Cell<'_>, &mut dyn Progress) -> Result<RunResult, Failure> + Sync,
 ) -> Result<Vec<RunResult>, Failure> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = channel();
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(cells.len());
+    let all = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = workers.map_or_else(all, usize::from).min(cells.len());
     thread::scope(|scope| {
         for _ in 0..threads {
             let (messages, run, next, stop) = (sender.clone(), &run, &next, &stop);

@@ -1,5 +1,6 @@
 //! The options of a comparison.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub struct Options {
     /// How often each policy runs, in rounds of all of them; once if not given. Each round has the
     /// next seed.
     pub repeat: Option<u32>,
+    /// Processors that modelled runs use at most; all if not given.
+    pub workers: Option<NonZeroUsize>,
     /// Whether results carry whole distributions and the course over time.
     pub detail: bool,
     /// Where the stretch of the run begins of which the detail has the arm; with the run if not given.

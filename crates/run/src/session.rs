@@ -114,6 +114,15 @@ impl Session {
         }
     }
 
+    /// Finds what would be wrong with each of `variants` before any runs, and returns what is known of each by
+    /// then, without runs.
+    ///
+    /// # Errors
+    /// [`Failure`]: wrong input, or a machine that cannot.
+    pub fn check(&self, variants: &[Variant]) -> Result<Vec<Comparison>, Failure> {
+        variants.iter().map(|one| Ok(self.comparison(&self.task(one)?))).collect()
+    }
+
     fn measure(
         &self,
         variants: &[Variant],
@@ -158,7 +167,7 @@ impl Session {
         let results = if watch.is_some() || cells.iter().any(alone) {
             cells::in_sequence(&cells, &mut report, run)?
         } else {
-            cells::in_parallel(&cells, &mut report, run)?
+            cells::in_parallel(&cells, self.options.workers, &mut report, run)?
         };
         let mut comparisons: Vec<_> = tasks.iter().map(|task| self.comparison(task)).collect();
         for (cell, mut result) in cells.iter().zip(results) {

@@ -17,6 +17,7 @@ pub mod nearest;
 pub mod params;
 pub mod policies;
 pub mod schema;
+pub mod study;
 pub mod units;
 pub mod workload;
 
@@ -51,6 +52,7 @@ pub use machines::MachineSpec;
 pub use merge_files::MergeFiles;
 pub use page_cache::PageCacheSpec;
 pub use stop::Stop;
+pub use study::Study;
 pub use workload::agents::AgentSpec;
 pub use workload::extent::Extent;
 pub use workload::files::FileSpec;

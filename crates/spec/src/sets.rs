@@ -2,7 +2,7 @@
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
 //! of a policy (`size-priority.split`). An agent with a name may be called by it
-//! (`agent.reader.size`). A part of a device may be named if the job names the device or its file
+//! (`agent.reader.size`), and `*` stands for every agent, file or program (`agent.*.cache`). A part of a device may be named if the job names the device or its file
 //! (`device.queue.depth`), and so may one of a device that a trace's device is played on
 //! (`trace.on.sda.queue.depth`) or that a file is on (`file.data.device.queue.depth`). A step between double quotes may hold a dot or an equals sign
 //! (`trace.on."hm.1"`). What an agent's `arrivals` hold may be named directly below
@@ -59,10 +59,39 @@ pub(crate) fn apply(
         value: Value::Word(value.trim().into()),
         origin: place(key.len() + 1..argument.len()),
     };
-    if device > 0 {
-        give_way(root, &path, device);
+    for path in each(root, path)? {
+        if device > 0 {
+            give_way(root, &path, device);
+        }
+        set(root, &path, value.clone())?;
     }
-    set(root, &path, value)
+    Ok(())
+}
+
+/// As a step of a path: every item of a list.
+const EVERY: &str = "*";
+
+/// `path` for every item of a list behind which it has the step `*`.
+fn each(root: &mut Node, path: Vec<Step>) -> Result<Vec<Vec<Step>>, JobError> {
+    let Some(at) = path.iter().position(|step| step.key == EVERY) else { return Ok(vec![path]) };
+    let list = path[..at].iter().try_fold(&mut *root, |node, step| below(node, &step.key));
+    let count = match list.map(|node| &node.value) {
+        Some(Value::List(items)) => items.len(),
+        _ => 0,
+    };
+    if count == 0 {
+        let keys: Vec<&str> = path[..at].iter().map(|step| step.key.as_str()).collect();
+        let found = format!("the job has no list `{}` for `*`", keys.join("."));
+        let hint = "`*` stands for every agent, file or program of the job, as in `agent.*.cache`";
+        return Err(JobError::new(found).at(&path[at].origin).hint(hint));
+    }
+    let mut paths = Vec::new();
+    for number in 0..count {
+        let mut one = path.clone();
+        one[at].key = number.to_string();
+        paths.extend(each(root, one)?);
+    }
+    Ok(paths)
 }
 
 /// The key and the value of an argument. What stands between double quotes belongs to the key.
@@ -91,6 +120,11 @@ fn bare(part: &str) -> &str {
     part.strip_prefix('"').and_then(|part| part.strip_suffix('"')).unwrap_or(part)
 }
 
+/// A name as a step of a key.
+pub(crate) fn step(name: &str) -> String {
+    if name.contains(['.', '=']) { format!("\"{name}\"") } else { name.into() }
+}
+
 /// The steps of an argument's key, as far as it has one.
 pub(crate) fn steps(argument: &str) -> Vec<String> {
     let key = split(argument).map_or("", |(key, _)| key);
@@ -110,6 +144,7 @@ fn give_way(root: &mut Node, path: &[Step], device: usize) {
 }
 
 /// A step of a path, and where it was written.
+#[derive(Clone)]
 struct Step {
     key: String,
     origin: Origin,
@@ -270,17 +305,20 @@ fn below<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
 }
 
 /// Puts a device's table in the place of its name or its file, so that a part of it can be changed. The
-/// device stands behind `path` in the job `root`; its file lies in `folder`.
-pub(crate) fn spell_out(root: &mut Node, path: &[String], folder: &Path) -> Result<(), JobError> {
-    let mut node = root;
-    for key in path {
-        let Some(next) = below(node, key) else { return Ok(()) };
-        node = next;
+/// device stands behind `path` below `node`; its file lies in `folder`.
+pub(crate) fn spell_out(node: &mut Node, path: &[String], folder: &Path) -> Result<(), JobError> {
+    let Some((key, rest)) = path.split_first() else {
+        if node.word().is_some() {
+            node.value = devices::to_be_changed(named_device::read(node, "", folder)?);
+        }
+        return Ok(());
+    };
+    if key == EVERY
+        && let Value::List(items) = &mut node.value
+    {
+        return items.iter_mut().try_for_each(|item| spell_out(item, rest, folder));
     }
-    if node.word().is_some() {
-        node.value = devices::to_be_changed(named_device::read(node, "", folder)?);
-    }
-    Ok(())
+    below(node, key).map_or(Ok(()), |next| spell_out(next, rest, folder))
 }
 
 /// Another kind of arrivals does not know what the file gave the old one: those keys go with it.

@@ -1,4 +1,4 @@
-//! JSON Schemas (draft 2020-12) of job files, device files and machine files, for editors and other programs.
+//! JSON Schemas (draft 2020-12) of job, device, machine and study files, for editors and other programs.
 //!
 //! TOML is validated after parsing, as the JSON that says the same. Keys, kinds, defaults and
 //! meanings are those that `keys!` declares, quantities come from `units`, parameters from the
@@ -18,10 +18,11 @@ use crate::keys::table;
 use crate::machines;
 use crate::named_device;
 use crate::schema::build::NAMED_DEVICE;
+use crate::study;
 use crate::units::pattern;
 
 /// Kinds of files that have a schema.
-pub const KINDS: [&str; 3] = ["job", "device", "machine"];
+pub const KINDS: [&str; 4] = ["job", "device", "machine", "study"];
 
 /// The schema of files of this kind; none if no kind has this name.
 pub fn schema(kind: &str) -> Option<Value> {
@@ -29,6 +30,7 @@ pub fn schema(kind: &str) -> Option<Value> {
         "job" => ("A job of Penstock", job::schema()),
         "device" => ("A device of Penstock", table(devices::FILE)),
         "machine" => ("A machine of Penstock", machines::schema()),
+        "study" => ("A study of Penstock", study::schema()),
         _ => return None,
     };
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();

@@ -1,0 +1,23 @@
+//! Studies for Python.
+
+use std::path::PathBuf;
+
+use penstock_run::Failure;
+use penstock_spec::Study;
+use pyo3::prelude::*;
+
+use crate::answer::{json, raise};
+
+/// What the study file at `path` says, as JSON.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+pub(crate) fn study(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let found = Study::load(&path).map_err(Failure::from);
+    found.map(|study| json(&study.facts())).map_err(|failure| raise(py, &failure))
+}
+
+/// A number for each of `count` runs of a study with this seed, from the streams called `label`.
+#[pyfunction]
+pub(crate) fn drawn(seed: u64, label: &str, count: u64) -> Vec<u64> {
+    penstock_spec::study::drawn(seed, label, count)
+}

@@ -1,0 +1,448 @@
+//! Studies: a job, what varies in it, and how often each combination runs. From a study file, checked.
+//!
+//! A study file has `[study]` and a section `[factor.NAME]` for each factor. Whether a job takes a level is found
+//! where the job is read with it: here each level becomes the arguments of `--set` that make it.
+
+use std::path::{Path, PathBuf};
+
+use penstock_core::Seed;
+use rand::RngExt;
+use serde_json::{Value as Json, json};
+
+use crate::amount::Count;
+use crate::classes::{NAME_HINT, NAME_PATTERN, is_name};
+use crate::diagnose::{JobError, Source, quote};
+use crate::keys::{keys, table};
+use crate::kinds::{Choice, Each, Text, section};
+use crate::nearest::suggest;
+use crate::reader::Reader;
+use crate::schema::build;
+use crate::text::quoted;
+use crate::tree::{self, KeyValue, Node, Value};
+use crate::{file, sets};
+
+/// Seeds that TOML can write and a table can hold.
+const SEED_MOST: u64 = i64::MAX as u64;
+/// Replicates at most.
+const REPEAT_MOST: u64 = 10_000;
+/// Cells of a fraction at most, and runs between two of the reference cell.
+const RUNS_MOST: u64 = 1 << 24;
+
+/// Which cells run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Design {
+    Full,
+    Fraction,
+    TwoLevels,
+}
+
+const DESIGNS: &[(&str, Design)] =
+    &[("full", Design::Full), ("fraction", Design::Fraction), ("2k", Design::TwoLevels)];
+
+keys! {
+    /// What a study file has.
+    FILE:
+    /// What runs, and how often.
+    STUDY study: Node = section(|| table(KEYS)), needs "{ job = \"job.toml\", policy = \"noop\", response = \"bw_bytes\" }";
+    /// What varies: a section for each factor, by its name.
+    FACTOR factor: Node = section(factors_schema),
+        needs "{ A = { path = \"agent.*.copies\", levels = [1, 2, 4] } }";
+}
+
+keys! {
+    /// Keys of a study.
+    KEYS:
+    /// The job. A path begins in the folder of the study file.
+    JOB job: String = Text("the path of a job file"), needs "\"job.toml\"";
+    /// The policy under which all cells run.
+    POLICY policy: String = Text("the name of a policy"), needs "\"noop\"";
+    /// Where they run, as `--on` says it, or a list if each file of the job is on a device of its own. If not
+    /// given, on the job's own device.
+    ON on: Vec<String> = Each(&Text("a device or a target, as of `--on`"));
+    /// Changes of the job for all cells, as `--set` has them.
+    SET set: Vec<String> = Each(&Text("a change, as `duration=3s`"));
+    /// The seeds of all runs and their order descend from it.
+    SEED seed: u64 = Count(0, SEED_MOST), or 1;
+    /// How often each cell runs, each time with another seed and in another order.
+    REPEAT repeat: u32 = Count(1, REPEAT_MOST), or 1;
+    /// What is measured: a figure of a class, as `bw_bytes` or `lat_ns.p99`, with the name of the class
+    /// before it if the job has several, or a figure of the whole run, as `device_busy`.
+    RESPONSE response: Vec<String> = Each(&Text("a figure of a result")), needs "\"bw_bytes\"";
+    /// Which combinations of levels run: all (`full`), those that are best for estimating effects and
+    /// interactions of two factors (`fraction`), or all of the first and the last level of each factor (`2k`).
+    DESIGN design: Design = Choice(DESIGNS), or Design::Full;
+    /// How many cells of a `fraction` run.
+    RUNS runs: u32 = Count(2, RUNS_MOST);
+    /// Levels that cannot be combined: tables of a level, or a list of levels, for each of some factors.
+    EXCEPT except: Node = section(|| build::list(&json!({"type": "object"})));
+    /// In real time: after so many runs a reference cell, the first, runs again, which shows drift.
+    REFERENCE reference: u32 = Count(1, RUNS_MOST);
+}
+
+keys! {
+    /// Keys of a factor.
+    FACTOR_KEYS:
+    /// What it sets: a path in the job, as of `--set`, or a list of paths that change together. `*` stands for
+    /// every agent, file or program.
+    PATH path: Vec<String> = Each(&Text("a path in the job")), needs "\"agent.*.copies\"";
+    /// Its levels, two or more; lists with a value for each path if there are several paths.
+    LEVELS levels: Node = section(|| json!({"type": "array", "minItems": 2})), needs "[1, 2, 4]";
+}
+
+fn factors_schema() -> Json {
+    let names = json!({"pattern": NAME_PATTERN});
+    json!({"type": "object", "additionalProperties": table(FACTOR_KEYS), "propertyNames": names,
+        "minProperties": 1})
+}
+
+/// The schema of a study file.
+pub(crate) fn schema() -> Json {
+    table(FILE)
+}
+
+/// Columns that the rows of every study have.
+const COLUMNS: [&str; 10] = [
+    "run",
+    "order",
+    "block",
+    "replicate",
+    "seed",
+    "ended",
+    "seconds",
+    "world",
+    "machine",
+    "reference",
+];
+
+/// A study, checked.
+#[derive(Clone, Debug)]
+pub struct Study {
+    job: PathBuf,
+    policy: String,
+    on: Vec<String>,
+    set: Vec<String>,
+    seed: u64,
+    repeat: u32,
+    responses: Vec<String>,
+    design: Design,
+    runs: Option<u32>,
+    reference: Option<u32>,
+    factors: Vec<Factor>,
+    except: Vec<Vec<Excluded>>,
+}
+
+/// What varies.
+#[derive(Clone, Debug)]
+struct Factor {
+    name: String,
+    paths: Vec<String>,
+    levels: Vec<Level>,
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    /// A number, a text, true or false as it is, anything else as its TOML.
+    shown: Json,
+    /// As TOML.
+    text: String,
+    /// The arguments of `--set` that make it.
+    sets: Vec<String>,
+}
+
+/// Levels of one factor that do not go with those of others.
+#[derive(Clone, Debug)]
+struct Excluded {
+    factor: String,
+    levels: Vec<usize>,
+}
+
+impl Study {
+    /// Reads the study file at `path`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is wrong.
+    pub fn load(path: &Path) -> Result<Self, JobError> {
+        let text = file::read(path, "study file")?;
+        let root = tree::parse(&Source::file(&path.display().to_string(), &text))?;
+        let reader = Reader::new(&root, "the study file", &[FILE])?;
+        let (study, factors) = (reader.get(&STUDY)?, reader.get(&FACTOR)?);
+        Self::read(&study, &factors, path.parent().unwrap_or(Path::new("")))
+    }
+
+    fn read(study: &Node, factors: &Node, folder: &Path) -> Result<Self, JobError> {
+        let reader = Reader::new(study, "the study", &[KEYS])?;
+        let responses = reader.get(&RESPONSE)?;
+        if responses.is_empty() {
+            return Err(reader.missing(&RESPONSE, "\"bw_bytes\""));
+        }
+        let factors = Factor::all(factors, &responses)?;
+        let design = reader.get(&DESIGN)?;
+        let runs = reader.find(&RUNS)?;
+        match (design, runs) {
+            (Design::Fraction, None) => return Err(reader.missing(&RUNS, "162")),
+            (Design::Full | Design::TwoLevels, Some(_)) => {
+                let why = "is the number of cells of a fraction";
+                reader.refuse(&[&RUNS], why, "add `design = \"fraction\"`, or leave it out")?;
+            }
+            _ => {}
+        }
+        let except = reader.node(&EXCEPT).map(|node| excluded(node, &factors)).transpose()?;
+        Ok(Self {
+            job: folder.join(reader.get(&JOB)?),
+            policy: reader.get(&POLICY)?,
+            on: reader.find(&ON)?.unwrap_or_default(),
+            set: reader.find(&SET)?.unwrap_or_default(),
+            seed: reader.get(&SEED)?,
+            repeat: reader.get(&REPEAT)?,
+            responses,
+            design,
+            runs,
+            reference: reader.find(&REFERENCE)?,
+            factors,
+            except: except.unwrap_or_default(),
+        })
+    }
+
+    /// All that it says, as JSON: levels with the arguments of `--set` that make them.
+    pub fn facts(&self) -> Json {
+        let level = |one: &Level| json!({"shown": one.shown, "text": one.text, "sets": one.sets});
+        let factor = |one: &Factor| {
+            let levels: Vec<Json> = one.levels.iter().map(level).collect();
+            json!({"name": one.name, "paths": one.paths, "levels": levels})
+        };
+        let excluded = |one: &Excluded| json!({"factor": one.factor, "levels": one.levels.clone()});
+        let except = |one: &Vec<Excluded>| one.iter().map(excluded).collect::<Vec<_>>();
+        let design = DESIGNS.iter().find(|(_, design)| *design == self.design);
+        json!({
+            "job": self.job.display().to_string(),
+            "policy": self.policy,
+            "on": self.on,
+            "set": self.set,
+            "seed": self.seed,
+            "repeat": self.repeat,
+            "responses": self.responses,
+            "design": design.map(|(word, _)| *word),
+            "runs": self.runs,
+            "reference": self.reference,
+            "factors": self.factors.iter().map(factor).collect::<Vec<_>>(),
+            "except": self.except.iter().map(except).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Seeds of `count` runs of a study with this seed, or numbers to put them in a random order, as `label` says: each
+/// from a stream of its own, and exact in any format of numbers.
+pub fn drawn(seed: u64, label: &str, count: u64) -> Vec<u64> {
+    let one = |number| Seed(seed).stream(label, number).random::<u64>() >> 11;
+    (0..count).map(one).collect()
+}
+
+impl Factor {
+    fn all(node: &Node, responses: &[String]) -> Result<Vec<Self>, JobError> {
+        let Value::Table(table) = &node.value else {
+            let hint = "a factor is a section `[factor.NAME]` with `path` and `levels`";
+            return Err(node.expected("the factors").hint(hint));
+        };
+        let mut factors: Vec<Self> = Vec::with_capacity(table.entries.len());
+        for entry in &table.entries {
+            let one = Self::read(entry, &factors)?;
+            let column = |name: &&str| *name == one.name;
+            let taken = COLUMNS.iter().copied().find(column);
+            let taken = taken.or_else(|| responses.iter().map(String::as_str).find(column));
+            if let Some(taken) = taken {
+                let found = format!("`{taken}` is another column of the study's table");
+                let error = JobError::new(found).at(&entry.origin);
+                return Err(error.hint("give the factor another name"));
+            }
+            factors.push(one);
+        }
+        if factors.is_empty() {
+            let hint = "add a section `[factor.NAME]` with `path` and `levels`";
+            return Err(JobError::new("the study has no factor").at(&node.origin).hint(hint));
+        }
+        Ok(factors)
+    }
+
+    /// The factor behind `before`.
+    fn read(entry: &KeyValue, before: &[Self]) -> Result<Self, JobError> {
+        let name = entry.key.clone();
+        if !is_name(&name) {
+            let found = format!("{} is no name of a factor", quote(&name));
+            return Err(JobError::new(found).at(&entry.origin).hint(NAME_HINT));
+        }
+        let what = format!("factor {name}");
+        let reader = Reader::new(&entry.node, &what, &[FACTOR_KEYS])?;
+        let paths = reader.get(&PATH)?;
+        if paths.is_empty() {
+            return Err(reader.missing(&PATH, "\"agent.*.copies\""));
+        }
+        for (at, path) in paths.iter().enumerate() {
+            let mut owners = before.iter().filter(|one| one.paths.contains(path));
+            let owner = owners.next().map(|one| one.name.as_str());
+            let owner = owner.or_else(|| paths[..at].contains(path).then_some(name.as_str()));
+            if let Some(owner) = owner {
+                let found = format!("`{path}` is already a path of factor {owner}");
+                let hint = "what one factor sets, no other may: its levels would have no effect";
+                return Err(JobError::new(found).at(reader.place(&PATH)).hint(hint));
+            }
+        }
+        let given = reader.get(&LEVELS)?;
+        let Value::List(items) = &given.value else {
+            return Err(given.expected("a list of levels").hint("as in `levels = [1, 2, 4]`"));
+        };
+        let mut levels: Vec<Level> = Vec::with_capacity(items.len());
+        for item in items {
+            let level = Level::read(item, &paths)?;
+            if levels.iter().any(|other| other.text == level.text) {
+                let found = format!("factor {name} has the level `{}` twice", level.text);
+                return Err(JobError::new(found).at(&item.origin).hint("name each level once"));
+            }
+            levels.push(level);
+        }
+        if levels.len() < 2 {
+            let many = if levels.is_empty() { "no level" } else { "one level only" };
+            let found = format!("factor {name} has {many}; expected two or more");
+            let hint = "what is the same in all cells is a change of the job: \
+                        `set = [\"KEY=VALUE\"]` in `[study]`";
+            return Err(JobError::new(found).at(&given.origin).hint(hint));
+        }
+        Ok(Self { name, paths, levels })
+    }
+
+    /// The numbers of the levels that `node` names: one, or each of a list.
+    fn named(&self, node: &Node) -> Result<Vec<usize>, JobError> {
+        let position = |node: &Node| {
+            let text = toml(node)?;
+            let position = self.levels.iter().position(|level| level.text == text);
+            position.ok_or_else(|| {
+                let found = format!("factor {} has no level `{text}`", self.name);
+                let known: Vec<&str> = self.levels.iter().map(|one| one.text.as_str()).collect();
+                let hint = format!("its levels are {}", known.join(", "));
+                JobError::new(found).at(&node.origin).hint(hint)
+            })
+        };
+        match (position(node), &node.value) {
+            (Err(_), Value::List(items)) => items.iter().map(position).collect(),
+            (found, _) => Ok(vec![found?]),
+        }
+    }
+}
+
+impl Level {
+    fn read(node: &Node, paths: &[String]) -> Result<Self, JobError> {
+        let text = toml(node)?;
+        let shown = match &node.value {
+            Value::Text(text) => text.as_str().into(),
+            Value::Integer(number) => i64::try_from(*number)
+                .map_err(|_| JobError::new("the number is too large").at(&node.origin))?
+                .into(),
+            Value::Float(number) => (*number).into(),
+            Value::Boolean(truth) => (*truth).into(),
+            _ => text.as_str().into(),
+        };
+        let mut sets = Vec::new();
+        match (paths, &node.value) {
+            ([path], _) => arguments(path, node, &mut sets)?,
+            (paths, Value::List(items)) if items.len() == paths.len() => {
+                for (path, item) in paths.iter().zip(items) {
+                    arguments(path, item, &mut sets)?;
+                }
+            }
+            _ => {
+                let expected = format!("a list of {} values, one for each path", paths.len());
+                return Err(node.expected(&expected).hint(format!(
+                    "the paths are {}; a level is a list as [\"direct\", 16]",
+                    paths.join(", ")
+                )));
+            }
+        }
+        Ok(Self { shown, text, sets })
+    }
+}
+
+/// The arguments of `--set` that put `node` at `path`: of a table one for each of its keys.
+fn arguments(path: &str, node: &Node, out: &mut Vec<String>) -> Result<(), JobError> {
+    let value = match &node.value {
+        Value::Table(table) => {
+            let entries = &table.entries;
+            return entries.iter().try_for_each(|entry| {
+                arguments(&format!("{path}.{}", sets::step(&entry.key)), &entry.node, out)
+            });
+        }
+        Value::List(items) => {
+            let items = items.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+            let quoted = |item: &String| {
+                if item.contains(',') { format!("\"{item}\"") } else { item.clone() }
+            };
+            items.iter().map(quoted).collect::<Vec<_>>().join(",")
+        }
+        _ => argument(node)?,
+    };
+    out.push(format!("{path}={value}"));
+    Ok(())
+}
+
+/// A single value as `--set` has it.
+fn argument(node: &Node) -> Result<String, JobError> {
+    match &node.value {
+        Value::Text(text) | Value::Word(text) => Ok(text.clone()),
+        Value::List(_) | Value::Table(_) => {
+            let hint = "a level is a value, a list of values, or a table of these";
+            Err(node.expected("a single value within a list").hint(hint))
+        }
+        _ => toml(node),
+    }
+}
+
+/// A value as TOML, on one line.
+fn toml(node: &Node) -> Result<String, JobError> {
+    Ok(match &node.value {
+        Value::Text(text) | Value::Word(text) => quoted(text),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) if number.is_finite() => format!("{number:?}"),
+        Value::Float(_) | Value::Moment => {
+            return Err(node.expected("a number, a text, `true` or `false`, a list or a table"));
+        }
+        Value::Boolean(truth) => truth.to_string(),
+        Value::List(items) => {
+            let items = items.iter().map(toml).collect::<Result<Vec<_>, _>>()?;
+            format!("[{}]", items.join(", "))
+        }
+        Value::Table(table) => {
+            let pair = |entry: &KeyValue| {
+                let key = &entry.key;
+                let key = if is_name(key) { key.clone() } else { quoted(key) };
+                Ok(format!("{key} = {}", toml(&entry.node)?))
+            };
+            let pairs = table.entries.iter().map(pair).collect::<Result<Vec<_>, JobError>>()?;
+            format!("{{ {} }}", pairs.join(", "))
+        }
+    })
+}
+
+/// What `except` excludes.
+fn excluded(node: &Node, factors: &[Factor]) -> Result<Vec<Vec<Excluded>>, JobError> {
+    let hint = "as in `except = [{ O = \"direct\", B = [16, 32] }]`";
+    let Value::List(items) = &node.value else {
+        return Err(node.expected("a list of tables of levels").hint(hint));
+    };
+    let one = |item: &Node| {
+        let Value::Table(table) = &item.value else {
+            return Err(item.expected("a table of levels").hint(hint));
+        };
+        if table.entries.is_empty() {
+            return Err(item.expected("a table of levels").hint(hint));
+        }
+        let pair = |entry: &KeyValue| {
+            let factor = factors.iter().find(|factor| factor.name == entry.key);
+            let factor = factor.ok_or_else(|| {
+                let names = factors.iter().map(|factor| factor.name.as_str());
+                let found = format!("unknown factor {}", quote(&entry.key));
+                JobError::new(found).at(&entry.origin).hint(suggest(&entry.key, names))
+            })?;
+            Ok(Excluded { factor: factor.name.clone(), levels: factor.named(&entry.node)? })
+        };
+        table.entries.iter().map(pair).collect()
+    };
+    items.iter().map(one).collect()
+}
