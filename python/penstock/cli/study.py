@@ -1,9 +1,15 @@
 """`penstock study`: from factors and levels to advice that can be checked."""
 
 from penstock.cli.study_analyse import analyse
+from penstock.cli.study_plan import plan
+from penstock.cli.study_run import run
+from penstock.cli.study_watch import watch
 from penstock.cli.verb import group
 
 app = group()
+app.command("plan", short_help="Say how many runs a study has, and how long they take.")(plan)
+app.command("run", short_help="Run every cell of a study, and record each run.")(run)
+app.command("watch", short_help="Say how far a study is.")(watch)
 app.command("analyse", short_help="Say what to set, what that brings, and how sure it is.")(analyse)
 
 

@@ -1,0 +1,39 @@
+"""What the verbs of a study are asked with."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from penstock.cli.lane_devices import JOB, divided, of_files
+from penstock.study.definition import Definition
+from penstock.target import Target
+
+StudyFile = Annotated[
+    str,
+    typer.Argument(metavar="STUDY.toml", help="The study file (TOML).", show_default=False),
+]
+
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        max=1024,
+        help="Run modelled cells on N processors. If not given, on all.",
+    ),
+]
+
+Folder = Annotated[
+    str, typer.Argument(metavar="DIR", help="The folder of the study.", show_default=False)
+]
+
+
+def placed(study: Definition, target: Target, sets: Sequence[str]) -> tuple[Target, list[str]]:
+    """Where the study runs: where --on says, or else as its file does."""
+    if target.on is not None or sets or not study.on:
+        return target, list(sets)
+    on, files = divided(study.on, JOB)
+    return replace(target, on=on), of_files(files)

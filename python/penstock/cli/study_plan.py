@@ -1,0 +1,131 @@
+"""`penstock study plan`: what a study amounts to before it runs."""
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli import output
+from penstock.cli.options import Json
+from penstock.cli.running import errors_end
+from penstock.cli.study_options import StudyFile, Workers, placed
+from penstock.cli.target import targeted
+from penstock.study.cells import Outcome
+from penstock.study.definition import Definition
+from penstock.study.run import Ready, pilot, ready, work
+from penstock.study.schedule import Schedule
+from penstock.target import Target
+from penstock.text.units import seconds
+
+PILOT = 6
+"""Cells of a pilot; each runs twice."""
+
+Noise = Annotated[
+    float | None,
+    typer.Option(
+        "--noise",
+        metavar="PERCENT",
+        min=0,
+        help="How much replicates of a cell differ, as a standard deviation in per cent of the "
+        "response. If not given, a pilot measures it.",
+    ),
+]
+
+
+@targeted()
+def plan(
+    study: StudyFile,
+    *,
+    workers: Workers = None,
+    noise: Noise = None,
+    target: Target,
+    sets: Annotated[list[str] | None, typer.Option("--set", hidden=True)] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a study and say how many runs it has, how long they take, and what they will show.
+
+    A few cells run twice to time them: on a real target, too. Nothing is recorded.
+    """
+    with errors_end():
+        definition = Definition.load(study)
+        where, places = placed(definition, target, sets or [])
+        task = work(definition, where, places)
+        first = task.variant(Schedule(definition).sets(0))
+        with closing(task.session([first])) as session:
+            plan = ready(definition, task, session)
+            tried = list(pilot(plan, session, PILOT))
+    failed = [one.failure for _, _, one in tried if one.failure is not None]
+    for why in failed[:1]:
+        output.talk(f"note: a run of the pilot failed: {why}")
+    each = sum(took for _, took, _ in tried) / len(tried)
+    processors = 1 if plan.live else workers or len(os.sched_getaffinity(0))
+    measured = _noise([(cell, one) for cell, _, one in tried if one.failure is None])
+    sd = measured if noise is None else noise / 100
+    found: dict[str, Any] = {
+        "study": study,
+        "world": plan.world,
+        "cells": len(plan.schedule.cells),
+        "blocks": definition.repeat,
+        "runs": len(plan.planned),
+        "seconds": each * len(plan.planned) / processors,
+        "noise_pct": None if sd is None else 100 * sd,
+        "detectable_pct": None if sd is None or failed else _detectable(plan, sd),
+    }
+    if as_json:
+        output.data(f"{json.dumps(found, ensure_ascii=False)}\n")
+        return
+    for line in _lines(plan, found, each, processors):
+        output.data(f"{line}\n")
+
+
+def _lines(plan: Ready, found: dict[str, Any], each: float, processors: int) -> list[str]:
+    study = plan.schedule.study
+    levels = " × ".join(f"{one.name} {len(one.levels)}" for one in study.factors)
+    extra = len(plan.planned) - plan.schedule.count()
+    again = f", {extra} of them of the reference cell" if extra else ""
+    lines = [
+        f"{plan.world.upper()}  {study.name} on {plan.about['device']}",
+        f"{found['cells']} cells ({levels}; {study.design}), {found['blocks']} blocks, "
+        f"{found['runs']} runs{again}",
+        f"About {seconds(found['seconds'])}: {seconds(each)} a run in a pilot, "
+        f"on {processors} processor{'s' if processors > 1 else ''}",
+    ]
+    if not plan.schedule.balanced:
+        lines.append("Not all combinations run: the design is unbalanced.")
+    if found["noise_pct"] is not None:
+        lines.append(f"Replicates of a cell differ by {found['noise_pct']:.2g} % (one sd).")
+    if found["detectable_pct"]:
+        shown = ", ".join(f"{name} {_pct(one)}" for name, one in found["detectable_pct"].items())
+        lines.append(f"Effects that will show 4 times of 5, at least: {shown}.")
+    return lines
+
+
+def _pct(effect: float) -> str:
+    return f"{effect:.2g} %" if math.isfinite(effect) else "none"
+
+
+def _noise(tried: Sequence[tuple[int, Outcome]]) -> float | None:
+    """The standard deviation of the first response's logarithm between replicates of a cell."""
+    by_cell: dict[int, list[float]] = {}
+    for cell, one in tried:
+        if one.values[0] > 0:
+            by_cell.setdefault(cell, []).append(math.log(one.values[0]))
+    pairs = [values for values in by_cell.values() if len(values) == 2]
+    if not pairs:
+        return None
+    return math.sqrt(sum((one - other) ** 2 / 2 for one, other in pairs) / len(pairs))
+
+
+def _detectable(plan: Ready, noise: float) -> dict[str, float] | None:
+    if find_spec("penstock.study.power") is None:
+        return None
+    levels = {one.name: len(one.levels) for one in plan.schedule.study.factors}
+    power = import_module("penstock.study.power")
+    found: dict[str, float] = power.detectable(levels, runs=plan.schedule.count(), noise=noise)
+    return found

@@ -1,0 +1,139 @@
+"""The runs of a study on a Dask cluster: batches go to its workers, outcomes come back.
+
+A worker that dies loses its batches, which the cluster gives to others. Outcomes do not depend on
+which worker made them, so that the rows are those of one machine.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock import __version__
+from penstock.errors import CANNOT_HERE, PenstockError, needs
+from penstock.study.cells import Item, Outcome, Work, run_batch
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT_S = 10.0
+"""How long the cluster may take to answer."""
+
+ALONE_S = 10.0
+"""How long the study waits for another worker when there is none."""
+
+LOOK_S = 1.0
+"""How often it looks for workers while nothing comes back."""
+
+
+class Batches(Protocol):
+    """What is still to run."""
+
+    def next(self, shared_by: int) -> list[Item]:
+        """The next batch; empty at the end."""
+
+    def took(self, count: int, seconds: float) -> None:
+        """How long a batch has taken."""
+
+
+def on_cluster(
+    address: str, work: Work, batches: Batches, take: Callable[[Sequence[Outcome]], None]
+) -> None:
+    """Run all batches on the cluster at `address`, and hand over what comes of each."""
+    needs("distributed", what="--cluster")
+    client = _connected(address)
+    try:
+        _check_versions(client, address)
+        _run(client, address, work, batches, take)
+    finally:
+        client.close()
+
+
+def _connected(address: str) -> "Client":
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, ImportError) as error:
+        message = f"error: the cluster at {address} does not answer: {error or 'no connection'}"
+        hint = "hint: name the address of its scheduler, as tcp://host:8786"
+        raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE) from None
+
+
+def _version() -> str:
+    """What a worker has of Penstock; it is asked by name, so that one without can answer."""
+    try:
+        from importlib.metadata import version
+
+        return version("penstock")
+    except Exception:
+        return "none"
+
+
+def _check_versions(client: "Client", address: str) -> None:
+    if not client.scheduler_info()["workers"]:
+        raise _no_worker(address)
+    try:
+        found = client.run(_version)
+    except ModuleNotFoundError:
+        found = {"a worker": "none"}
+    for worker, version in found.items():
+        if version != __version__:
+            has = "has no penstock" if version == "none" else f"has penstock {version}"
+            message = f"error: {worker} of the cluster {has}, and this is {__version__}"
+            hint = "hint: install the same version on all workers"
+            raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
+
+
+def _timed(work: Work, items: Sequence[Item]) -> tuple[float, list[Outcome]]:
+    began = time.monotonic()
+    found = run_batch(work, items)
+    return time.monotonic() - began, found
+
+
+def _run(
+    client: "Client",
+    address: str,
+    work: Work,
+    batches: Batches,
+    take: Callable[[Sequence[Outcome]], None],
+) -> None:
+    from distributed import FIRST_COMPLETED, KilledWorker, wait
+
+    running: dict[Any, list[Item]] = {}
+    alone_since: float | None = None
+    more = True
+    while True:
+        threads = sum(one["nthreads"] for one in client.scheduler_info()["workers"].values())
+        while more and len(running) < 2 * max(1, threads):
+            items = batches.next(max(1, threads))
+            more = bool(items)
+            if items:
+                running[client.submit(_timed, work, items, pure=False)] = items
+        if not running:
+            return
+        try:
+            done = wait(list(running), timeout=LOOK_S, return_when=FIRST_COMPLETED).done
+        except TimeoutError:
+            done = set()
+        for future in done:
+            items = running.pop(future)
+            try:
+                seconds, found = future.result()
+            except (KilledWorker, OSError) as error:
+                message = f"error: workers of the cluster died of {len(items)} runs: {error}"
+                hint = "hint: what is recorded stays; --resume goes on with the rest"
+                raise PenstockError(f"{message}\n{hint}", exit_code=1) from None
+            batches.took(len(items), seconds)
+            take(found)
+        if threads or done:
+            alone_since = None
+        elif alone_since is None:
+            alone_since = time.monotonic()
+        elif time.monotonic() - alone_since > ALONE_S:
+            raise _no_worker(address)
+
+
+def _no_worker(address: str) -> PenstockError:
+    message = f"error: the cluster at {address} has no worker"
+    hint = "hint: start one; what is recorded stays, and --resume goes on with the rest"
+    return PenstockError(f"{message}\n{hint}", exit_code=1)

@@ -1,0 +1,101 @@
+"""What a study is, as its file says: its job, its factors, their levels, what is measured."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TypeAlias
+
+from penstock import _native
+from penstock.errors import translated, wrong
+
+Shown: TypeAlias = "str | int | float | bool"
+"""A level as the table of a study has it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """One level of a factor."""
+
+    shown: Shown
+    """Numbers, text, true and false as they are; a list or a table as its TOML."""
+    text: str
+    """As TOML."""
+    sets: Sequence[str]
+    """The arguments of `--set` that make it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor:
+    """What varies."""
+
+    name: str
+    paths: Sequence[str]
+    levels: Sequence[Level]
+
+    def column(self) -> list[Shown]:
+        """Its levels as a column holds them: all of one type."""
+        kinds = {type(level.shown) for level in self.levels}
+        if len(kinds) == 1:
+            return [level.shown for level in self.levels]
+        if kinds == {int, float}:
+            return [float(level.shown) for level in self.levels]
+        return [
+            level.shown if isinstance(level.shown, str) else level.text for level in self.levels
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """A study, as its file says it."""
+
+    name: str
+    """The path of its file."""
+    job: str
+    """The path of the job."""
+    policy: str
+    on: Sequence[str]
+    """Where it runs, as `--on` has it; empty: on the job's own device."""
+    set: Sequence[str]
+    seed: int
+    repeat: int
+    responses: Sequence[str]
+    design: str
+    """`full`, `fraction` or `2k`."""
+    runs: int | None
+    """Cells of a fraction."""
+    reference: int | None
+    """After so many live runs the reference cell runs again."""
+    factors: Sequence[Factor]
+    excluded: Sequence[Mapping[str, Sequence[int]]]
+    """Levels by factor that do not go with each other."""
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Definition":
+        """The study of a file; what is wrong with it is raised."""
+        with translated():
+            facts = json.loads(_native.study(path))
+        factors = [
+            Factor(
+                name=one["name"],
+                paths=one["paths"],
+                levels=[Level(**level) for level in one["levels"]],
+            )
+            for one in facts.pop("factors")
+        ]
+        excluded = [
+            {one["factor"]: one["levels"] for one in group} for group in facts.pop("except")
+        ]
+        return cls(name=fspath(path), factors=factors, excluded=excluded, **facts)
+
+    def job_text(self) -> str:
+        """The job as it is written."""
+        try:
+            return Path(self.job).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise wrong(
+                f"the job {self.job} of the study {self.name} cannot be read: {why}",
+                "`job` is a path that begins in the folder of the study file",
+            ) from None

@@ -1,0 +1,188 @@
+"""The folder of a study: what it is, and its rows, which are on the disk once a run counts as made.
+
+One process at a time writes to it. Rows come in parts, each written under another name, made
+durable and renamed, so that a process that is killed leaves whole parts only.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import PenstockError, wrong
+from penstock.study import rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LOCK = "lock"
+"""The file that the process that writes holds locked."""
+
+UNFINISHED = ".tmp"
+"""Ends the name of a file that is being written."""
+
+
+class Folder:
+    """The folder of a study, locked for this process until it is closed."""
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        """Make it, or with `resume` go on with one that is there."""
+        self.path = path
+        self.is_new = False
+        try:
+            if path.exists():
+                self._lock()
+                self._is_taken(resume)
+            else:
+                path.mkdir(parents=True)
+                self.is_new = True
+                self._lock()
+        except OSError as error:
+            raise wrong(
+                f"{path} cannot be written: {error.strerror}", "name a folder of yours"
+            ) from None
+        for left in path.glob(f"*{UNFINISHED}"):
+            left.unlink()
+        self._parts = len(rows.every_part(path))
+
+    def _lock(self) -> None:
+        self._lock_file = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock_file)
+            raise wrong(
+                f"another run writes to {self.path}",
+                f"`penstock study watch {self.path}` shows how far it is",
+            ) from None
+
+    def _is_taken(self, resume: bool) -> None:
+        known = (self.path / rows.ABOUT).exists()
+        if not resume:
+            self.close()
+            what = "holds a study" if known else "exists"
+            hint = "go on with it by --resume, or name another folder"
+            raise wrong(f"{self.path} {what} already", hint if known else "name a new folder")
+        others = [one.name for one in self.path.iterdir() if one.name != LOCK]
+        if not known and any(not one.endswith(UNFINISHED) for one in others):
+            self.close()
+            raise wrong(
+                f"{self.path} holds no study", "name the folder that -o of `study run` named"
+            )
+
+    @property
+    def about(self) -> dict[str, Any] | None:
+        """What the study is; none if it has not begun."""
+        return about(self.path)
+
+    def begin(self, about: Mapping[str, Any]) -> None:
+        """Write down what the study is."""
+        text = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
+        self._write(rows.ABOUT, text.encode())
+
+    def append(self, frame: "pl.DataFrame") -> None:
+        """Add rows; they are on the disk when this returns."""
+        import io
+
+        written = io.BytesIO()
+        frame.write_parquet(written)
+        self._parts += 1
+        self._write(f"part-{self._parts:06}.parquet", written.getvalue())
+
+    def _write(self, name: str, data: bytes) -> None:
+        """Write a file that is there as a whole or not at all."""
+        unfinished = self.path / f"{name}{UNFINISHED}"
+        try:
+            with unfinished.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.rename(self.path / name)
+            folder = os.open(self.path, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            message = f"error: {self.path / name} cannot be written: {error.strerror}"
+            hint = "hint: what is recorded stays; go on by --resume when there is room"
+            raise PenstockError(f"{message}\n{hint}", exit_code=1) from None
+
+    def discard(self) -> None:
+        """Remove it again if it was made for a study that cannot begin."""
+        self.close()
+        if self.is_new and not (self.path / rows.ABOUT).exists():
+            (self.path / LOCK).unlink()
+            self.path.rmdir()
+
+    def close(self) -> None:
+        """Let it go."""
+        os.close(self._lock_file)
+
+
+def about(path: Path) -> dict[str, Any] | None:
+    """What the study in a folder is; none if there is none."""
+    try:
+        text = (path / rows.ABOUT).read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def is_written(path: Path) -> bool:
+    """Whether a process writes to it now."""
+    try:
+        lock = os.open(path / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What two descriptions of a study say differently, in words."""
+    found = []
+    for key in dict.fromkeys([*before, *after]):
+        old, new = before.get(key), after.get(key)
+        if old == new:
+            continue
+        if key == "factors":
+            found += _factors(old or [], new or [])
+        elif isinstance(old, str) and isinstance(new, str) and "\n" in old:
+            found.append(f"{key}: {_line(old, new)}")
+        else:
+            found.append(f"`{key}` was {_shown(old)} and is {_shown(new)}")
+    return found
+
+
+def _factors(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
+    before, after = ({one["name"]: one for one in every} for every in (old, new))
+    found = [f"factor {name} is gone" for name in before if name not in after]
+    found += [f"factor {name} is new" for name in after if name not in before]
+    for name in before:
+        for key in before[name] if name in after else ():
+            was, now = before[name][key], after[name][key]
+            if was != now:
+                found.append(f"the {key} of factor {name} were {_shown(was)} and are {_shown(now)}")
+    return found or ["the order of the factors"]
+
+
+def _line(old: str, new: str) -> str:
+    """The first line that differs."""
+    before, after = old.splitlines(), new.splitlines()
+    for was, now in zip(before, after, strict=False):
+        if was != now:
+            return f"`{was}` is now `{now}`"
+    return f"it had {len(before)} lines and has {len(after)}"
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

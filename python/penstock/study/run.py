@@ -1,0 +1,382 @@
+"""A study is run: every cell once in each replicate, recorded as runs end."""
+
+import json
+import os
+import threading
+import time
+import tomllib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock import __version__
+from penstock.errors import PenstockError, wrong
+from penstock.results.steps import Step
+from penstock.session import Session
+from penstock.study import cells, response, rows
+from penstock.study.cells import Item, Outcome, Work
+from penstock.study.definition import Definition
+from penstock.study.folder import Folder, changes
+from penstock.study.schedule import Planned, Schedule
+from penstock.target import Target
+
+BATCH_S = 0.5
+"""About so long the runs of a batch take together. What is killed loses its unfinished batches."""
+
+BATCH_MOST = 500
+"""Runs of a batch at most."""
+
+FAILURES_MOST = 20
+"""So many runs may fail before the study ends."""
+
+SIMULATED = "simulated"
+"""The world of runs in virtual time."""
+
+Report = Callable[[int, int], object]
+"""Is called with how many runs are recorded, and of how many."""
+
+
+@dataclass
+class Ran:
+    """What a call of `run` has come to."""
+
+    runs: int
+    """Runs of the study, those of the reference cell included."""
+    done: int
+    """Runs that are recorded."""
+    resumed: int
+    """Those of them that were recorded before."""
+    seconds: float = 0.0
+    """How long this took."""
+    failures: list[str] = field(default_factory=list)
+    """Why runs failed; they are not recorded."""
+    remarks: dict[str, int] = field(default_factory=dict)
+    """What has to be known of runs, and of how many of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """A study of which every cell was checked."""
+
+    schedule: Schedule
+    work: Work
+    world: str
+    planned: Sequence[Planned]
+    about: dict[str, Any]
+
+    @property
+    def live(self) -> bool:
+        """Whether it runs in real time, one run after another."""
+        return self.world != SIMULATED
+
+
+def work(study: Definition, target: Target, sets: Sequence[str] = ()) -> Work:
+    """What all its runs have in common."""
+    return Work(
+        name=study.job,
+        text=study.job_text(),
+        sets=[*sets, *study.set],
+        policy=study.policy,
+        target=target,
+        responses=study.responses,
+    )
+
+
+def ready(study: Definition, task: Work, session: Session) -> Ready:
+    """Check the job, each cell and the responses before the first run."""
+    schedule = Schedule(study)
+    first: dict[str, Any] | None = None
+    for cell in range(len(schedule.cells)):
+        try:
+            found = cells.known(session, task.variant(schedule.sets(cell)))
+        except PenstockError as error:
+            raise _refused(schedule, cell, task, session, error) from None
+        first = first or found
+    assert first is not None
+    job = tomllib.loads(first["job"]["text"])
+    for name in study.responses:
+        response.check(name, list(job.get("class", {})))
+    live = first["world"] != SIMULATED
+    about = {
+        "penstock": __version__,
+        "study": study.name,
+        "job": study.job,
+        "policy": study.policy,
+        "on": study.on,
+        "set": task.sets,
+        "seed": study.seed,
+        "world": first["world"],
+        "device": first["device"],
+        "repeat": study.repeat,
+        "responses": study.responses,
+        "design": study.design,
+        "balanced": schedule.balanced,
+        "cells": len(schedule.cells),
+        "runs": schedule.count(),
+        "reference": study.reference if live else None,
+        "factors": [
+            {"name": one.name, "paths": one.paths, "levels": one.column()} for one in study.factors
+        ],
+        "except": [dict(one) for one in study.excluded],
+        "job_text": task.text,
+        "first_cell": first["job"]["text"],
+    }
+    return Ready(
+        schedule=schedule,
+        work=task,
+        world=first["world"],
+        planned=schedule.runs(references=live),
+        about=about,
+    )
+
+
+def _refused(
+    schedule: Schedule, cell: int, task: Work, session: Session, error: PenstockError
+) -> PenstockError:
+    """Which level the job refuses, if it is one alone, with what the job says."""
+
+    def why(sets: Sequence[str]) -> PenstockError | None:
+        try:
+            cells.known(session, task.variant(sets))
+        except PenstockError as found:
+            return found
+        return None
+
+    levels = schedule.cells[cell]
+    of_job = why([])
+    for one in schedule.study.factors if of_job is None else ():
+        level = one.levels[levels[one.name]]
+        found = why(level.sets)
+        if found is not None:
+            what = f"the job refuses the level {level.text} of factor {one.name}"
+            return PenstockError(f"error: {what}: {cells.reason(found)}", exit_code=found.exit_code)
+    if of_job is not None and str(of_job) == str(error):
+        return error
+    what = f"the job refuses the cell {schedule.named(cell)}"
+    return PenstockError(f"error: {what}: {cells.reason(error)}", exit_code=error.exit_code)
+
+
+def run(
+    study: Definition,
+    path: Path,
+    target: Target,
+    *,
+    sets: Sequence[str] = (),
+    workers: int | None = None,
+    cluster: str | None = None,
+    resume: bool = False,
+    report: Report | None = None,
+) -> Ran:
+    """Run what of the study is not recorded in the folder at `path`, and record it there.
+
+    Modelled cells run on `workers` processors, all if not given, or on the Dask cluster at the
+    address `cluster`; live cells run one after another.
+    """
+    began = time.monotonic()
+    folder = Folder(path, resume=resume)
+    try:
+        task = work(study, target, sets)
+        first = task.variant(Schedule(study).sets(0))
+        with closing(task.session([first])) as session:
+            plan = ready(study, task, session)
+            _check_workers(plan, workers, cluster)
+            _same(plan, folder)
+            made = rows.recorded(path)
+            pending = deque(one for one in plan.planned if one.run not in made)
+            ran = Ran(len(plan.planned), len(made), len(made))
+            recorder = _Recorder(plan, folder, ran, report)
+            recorder.say()
+            if plan.live:
+                _in_turn(plan, pending, session, recorder)
+    except PenstockError:
+        folder.discard()
+        raise
+    try:
+        if cluster is not None and pending:
+            from penstock.study.cluster import on_cluster
+
+            on_cluster(cluster, plan.work, _Batches(plan, pending), recorder.take)
+        elif not plan.live:
+            _in_parallel(plan, pending, workers or len(os.sched_getaffinity(0)), recorder)
+    finally:
+        folder.close()
+    ran.seconds = time.monotonic() - began
+    return ran
+
+
+def _check_workers(plan: Ready, workers: int | None, cluster: str | None) -> None:
+    if plan.live and (cluster is not None or (workers or 1) > 1):
+        what = "--cluster" if cluster is not None else f"--workers {workers}"
+        raise wrong(
+            f"{what} runs several cells at once, and {plan.about['device']} is a real target",
+            "leave it out: one run at a time is measured there",
+        )
+
+
+def _same(plan: Ready, folder: Folder) -> None:
+    """Begin the study, or raise an error if it is not the one that was begun."""
+    before = folder.about
+    if before is None:
+        folder.begin(plan.about)
+        return
+    free = ("study", "job")
+    kept = [{key: one for key, one in of.items() if key not in free} for of in (before, plan.about)]
+    if found := changes(kept[0], json.loads(json.dumps(kept[1]))):
+        raise wrong(
+            f"the study in {folder.path} has changed: {'; '.join(found)}",
+            "undo that, or name another folder for the new study",
+        )
+
+
+class _Recorder:
+    """Records what comes of runs, from any thread."""
+
+    def __init__(self, plan: Ready, folder: Folder, ran: Ran, report: Report | None) -> None:
+        study = plan.schedule.study
+        self._plan, self._folder, self._ran, self._report = plan, folder, ran, report
+        self._planned = {one.run: one for one in plan.planned}
+        self._kinds = {one.name: type(one.column()[0]) for one in study.factors}
+        self._lock = threading.Lock()
+        self.references = plan.live and study.reference is not None
+
+    def say(self) -> None:
+        """How far the study is."""
+        if self._report is not None:
+            self._report(self._ran.done, self._ran.runs)
+
+    def take(self, outcomes: Sequence[Outcome]) -> None:
+        """Record a batch; what failed is not among the rows."""
+        with self._lock:
+            schedule, ran = self._plan.schedule, self._ran
+            made = []
+            for one in outcomes:
+                planned = self._planned[one.run]
+                if one.failure is not None:
+                    named = schedule.named(planned.cell)
+                    ran.failures.append(f"run {one.run}, {named}: {one.failure}")
+                    continue
+                for remark in one.remarks:
+                    ran.remarks[remark] = ran.remarks.get(remark, 0) + 1
+                made.append(self._row(planned, one))
+            if made:
+                responses = schedule.study.responses
+                self._folder.append(rows.frame(made, self._kinds, responses))
+                ran.done += len(made)
+        self.say()
+        if len(self._ran.failures) > FAILURES_MOST or (self._plan.live and self._ran.failures):
+            why = self._ran.failures[0]
+            raise PenstockError(
+                f"error: {len(self._ran.failures)} runs failed: {why}\n"
+                "hint: what is recorded stays; --resume goes on with the rest",
+                exit_code=1,
+            )
+
+    def _row(self, planned: Planned, one: Outcome) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "run": planned.run,
+            "order": planned.order,
+            "block": planned.block,
+            "replicate": planned.replicate,
+            "seed": planned.seed,
+            **self._plan.schedule.levels(planned.cell),
+            **dict(zip(self._plan.work.responses, one.values, strict=True)),
+            "ended": one.ended,
+            "seconds": one.seconds,
+            "world": one.world,
+            "machine": one.machine,
+        }
+        if self.references:
+            row["reference"] = planned.reference
+        return row
+
+
+class _Batches:
+    """What is still to run, in batches that take about as long each."""
+
+    def __init__(self, plan: Ready, pending: deque[Planned]) -> None:
+        self._schedule = plan.schedule
+        self._pending = pending
+        self._lock = threading.Lock()
+        self._each_s: float | None = None
+
+    def next(self, shared_by: int) -> list[Item]:
+        """The next batch, if the rest is shared by so many; empty at the end."""
+        with self._lock:
+            size = 1 if self._each_s is None else int(BATCH_S / max(self._each_s, 1e-6))
+            fair = -(-len(self._pending) // (2 * shared_by))
+            size = max(1, min(size, fair, BATCH_MOST))
+            taken = [self._pending.popleft() for _ in range(min(size, len(self._pending)))]
+        return [Item(one.run, self._schedule.sets(one.cell), one.seed) for one in taken]
+
+    def took(self, count: int, seconds: float) -> None:
+        """How long a batch has taken."""
+        with self._lock:
+            each = seconds / count
+            self._each_s = each if self._each_s is None else (self._each_s + each) / 2
+
+
+def _in_turn(plan: Ready, pending: deque[Planned], session: Session, recorder: _Recorder) -> None:
+    """Live runs, one after another on the target that is open."""
+    for one in pending:
+        item = Item(one.run, plan.schedule.sets(one.cell), one.seed)
+        recorder.take(cells.outcomes(plan.work, [item], session))
+
+
+class _Stopped(Exception):
+    """Another thread has ended the study."""
+
+
+def _in_parallel(plan: Ready, pending: deque[Planned], workers: int, recorder: _Recorder) -> None:
+    """Modelled runs, on so many processors."""
+    batches = _Batches(plan, pending)
+    stop = threading.Event()
+    raised: list[BaseException] = []
+
+    def stopped(_step: Step) -> None:
+        if stop.is_set():
+            raise _Stopped
+
+    def worker() -> None:
+        try:
+            with closing(plan.work.session()) as session:
+                while not stop.is_set() and (items := batches.next(workers)):
+                    began = time.monotonic()
+                    found = cells.outcomes(plan.work, items, session, stopped)
+                    batches.took(len(items), time.monotonic() - began)
+                    recorder.take(found)
+        except _Stopped:
+            pass
+        except BaseException as error:
+            raised.append(error)
+            stop.set()
+
+    threads = [threading.Thread(target=worker) for _ in range(min(workers, len(pending)))]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.1)
+    finally:
+        stop.set()
+        for thread in threads:
+            with suppress(RuntimeError):
+                thread.join()
+    if raised:
+        raise raised[0]
+
+
+def pilot(plan: Ready, session: Session, runs: int) -> Iterator[tuple[int, float, Outcome]]:
+    """A few cells, each run in two replicates: its cell, how long it took, what came of it."""
+    every = len(plan.schedule.cells)
+    some = dict.fromkeys(at * every // max(1, min(runs, every)) for at in range(min(runs, every)))
+    seeds = iter(range(1, 2 * runs + 1))
+    for cell in some:
+        for _ in range(2):
+            began = time.monotonic()
+            item = Item(cell, plan.schedule.sets(cell), next(seeds))
+            (one,) = cells.outcomes(plan.work, [item], session)
+            yield cell, time.monotonic() - began, one

@@ -1,0 +1,151 @@
+"""Which cells of a study run, how often, with which seeds and in which order.
+
+Each replicate of all cells is a block: a machine drifts, and what it does between two blocks can be
+told from what the factors do. Within a block the order is random, so that a drift within it meets
+all levels alike. Seeds and order descend from the study's seed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from itertools import combinations
+from math import prod
+from typing import NamedTuple
+
+from penstock import _native
+from penstock.design import Cell, Design
+from penstock.errors import wrong
+from penstock.study.definition import Definition, Shown
+
+CELLS_MOST = 1_000_000
+"""A study of more is a slip of a zero."""
+
+
+class Planned(NamedTuple):
+    """A run that is to be made; all numbers begin at 0."""
+
+    run: int
+    """In the standard order: the cells in theirs, the replicates of each after one another."""
+    order: int
+    """In the order in which runs are made."""
+    block: int
+    replicate: int
+    seed: int
+    cell: int
+    reference: bool = False
+    """It runs the reference cell, to show drift, and is no part of the design."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The cells of a study and its runs."""
+
+    study: Definition
+
+    @cached_property
+    def cells(self) -> Sequence[Cell]:
+        """The number of the level of each factor, in each cell that runs."""
+        study = self.study
+        ends = study.design == "2k"
+        levels = {
+            one.name: [0, len(one.levels) - 1] if ends else range(len(one.levels))
+            for one in study.factors
+        }
+        count = prod(map(len, levels.values()))
+        if count > CELLS_MOST:
+            raise wrong(
+                f"the factors have {count} combinations; at most {CELLS_MOST} may be",
+                "leave levels out, or factors",
+            )
+
+        def goes(cell: Cell) -> bool:
+            return not any(
+                all(cell[factor] in levels for factor, levels in group.items())
+                for group in study.excluded
+            )
+
+        cells = Design(factors=levels, where=goes).cells()
+        for factor in study.factors:
+            for number in levels[factor.name]:
+                if all(cell[factor.name] != number for cell in cells):
+                    raise wrong(
+                        f"`except` leaves no cell with the level `{factor.levels[number].text}` of "
+                        f"factor {factor.name}",
+                        "leave the level out, or exclude less",
+                    )
+        return self._fraction(cells) if study.runs is not None else cells
+
+    def _fraction(self, cells: Sequence[Cell]) -> Sequence[Cell]:
+        """The best of `cells` for the effects, and for interactions if there are enough."""
+        runs = self.study.runs
+        assert runs is not None
+        if runs >= len(cells):
+            raise wrong(
+                f"the fraction has {runs} cells, and all combinations are {len(cells)}",
+                'write fewer `runs`, or `design = "full"`',
+            )
+        many = {one.name: len(one.levels) for one in self.study.factors}
+        terms = [(name,) for name in many]
+        pairs = list(combinations(many, 2))
+        free = 1 + sum(count - 1 for count in many.values())
+        free += sum((many[one] - 1) * (many[other] - 1) for one, other in pairs)
+        chosen: Callable[..., list[int]] = import_module("penstock.study.fraction").chosen
+        numbers = chosen(cells, [*terms, *(pairs if runs >= free else [])], runs, self.study.seed)
+        return [cells[number] for number in sorted(numbers)]
+
+    @property
+    def balanced(self) -> bool:
+        """Whether all combinations of the levels run."""
+        return not self.study.excluded and self.study.runs is None
+
+    def count(self) -> int:
+        """How many runs the design has, those of the reference cell not counted."""
+        return len(self.cells) * self.study.repeat
+
+    def runs(self, *, references: bool) -> list[Planned]:
+        """All runs in the order in which they are made, with `references` if there are any."""
+        study, cells = self.study, len(self.cells)
+        seeds = _native.drawn(study.seed, "run", self.count())
+        draws = _native.drawn(study.seed, "order", self.count())
+        every = study.reference if references else None
+        found: list[Planned] = []
+        again = 0
+
+        def reference(block: int) -> Planned:
+            seed = _native.drawn(study.seed, "reference", again + 1)[again]
+            number = self.count() + again
+            return Planned(number, len(found), block, again, seed, 0, reference=True)
+
+        for block in range(study.repeat):
+            of_block = sorted(
+                range(block, cells * study.repeat, study.repeat), key=draws.__getitem__
+            )
+            for at, run in enumerate(of_block):
+                if every is not None and (block * cells + at) % every == 0:
+                    found.append(reference(block))
+                    again += 1
+                cell = run // study.repeat
+                found.append(Planned(run, len(found), block, block, seeds[run], cell))
+        return found
+
+    def sets(self, cell: int) -> list[str]:
+        """The arguments of `--set` that make this cell."""
+        levels = self.cells[cell]
+        return [text for one in self.study.factors for text in one.levels[levels[one.name]].sets]
+
+    def levels(self, cell: int) -> dict[str, Shown]:
+        """The level of each factor in this cell, as the table has it."""
+        levels = self.cells[cell]
+        return {name: column[levels[name]] for name, column in self._columns.items()}
+
+    @cached_property
+    def _columns(self) -> dict[str, list[Shown]]:
+        return {one.name: one.column() for one in self.study.factors}
+
+    def named(self, cell: int) -> str:
+        """The cell in words."""
+        levels = self.cells[cell]
+        return ", ".join(
+            f"{one.name} = {one.levels[levels[one.name]].text}" for one in self.study.factors
+        )

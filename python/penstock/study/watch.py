@@ -1,0 +1,48 @@
+"""How far a study is, read from its folder while another process writes to it."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import wrong
+from penstock.study import folder, rows
+
+LATELY_S = 30.0
+"""The rate is that of these last seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A study at one moment."""
+
+    runs: int
+    """Runs of the study, without those of the reference cell."""
+    done: int
+    """Those that are recorded."""
+    written: bool
+    """A process writes to the folder."""
+    rate: float | None
+    """Runs a second, if that is known."""
+
+
+def look(path: Path) -> Seen:
+    """The study in the folder at `path` as it is now."""
+    import polars as pl
+
+    about = folder.about(path)
+    if about is None:
+        raise wrong(f"{path} holds no study", "name the folder that -o of `study run` named")
+    written = folder.is_written(path)
+    now = time.time()
+    done, lately, oldest = 0, 0, now
+    for part in rows.every_part(path):
+        count = pl.scan_parquet(part).filter(pl.col("run") < about["runs"])
+        number = count.select(pl.len()).collect().item()
+        done += number
+        at = part.stat().st_mtime
+        if now - at <= LATELY_S:
+            # What the first part holds was run before it was written.
+            lately += number if oldest < now else 0
+            oldest = min(oldest, at)
+    rate = lately / (now - oldest) if lately and now > oldest else None
+    return Seen(runs=about["runs"], done=done, written=written, rate=rate)
