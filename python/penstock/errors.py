@@ -12,6 +12,9 @@ RUN_FAILED = 1
 WRONG_INPUT = 2
 """Exit code of wrong use and wrong input."""
 
+GOAL_MISSED = 3
+"""Exit code where a stated goal was missed."""
+
 DIFFERS = 4
 """Exit code where decisions differ, or data is not what was written."""
 

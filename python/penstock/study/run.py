@@ -107,20 +107,13 @@ def ready(study: Definition, task: Work, session: Session) -> Ready:
         "policy": study.policy,
         "on": study.on,
         "set": task.sets,
-        "seed": study.seed,
         "world": first["world"],
         "device": first["device"],
-        "repeat": study.repeat,
-        "responses": study.responses,
-        "design": study.design,
         "balanced": schedule.balanced,
         "cells": len(schedule.cells),
         "runs": schedule.count(),
         "reference": study.reference if live else None,
-        "factors": [
-            {"name": one.name, "paths": one.paths, "levels": one.column()} for one in study.factors
-        ],
-        "except": [dict(one) for one in study.excluded],
+        **description(study),
         "job_text": task.text,
         "first_cell": first["job"]["text"],
     }
@@ -131,6 +124,20 @@ def ready(study: Definition, task: Work, session: Session) -> Ready:
         planned=schedule.runs(references=live),
         about=about,
     )
+
+
+def description(study: Definition) -> dict[str, Any]:
+    """What is run, wherever it runs."""
+    return {
+        "seed": study.seed,
+        "repeat": study.repeat,
+        "responses": study.responses,
+        "design": study.design,
+        "factors": [
+            {"name": one.name, "paths": one.paths, "levels": one.column()} for one in study.factors
+        ],
+        "except": [dict(one) for one in study.excluded],
+    }
 
 
 def _refused(

@@ -1,0 +1,155 @@
+"""`penstock study confirm`: what a study recommends is run anew."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock.cli import output
+from penstock.cli.console import drawn
+from penstock.cli.options import Json
+from penstock.cli.running import errors_end
+from penstock.cli.study_analyse import Better, Betters, By
+from penstock.cli.study_options import Folder, placed
+from penstock.cli.target import targeted
+from penstock.errors import GOAL_MISSED, needs
+from penstock.study.confirm import Confirmed, unchanged
+from penstock.study.confirm import confirm as confirmed
+from penstock.target import Target
+from penstock.text import prose
+from penstock.text.table import Grid, show_grid
+
+Response = Annotated[
+    str | None,
+    typer.Option(
+        "--response", metavar="NAME", help="A response of the study. If not given, its first."
+    ),
+]
+
+Repeat = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat",
+        min=1,
+        max=1000,
+        metavar="N",
+        help="Runs of each cell. If not given, as many as in the study.",
+    ),
+]
+
+
+@targeted()
+def confirm(
+    folder: Folder,
+    *,
+    response: Response = None,
+    by: By = None,
+    better: Better = None,
+    repeat: Repeat = None,
+    target: Target,
+    sets: Annotated[list[str] | None, typer.Option("--set", hidden=True)] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the best cell of a study, its neighbours and the plain default anew.
+
+    The default is the cell of the first level of each factor. Runs have other seeds than those of
+    the study, or are made elsewhere, as --on says. Exit code 3 if less than half of the gain that
+    the study promises comes.
+    """
+    with errors_end():
+        needs("statsmodels", what="study confirm")
+        study = unchanged(folder)
+        where, places = placed(study, target, sets or [])
+        found = confirmed(
+            folder,
+            study,
+            where,
+            sets=places,
+            response=response,
+            by=by,
+            less=None if better is None else better is Betters.less,
+            repeat=repeat,
+            say=output.talk,
+        )
+    if as_json:
+        output.data(f"{json.dumps([_plain(one) for one in found], indent=2)}\n")
+    else:
+        drawn(lambda console: _show(found, by, console))
+    if not all(one.came for one in found):
+        raise typer.Exit(GOAL_MISSED)
+
+
+def _plain(of: Confirmed) -> dict[str, Any]:
+    ends = of.interval_pct
+    return {
+        "level": of.level,
+        "response": of.response,
+        "came": of.came,
+        "promised_pct": of.promised_pct,
+        "gain_pct": of.gain_pct,
+        "low_pct": None if ends is None else ends[0],
+        "high_pct": None if ends is None else ends[1],
+        "advice": {
+            "levels": dict(of.advice.levels),
+            "before": of.advice.before,
+            "now": of.advice.mean,
+        },
+        "default": {
+            "levels": dict(of.default.levels),
+            "before": of.default.before,
+            "now": of.default.mean,
+        },
+        "neighbours": [
+            {
+                "factor": factor,
+                "level": one.levels[factor],
+                "before": one.before,
+                "now": one.mean,
+                "against_advice_pct": of.against(one),
+            }
+            for factor, one in of.neighbours
+        ],
+    }
+
+
+def _show(found: Sequence[Confirmed], by: str | None, console: Console) -> None:
+    from penstock.study.words import figure, signed
+
+    for at, of in enumerate(found):
+        if at:
+            console.print()
+        where = "" if by is None else f"{by} = {of.level}: "
+        came = "CAME" if of.came else "DID NOT COME"
+        ends = of.interval_pct
+        interval = "" if ends is None else f" [{signed(ends[0])} to {signed(ends[1])}]"
+        if of.advice.levels == of.default.levels:
+            said = f"{where}the default is the best cell of the study, which promises nothing"
+        else:
+            said = (
+                f"{where}the advice gains {signed(of.gain_pct)}{interval} over the default; the "
+                f"study promises {signed(of.promised_pct)}"
+            )
+        prose.line(console, Text.assemble((came, "bold"), f"  {said}"))
+        for name, one in (("advice", of.advice), ("default", of.default)):
+            cell = ", ".join(f"{key} = {level}" for key, level in one.levels.items() if key != by)
+            prose.line(console, Text(f"  {name}: {cell}: {figure(one.mean)} {of.response}"))
+        better = [f"{factor} = {one.levels[factor]}" for factor, one in of.better]
+        if better:
+            prose.line(console, Text(f"  better than the advice now: {', '.join(better)}"))
+        console.print()
+        cells = [
+            [
+                factor,
+                f"{one.levels[factor]}",
+                figure(one.before),
+                figure(one.mean),
+                signed(of.against(one)),
+            ]
+            for factor, one in of.neighbours
+        ]
+        if cells:
+            headings = ["changed", "to", "in the study", "now", "against the advice"]
+            show_grid(console, Grid.of(headings, cells))

@@ -1,0 +1,254 @@
+"""Advice is run anew: whether the gain that a study promised comes, with other seeds or elsewhere.
+
+The advice is the best cell of the study. It is run next to the plain default, the cell of the first
+level of each factor, and next to its neighbours, in which one factor has another level. What was
+promised is what the study's own runs of these cells say.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from math import exp, fsum, log, nan
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from penstock import _native
+from penstock.errors import RUN_FAILED, PenstockError, wrong
+from penstock.session import Session
+from penstock.study import folder, rows
+from penstock.study.cells import Item, Work, outcomes
+from penstock.study.definition import Definition
+from penstock.study.run import description, work
+from penstock.study.schedule import Schedule
+from penstock.study.table import Table, less_is_better, of_frame
+from penstock.target import Target
+
+HALF = 0.5
+"""The part of a promise that has to come."""
+
+MATTERS = 5.0
+"""A neighbour that is better by more than this, in per cent, is better."""
+
+Levels: TypeAlias = Mapping[str, Any]
+
+
+class Measured(NamedTuple):
+    """The runs of a cell."""
+
+    levels: Levels
+    before: float
+    """The geometric mean of the study's own runs."""
+    now: Sequence[float]
+    """Each of the new ones."""
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean of the new ones."""
+        return _mean(self.now)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmed:
+    """What came of the advice, for one level of `--by` if there is one."""
+
+    level: Any
+    response: str
+    less: bool
+    advice: Measured
+    default: Measured
+    neighbours: Sequence[tuple[str, Measured]]
+    """Each with the factor that has another level."""
+
+    @property
+    def promised_pct(self) -> float:
+        """What the study says that the advice gains over the default."""
+        return self._gain(self.advice.before, self.default.before)
+
+    @property
+    def gain_pct(self) -> float:
+        """What it gains now."""
+        return self._gain(self.advice.mean, self.default.mean)
+
+    @property
+    def interval_pct(self) -> tuple[float, float] | None:
+        """The same with 95 % certainty, by Welch; none where each cell was run once."""
+        ends = _welch(self.advice.now, self.default.now)
+        if ends is None:
+            return None
+        low, high = ends if not self.less else (-ends[1], -ends[0])
+        return _percent(low), _percent(high)
+
+    @property
+    def came(self) -> bool:
+        """Whether at least half of the promise came."""
+        return self.gain_pct >= HALF * self.promised_pct
+
+    @property
+    def better(self) -> list[tuple[str, Measured]]:
+        """Neighbours that turned out better than the advice."""
+        return [
+            (factor, one)
+            for factor, one in self.neighbours
+            if self._gain(one.mean, self.advice.mean) > MATTERS
+        ]
+
+    def against(self, one: Measured) -> float:
+        """By how much a cell is better than the advice, in per cent."""
+        return self._gain(one.mean, self.advice.mean)
+
+    def _gain(self, value: float, over: float) -> float:
+        ratio = over / value if self.less else value / over
+        return 100 * (ratio - 1)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return exp(fsum(map(log, values)) / len(values)) if all(one > 0 for one in values) else nan
+
+
+def _percent(logarithm: float) -> float:
+    return 100 * (exp(logarithm) - 1)
+
+
+def _welch(values: Sequence[float], others: Sequence[float]) -> tuple[float, float] | None:
+    """Between which bounds the difference of the means of the logarithms lies, at 95 %."""
+    from scipy import stats
+
+    if min(len(values), len(others)) < 2:
+        return None
+    one, other = [log(value) for value in values], [log(value) for value in others]
+    if max(one) == min(one) and max(other) == min(other):
+        return one[0] - other[0], one[0] - other[0]
+    found = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
+    return float(found.low), float(found.high)
+
+
+def unchanged(path: str) -> Definition:
+    """The study of a folder, if its file and its job are still as they were."""
+    before = folder.about(Path(path))
+    if before is None:
+        raise wrong(f"{path} holds no study", "name the folder that -o of `study run` named")
+    study = Definition.load(before["study"])
+    now = {**description(study), "job_text": study.job_text()}
+    kept = [{key: of[key] for key in now} for of in (before, json.loads(json.dumps(now)))]
+    if found := folder.changes(*kept):
+        raise wrong(
+            f"the study in {path} has changed: {'; '.join(found)}",
+            "undo that: its advice is about what it was",
+        )
+    return study
+
+
+def confirm(
+    path: str,
+    study: Definition,
+    target: Target,
+    *,
+    sets: Sequence[str] = (),
+    response: str | None = None,
+    by: str | None = None,
+    less: bool | None = None,
+    repeat: int | None = None,
+    say: Callable[[str], object] = lambda _: None,
+) -> list[Confirmed]:
+    """Run what the folder of a study recommends anew; `say` is called with what runs next."""
+    found = response or study.responses[0]
+    if found not in study.responses:
+        raise wrong(
+            f"the study in {path} has no response {found}", f"it has {', '.join(study.responses)}"
+        )
+    schedule, task = Schedule(study), work(study, target, sets)
+    better = less_is_better(found) if less is None else less
+    names = [one.name for one in study.factors]
+    if by is not None and by not in names:
+        raise wrong(f"the study in {path} has no factor {by}", f"it has {', '.join(names)}")
+    means = _means(of_frame(rows.read(path), source=path, response=found, factors=names), schedule)
+    parts = [None] if by is None else list(dict.fromkeys(cell[by] for cell in schedule.cells))
+    plans = [_plan(schedule, means, by, level, less=better) for level in parts]
+    again = study.repeat if repeat is None else repeat
+    seeds = iter(_native.drawn(study.seed, "confirm", again * sum(len(one.every) for one in plans)))
+    results: list[Confirmed] = []
+    with closing(task.session([task.variant(schedule.sets(plans[0].advice))])) as session:
+        for plan in plans:
+            where = "" if by is None else f"{by} = {schedule.levels(plan.advice)[by]}: "
+            say(f"{where}{len(plan.every)} cells, {again} times each")
+            # In rounds of all cells, so that a drift meets all of them.
+            order = list(plan.every) * again
+            items = [Item(cell, schedule.sets(cell), next(seeds)) for cell in order]
+            values = _run(task, items, session, study.responses.index(found))
+
+            def measured(
+                cell: int, values: Sequence[float] = values, plan: _Plan = plan
+            ) -> Measured:
+                now = values[plan.every.index(cell) :: len(plan.every)]
+                return Measured(schedule.levels(cell), means[cell], now)
+
+            results.append(
+                Confirmed(
+                    level=None if by is None else schedule.levels(plan.advice)[by],
+                    response=found,
+                    less=better,
+                    advice=measured(plan.advice),
+                    default=measured(plan.default),
+                    neighbours=[(factor, measured(cell)) for factor, cell in plan.neighbours],
+                )
+            )
+    return results
+
+
+def _means(table: Table, schedule: Schedule) -> dict[int, float]:
+    """The geometric mean of the runs of each cell that is recorded."""
+    found: dict[tuple[Any, ...], list[float]] = {}
+    names = [one.name for one in schedule.study.factors]
+    for *levels, value in table.frame.select(*names, table.response).iter_rows():
+        found.setdefault(tuple(levels), []).append(value)
+    every = ((at, tuple(schedule.levels(at).values())) for at in range(len(schedule.cells)))
+    return {at: _mean(found[levels]) for at, levels in every if levels in found}
+
+
+class _Plan(NamedTuple):
+    """Which cells run: their numbers."""
+
+    advice: int
+    default: int
+    neighbours: Sequence[tuple[str, int]]
+
+    @property
+    def every(self) -> list[int]:
+        """Each once."""
+        return list(
+            dict.fromkeys([self.advice, self.default, *(one for _, one in self.neighbours)])
+        )
+
+
+def _plan(
+    schedule: Schedule, means: Mapping[int, float], by: str | None, level: int | None, *, less: bool
+) -> _Plan:
+    """The best cell, the first level of each factor, and all cells next to the best."""
+    of = {at: cell for at, cell in enumerate(schedule.cells) if by is None or cell[by] == level}
+    known = [at for at in of if at in means]
+    if not known:
+        raise wrong("the study has no runs yet", "run it: `penstock study run`")
+    advice = (min if less else max)(known, key=means.__getitem__)
+    default = next((at for at in known if _is_first(of[at], by)), None)
+    if default is None:
+        raise wrong(
+            "the cell of the first level of each factor is not among the runs of the study",
+            "advice is held to it: list the usual level of each factor first",
+        )
+    apart = ((at, [one for one in of[at] if of[at][one] != of[advice][one]]) for at in known)
+    return _Plan(advice, default, [(names[0], at) for at, names in apart if len(names) == 1])
+
+
+def _is_first(cell: Mapping[str, int], by: str | None) -> bool:
+    return all(level == 0 for name, level in cell.items() if name != by)
+
+
+def _run(task: Work, items: Sequence[Item], session: Session, response: int) -> list[float]:
+    """The response of each run."""
+    found = []
+    for outcome in outcomes(task, items, session):
+        if outcome.failure is not None:
+            raise PenstockError(f"error: a run failed: {outcome.failure}", exit_code=RUN_FAILED)
+        found.append(outcome.values[response])
+    return found
