@@ -18,8 +18,7 @@ from penstock.cli.study_options import StudyFile, Workers, placed
 from penstock.cli.target import targeted
 from penstock.study.cells import Outcome
 from penstock.study.definition import Definition
-from penstock.study.run import Ready, pilot, ready, work
-from penstock.study.schedule import Schedule
+from penstock.study.run import Ready, opened, pilot, ready, work
 from penstock.target import Target
 from penstock.text.units import seconds
 
@@ -56,8 +55,7 @@ def plan(
         definition = Definition.load(study)
         where, places = placed(definition, target, sets or [])
         task = work(definition, where, places)
-        first = task.variant(Schedule(definition).sets(0))
-        with closing(task.session([first])) as session:
+        with closing(opened(definition, task)) as session:
             plan = ready(definition, task, session)
             tried = list(pilot(plan, session, PILOT))
     failed = [one.failure for _, _, one in tried if one.failure is not None]

@@ -15,7 +15,7 @@ from penstock.study.cells import Item, Outcome, Work, run_batch
 if TYPE_CHECKING:
     from distributed import Client
 
-CONNECT_S = 10.0
+CONNECT_S = 5.0
 """How long the cluster may take to answer."""
 
 ALONE_S = 10.0
@@ -35,24 +35,34 @@ class Batches(Protocol):
         """How long a batch has taken."""
 
 
-def on_cluster(
-    address: str, work: Work, batches: Batches, take: Callable[[Sequence[Outcome]], None]
-) -> None:
-    """Run all batches on the cluster at `address`, and hand over what comes of each."""
-    needs("distributed", what="--cluster")
-    client = _connected(address)
-    try:
-        _check_versions(client, address)
-        _run(client, address, work, batches, take)
-    finally:
-        client.close()
+class Cluster:
+    """A cluster that answers, whose workers have this version."""
+
+    def __init__(self, address: str) -> None:
+        """Connect with its scheduler."""
+        needs("distributed", what="--cluster")
+        self._address = address
+        self._client = _connected(address)
+        try:
+            _check_versions(self._client, address)
+        except PenstockError:
+            self.close()
+            raise
+
+    def run(self, work: Work, batches: Batches, take: Callable[[Sequence[Outcome]], None]) -> None:
+        """Run all batches, and hand over what comes of each."""
+        _run(self._client, self._address, work, batches, take)
+
+    def close(self) -> None:
+        """Leave the cluster; it goes on without us."""
+        self._client.close()
 
 
 def _connected(address: str) -> "Client":
     from distributed import Client
 
     try:
-        return Client(address, timeout=CONNECT_S, set_as_default=False)
+        return Client(address, timeout=CONNECT_S)
     except (OSError, ValueError, ImportError) as error:
         message = f"error: the cluster at {address} does not answer: {error or 'no connection'}"
         hint = "hint: name the address of its scheduler, as tcp://host:8786"
@@ -70,7 +80,7 @@ def _version() -> str:
 
 
 def _check_versions(client: "Client", address: str) -> None:
-    if not client.scheduler_info()["workers"]:
+    if not client.nthreads():
         raise _no_worker(address)
     try:
         found = client.run(_version)
@@ -97,13 +107,13 @@ def _run(
     batches: Batches,
     take: Callable[[Sequence[Outcome]], None],
 ) -> None:
-    from distributed import FIRST_COMPLETED, KilledWorker, wait
+    from distributed import KilledWorker, wait
 
     running: dict[Any, list[Item]] = {}
     alone_since: float | None = None
     more = True
     while True:
-        threads = sum(one["nthreads"] for one in client.scheduler_info()["workers"].values())
+        threads = sum(client.nthreads().values())
         while more and len(running) < 2 * max(1, threads):
             items = batches.next(max(1, threads))
             more = bool(items)
@@ -112,7 +122,7 @@ def _run(
         if not running:
             return
         try:
-            done = wait(list(running), timeout=LOOK_S, return_when=FIRST_COMPLETED).done
+            done = wait(list(running), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
         except TimeoutError:
             done = set()
         for future in done:

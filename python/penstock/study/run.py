@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penstock import __version__
+from penstock import __version__, _native
 from penstock.errors import PenstockError, wrong
 from penstock.results.steps import Step
 from penstock.session import Session
 from penstock.study import cells, response, rows
 from penstock.study.cells import Item, Outcome, Work
+from penstock.study.cluster import Cluster
 from penstock.study.definition import Definition
 from penstock.study.folder import Folder, changes
 from penstock.study.schedule import Planned, Schedule
@@ -93,7 +94,7 @@ def ready(study: Definition, task: Work, session: Session) -> Ready:
         try:
             found = cells.known(session, task.variant(schedule.sets(cell)))
         except PenstockError as error:
-            raise _refused(schedule, cell, task, session, error) from None
+            raise _refused(schedule, cell, task, error) from None
         first = first or found
     assert first is not None
     job = tomllib.loads(first["job"]["text"])
@@ -140,30 +141,36 @@ def description(study: Definition) -> dict[str, Any]:
     }
 
 
-def _refused(
-    schedule: Schedule, cell: int, task: Work, session: Session, error: PenstockError
-) -> PenstockError:
+def _refused(schedule: Schedule, cell: int, task: Work, error: PenstockError) -> PenstockError:
     """Which level the job refuses, if it is one alone, with what the job says."""
 
-    def why(sets: Sequence[str]) -> PenstockError | None:
-        try:
-            cells.known(session, task.variant(sets))
-        except PenstockError as found:
-            return found
-        return None
+    def is_right(sets: Sequence[str]) -> bool:
+        return _native.is_right(task.name, task.text, [*task.sets, *sets])
 
-    levels = schedule.cells[cell]
-    of_job = why([])
-    for one in schedule.study.factors if of_job is None else ():
-        level = one.levels[levels[one.name]]
-        found = why(level.sets)
-        if found is not None:
-            what = f"the job refuses the level {level.text} of factor {one.name}"
-            return PenstockError(f"error: {what}: {cells.reason(found)}", exit_code=found.exit_code)
-    if of_job is not None and str(of_job) == str(error):
+    if not is_right([]):
         return error
-    what = f"the job refuses the cell {schedule.named(cell)}"
-    return PenstockError(f"error: {what}: {cells.reason(error)}", exit_code=error.exit_code)
+    levels = schedule.cells[cell]
+    what = f"the cell {schedule.named(cell)}"
+    for one in schedule.study.factors:
+        level = one.levels[levels[one.name]]
+        if not is_right(level.sets):
+            what = f"the level {level.text} of factor {one.name}"
+            break
+    return PenstockError(
+        f"error: the job refuses {what}: {cells.reason(error)}", exit_code=error.exit_code
+    )
+
+
+def opened(study: Definition, task: Work) -> Session:
+    """Where the study runs, open; a missing file is made if the first cell can run on it."""
+    schedule = Schedule(study)
+    sets = schedule.sets(0)
+    try:
+        return task.session([task.variant(sets)])
+    except PenstockError as error:
+        if _native.is_right(task.name, task.text, [*task.sets, *sets]):
+            raise
+        raise _refused(schedule, 0, task, error) from None
 
 
 def run(
@@ -184,12 +191,14 @@ def run(
     """
     began = time.monotonic()
     folder = Folder(path, resume=resume)
+    workers_of: Cluster | None = None
     try:
         task = work(study, target, sets)
-        first = task.variant(Schedule(study).sets(0))
-        with closing(task.session([first])) as session:
+        with closing(opened(study, task)) as session:
             plan = ready(study, task, session)
             _check_workers(plan, workers, cluster)
+            if cluster is not None:
+                workers_of = Cluster(cluster)
             _same(plan, folder)
             made = rows.recorded(path)
             pending = deque(one for one in plan.planned if one.run not in made)
@@ -202,14 +211,14 @@ def run(
         folder.discard()
         raise
     try:
-        if cluster is not None and pending:
-            from penstock.study.cluster import on_cluster
-
-            on_cluster(cluster, plan.work, _Batches(plan, pending), recorder.take)
+        if workers_of is not None:
+            workers_of.run(plan.work, _Batches(plan, pending), recorder.take)
         elif not plan.live:
             _in_parallel(plan, pending, workers or len(os.sched_getaffinity(0)), recorder)
     finally:
         folder.close()
+        if workers_of is not None:
+            workers_of.close()
     ran.seconds = time.monotonic() - began
     return ran
 
