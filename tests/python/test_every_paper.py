@@ -138,7 +138,9 @@ def test_an_unknown_setting_is_refused(paper: Study) -> None:
 @pytest.mark.parametrize(
     "paper",
     [
-        pytest.param(name, marks=pytest.mark.soak) if listed.long else name
+        pytest.param(name, marks=[pytest.mark.soak, pytest.mark.timeout(900)])
+        if listed.long
+        else name
         for name, listed in PAPERS.items()
     ],
     indirect=True,

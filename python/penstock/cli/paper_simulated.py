@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Container
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Sets = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")]
 
 Report = Annotated[str | None, typer.Option("--report", metavar="FILE")]
+
+Data = Annotated[str | None, typer.Option("--data", metavar="DIR")]
 
 Vary = Annotated[bool, typer.Option("--sensitivity")]
 
@@ -95,8 +98,10 @@ def simulated(paper: Study, live: "Command | None") -> TyperCommand:
         "report": f"Write a page of HTML with pictures{' and the sensitivity' if of else ''}. An "
         "earlier one is replaced, any other file is not.",
         "sensitivity": of.help if of else None,
+        "data": "Write every run into a new folder, as a study: `penstock study analyse` reads it.",
     }
-    lacks = {name for name, has in (("sensitivity", of), ("live", live)) if has is None}
+    has = {"sensitivity": of, "live": live, "data": paper.keep}
+    lacks = {name for name, part in has.items() if part is None}
     command.params = [param for param in command.params if param.name not in lacks]
     for param in command.params:
         if param.name in helps:
@@ -111,6 +116,7 @@ def _run(paper: Study) -> Callable[..., None]:
         *,
         sets: Sets = None,
         report: Report = None,
+        data: Data = None,
         sensitivity: Vary = False,
         live: Live = False,
         as_json: Json = False,
@@ -121,8 +127,14 @@ def _run(paper: Study) -> Callable[..., None]:
                 from penstock.papers import page
 
                 page.check(report)
+            if data is not None:
+                from penstock.report.files import check_new
+
+                check_new(Path(data))
             vary = bool(sensitivity) or report is not None
             found = result.simulated(paper, given, vary=vary, say=output.talk)
+            if data is not None and paper.keep is not None:
+                paper.keep(found.ours, data)
             if as_json:
                 output.data(json.dumps(found.json(), indent=2) + "\n")
             else:

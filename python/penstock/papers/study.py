@@ -72,6 +72,8 @@ class Study(ABC):
     """What the numbers of a claim are, a heading."""
     pictures: Gallery | None = None
     sensitivity: Sensitivity | None = None
+    keep: "Callable[[Ours, str], None] | None" = None
+    """Writes the runs of our figures into a new folder, as `penstock study run` does."""
     quick: Sequence[str] = ()
     """Settings, as `--set` has them, under which all is there within some seconds."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -10,12 +11,17 @@ from penstock import _native
 from penstock.comparison import Comparison
 from penstock.design import Cell, Design, Run
 from penstock.papers import files
-from penstock.papers.ioagent.setting import NAME, Setting, machine
+from penstock.papers.ioagent.setting import FACTORS, NAME, PATTERNS, Setting, machine
 from penstock.papers.published import Row
 from penstock.session import Session, Variant
+from penstock.study.folder import Folder
+from penstock.study.rows import frame
+from penstock.study.run import SIMULATED
 from penstock.target import Target
 
 MACHINE = "openpower-710"
+
+RESPONSE = "bw_bytes"
 
 KIB = 1024
 
@@ -80,7 +86,7 @@ def _row(run: Run, result: Comparison) -> Row:
     (of,) = one["classes"]
     return {
         **run.cell,
-        "replicate": run.round + 1,
+        "replicate": run.round,
         "bw_bytes": of["bw_bytes"],
         "seconds": one["duration_s"],
     }
@@ -96,6 +102,38 @@ def _machine(given: Mapping[str, str]) -> Iterator[str]:
         place = Path(folder) / f"{MACHINE}.toml"
         place.write_text(machine(given, _native.device(MACHINE)))
         yield str(place)
+
+
+def keep(ours: Mapping[str, Any], path: str) -> None:
+    """Write all runs into a new folder, as that of a study."""
+    factors = {"pattern": PATTERNS, **FACTORS}
+    replicates = max(row["replicate"] for row in ours["rows"]) + 1
+    every = len(ours["rows"]) // replicates
+    now = datetime.now(UTC)
+    rows = [
+        {
+            **row,
+            "run": order % every * replicates + row["replicate"],
+            "order": order,
+            "block": row["replicate"],
+            "seed": row["replicate"] + 1,
+            "ended": now,
+            "world": SIMULATED,
+            "machine": MACHINE,
+        }
+        for order, row in enumerate(ours["rows"])
+    ]
+    folder = Folder(Path(path), resume=False)
+    with closing(folder):
+        ran = {name: {row[name] for row in rows} for name in factors}
+        several = [
+            {"name": name, "levels": [one for one in each if one in ran[name]]}
+            for name, each in factors.items()
+            if len(ran[name]) > 1
+        ]
+        folder.begin({"factors": several, "responses": [RESPONSE], "world": SIMULATED})
+        kinds = {name: type(each[0]) for name, each in factors.items()}
+        folder.append(frame(rows, kinds, [RESPONSE]))
 
 
 def cells(of: Sequence[Row]) -> list[Row]:

@@ -31,7 +31,7 @@ class IOAgent(Study):
     def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
         """Our analyses and rates, the claims and Table 3."""
         return {
-            **ours,
+            **self.read(ours),
             "claims": claims,
             "table3": blocks.table3(ours),
             "paper": files.published(setting.NAME)["table3"],
@@ -61,6 +61,7 @@ def simulate(given: Mapping[str, str]) -> Ours:
             for pattern in of.patterns
         ],
         **_rates(of, rows),
+        "rows": rows,
     }
 
 
@@ -113,5 +114,6 @@ are not available as numbers, so ours are held to what its text and its Table 3 
         about="Each variant runs with buffers of 8, 32 and 128 KiB, in 36 cells of each pattern.",
         help="Vary what the paper leaves open too.",
     ),
+    keep=campaign.keep,
     quick=("D=1,4", "A=1,8", "B=1,8", "S=32,128", "seeds=2"),
 )
