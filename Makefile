@@ -174,7 +174,7 @@ schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
 	$(BIN)/python tests/python/result_types.py
 	$(BIN)/python tests/python/policy_table.py
-	INSTA_UPDATE=always cargo test --locked -p penstock-spec -p penstock-run -p penstock-tests --test messages --test from_fio --test golden --test public_figures
+	INSTA_UPDATE=always cargo test --locked -p penstock-spec -p penstock-run -p penstock-tests --test messages --test study --test from_fio --test golden --test public_figures
 
 .PHONY: clean
 clean: ## remove all that was built

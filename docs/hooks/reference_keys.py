@@ -1,4 +1,4 @@
-"""The pages of what a job file and a device file hold: read from their JSON Schemas."""
+"""The pages of what jobs, devices, machines and studies hold: read from their JSON Schemas."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -106,6 +106,23 @@ def machine_page(schema: Schema) -> str:
         "## The machine itself",
         table(HEADINGS, _rows(properties, machine.get("required", ()))),
         *_sections(properties, "machine."),
+    )
+
+
+def study_page(schema: Schema) -> str:
+    """Every key of a study."""
+    properties: Mapping[str, Schema] = schema["properties"]
+    study = properties["study"]
+    factor: Schema = properties["factor"]["additionalProperties"]
+    return page(
+        "# Study keys",
+        "A study is a TOML file with a table `[study]` and a table `[factor.NAME]` for each "
+        "factor: [Run a study](../how-to/study.md).",
+        "`penstock schema study` prints the schema that this page is made of.",
+        "## [study]",
+        table(HEADINGS, _rows(study["properties"], study.get("required", ()))),
+        "## [factor.NAME]",
+        table(HEADINGS, _rows(factor["properties"], factor.get("required", ()))),
     )
 
 

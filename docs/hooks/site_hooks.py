@@ -20,7 +20,7 @@ import repository_files
 from markdown_parts import page, sentence, table
 from penstock import papers
 from reference_commands import commands_page
-from reference_keys import Schema, device_page, job_page, machine_page
+from reference_keys import Schema, device_page, job_page, machine_page, study_page
 from reference_lists import Entry, devices_page, policies_page
 from reference_results import merges_page, results_page
 
@@ -58,6 +58,7 @@ REFERENCE = (
     Page("Job keys", "reference/job-keys.md", lambda: job_page(schema("job"))),
     Page("Device keys", "reference/device-keys.md", lambda: device_page(schema("device"))),
     Page("Machine keys", "reference/machine-keys.md", lambda: machine_page(schema("machine"))),
+    Page("Study keys", "reference/study-keys.md", lambda: study_page(schema("study"))),
     Page("Result fields", "reference/result-fields.md", lambda: results_page(schema("result"))),
     Page("Merge fields", "reference/merge-fields.md", lambda: merges_page(schema("merge"))),
     Page(

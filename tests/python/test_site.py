@@ -14,7 +14,7 @@ import repository_files
 import site_hooks
 from command import ROOT, penstock
 from markdown_parts import sentence, table
-from reference_keys import Schema, device_page, job_page, machine_page
+from reference_keys import Schema, device_page, job_page, machine_page, study_page
 from reference_results import merges_page, results_page
 
 REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
@@ -113,6 +113,14 @@ def test_every_key_of_a_schema_is_on_its_page() -> None:
     ssd = pages[1].partition('## `model = "ssd"`')[2].partition("\n## ")[0]
     assert "| `dies` | whole number, 1 to 65,536 | required |" in ssd
     assert "`drive`" not in ssd
+
+
+def test_every_key_of_a_study_is_on_its_page() -> None:
+    schema = json.loads(penstock("schema", "study").out)
+    text = study_page(schema)
+    factor = schema["properties"]["factor"]["additionalProperties"]
+    for part in (schema["properties"]["study"], factor):
+        assert [key for key in part["properties"] if f"| `{key}` |" not in text] == []
 
 
 def test_a_result_is_a_page_with_a_section_for_each_object_in_it() -> None:

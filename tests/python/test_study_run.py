@@ -1,6 +1,7 @@
 """`penstock study`: runs of studies, their records, and what is refused."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -419,3 +420,27 @@ def test_a_cluster_gives_the_rows_of_one_machine(tmp_path: Path) -> None:
     assert found["done"] == 18
     assert values(tmp_path / "here") == values(tmp_path / "there")
     assert pl.read_parquet(rows.every_part(tmp_path / "there")[0]).height > 0
+
+
+def test_a_worker_that_dies_changes_nothing(tmp_path: Path) -> None:
+    program = tmp_path / "cluster.py"
+    program.write_text(CLUSTER)
+    path = study(tmp_path, job=JOB.replace("100ms", "4s"))
+    run(path, tmp_path / "here")
+    with subprocess.Popen(
+        [sys.executable, str(program)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as cluster:
+        assert cluster.stdout is not None
+        address, victim, _ = cluster.stdout.readline().split()
+        words = ["study", "run", str(path), "-o", str(tmp_path / "there"), "--cluster", address]
+        process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.DEVNULL)
+        while not (tmp_path / "there" / "study.json").exists():
+            time.sleep(0.05)
+        os.kill(int(victim), signal.SIGKILL)
+        assert process.wait(60) == 0
+        cluster.communicate("")
+    assert values(tmp_path / "here") == values(tmp_path / "there")

@@ -868,3 +868,19 @@ fn merges_side_by_side() {
         message("[merge]\njobs = 2\n", &["merge.memory.partition=100"]),
     ]);
 }
+
+#[test]
+fn every_agent_at_once() {
+    let every = |set: &str| {
+        let sets = [set.to_owned()];
+        Job::parse("bank.toml", GOOD, &sets)
+            .map(|job| job.text().matches("\nsize = \"8KiB\"").count())
+    };
+    assert_eq!(every("agent.*.size=8KiB").unwrap(), 2);
+    assert_eq!(every("agent.0.size=8KiB").unwrap(), 1);
+    let closed = every("agent.*.arrivals.kind=closed").and_then(|_| every("agent.*.depth=8"));
+    assert!(closed.unwrap_err().to_string().contains("`depth`"), "the first agent is poisson");
+    let wrong = ["agent.*.sise=8KiB", "program.*.count=1", "class.*.weight=2", "agent.0.*=1"];
+    let all = wrong.map(|set| message(GOOD, &[set])).join("\n\n");
+    assert_snapshot!(all);
+}

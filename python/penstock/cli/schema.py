@@ -1,4 +1,4 @@
-"""`penstock schema`: what programs check job files, device files and results with."""
+"""`penstock schema`: what programs check files and results with."""
 
 from typing import Annotated
 
@@ -11,13 +11,14 @@ from penstock.cli.verb import verb
 app = verb()
 
 Kind = Annotated[
-    str, typer.Argument(metavar="[job|device|machine|result|merge]", help="Schema of which kind.")
+    str,
+    typer.Argument(metavar="[job|device|machine|study|result|merge]", help="Schema of which kind."),
 ]
 
 
 @app.command("schema")
 def schema(kind: Kind = "job") -> None:
-    """Print the JSON Schema (draft 2020-12) of job, device or machine files, or of results.
+    """Print the JSON Schema (draft 2020-12) of job, device, machine or study files, or of results.
 
     Editors that know TOML take it from the first line of a file: `#:schema ./job.schema.json`.
     A result is what `run` and `compare` print with `--json`; `merge` is what `merge` prints.

@@ -10,6 +10,9 @@ from penstock.cli.lane_devices import JOB, divided, of_files
 from penstock.study.definition import Definition
 from penstock.target import Target
 
+FILE = "file"
+"""Begins the key of a change that says where a file of the job is."""
+
 StudyFile = Annotated[
     str,
     typer.Argument(metavar="STUDY.toml", help="The study file (TOML).", show_default=False),
@@ -33,7 +36,8 @@ Folder = Annotated[
 
 def placed(study: Definition, target: Target, sets: Sequence[str]) -> tuple[Target, list[str]]:
     """Where the study runs: where --on says, or else as its file does."""
-    if target.on is not None or sets or not study.on:
+    names_files = any(one.startswith(f"{FILE}.") for one in sets)
+    if target.on is not None or names_files or not study.on:
         return target, list(sets)
     on, files = divided(study.on, JOB)
-    return replace(target, on=on), of_files(files)
+    return replace(target, on=on), [*of_files(files), *sets]

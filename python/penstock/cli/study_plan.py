@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli import output
-from penstock.cli.options import Json
+from penstock.cli.options import Json, Sets
 from penstock.cli.running import errors_end
 from penstock.cli.study_options import StudyFile, Workers, placed
 from penstock.cli.target import targeted
@@ -44,7 +44,7 @@ def plan(
     workers: Workers = None,
     noise: Noise = None,
     target: Target,
-    sets: Annotated[list[str] | None, typer.Option("--set", hidden=True)] = None,
+    sets: Sets = None,
     as_json: Json = False,
 ) -> None:
     """Check a study and say how many runs it has, how long they take, and what they will show.

@@ -11,7 +11,7 @@ import typer
 
 from penstock.cli import output
 from penstock.cli.bar import bar
-from penstock.cli.options import Json
+from penstock.cli.options import Json, Sets
 from penstock.cli.running import errors_end
 from penstock.cli.study_options import StudyFile, Workers, placed
 from penstock.cli.target import targeted
@@ -64,7 +64,7 @@ def run(
     cluster: Cluster = None,
     resume: Resume = False,
     target: Target,
-    sets: Annotated[list[str] | None, typer.Option("--set", hidden=True)] = None,
+    sets: Sets = None,
     as_json: Json = False,
 ) -> None:
     """Run every cell of a study in random order, in blocks of replicates, and record each run.

@@ -79,7 +79,7 @@ def work(study: Definition, target: Target, sets: Sequence[str] = ()) -> Work:
     return Work(
         name=study.job,
         text=study.job_text(),
-        sets=[*sets, *study.set],
+        sets=[*study.set, *sets],
         policy=study.policy,
         target=target,
         responses=study.responses,
