@@ -22,10 +22,7 @@ use crate::queues;
 use crate::result::{FileResult, World};
 use crate::step::Step;
 use crate::target;
-use crate::target_options::TargetOptions;
-
-/// What begins an emulated device.
-pub(crate) const EMULATED: &str = "emulated:";
+use crate::target_options::{EMULATED, TargetOptions};
 
 /// The target that does nothing.
 const NULL: &str = "null";

@@ -6,10 +6,10 @@ use penstock_spec::{Job, machines};
 
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::place::EMULATED;
 use crate::result::Comparison;
 use crate::session::Session;
 use crate::step::Step;
+use crate::target_options::EMULATED;
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
 ///

@@ -2,6 +2,9 @@
 
 use penstock_spec::devices;
 
+/// What begins an emulated device.
+pub(crate) const EMULATED: &str = "emulated:";
+
 /// Where a verb runs, and what it may do there.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TargetOptions {
@@ -30,7 +33,7 @@ impl TargetOptions {
     /// Takes out the modelled device that it names, if it does, as an argument that makes it the
     /// job's: then further ones can change parts of it.
     pub fn take_device(&mut self) -> Option<String> {
-        let on = self.on.take_if(|on| devices::is_one(on))?;
+        let on = self.on.take_if(|on| !on.starts_with(EMULATED) && devices::is_one(on))?;
         Some(format!("device={on}"))
     }
 }

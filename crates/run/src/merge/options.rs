@@ -10,7 +10,8 @@ use penstock_workload::merge::Shape;
 
 use super::record::RecordFormat;
 use crate::failure::Failure;
-use crate::place::{EMULATED, model, model_and_path};
+use crate::place::{model, model_and_path};
+use crate::target_options::EMULATED;
 
 /// What merges of files are asked for.
 #[derive(Clone, Debug, Default)]

@@ -26,9 +26,9 @@ use crate::below::Seen;
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::measures::values::Values;
-use crate::place::{EMULATED, model_and_path};
+use crate::place::model_and_path;
 use crate::result::{BelowResult, Distribution};
-use crate::target_options::TargetOptions;
+use crate::target_options::{EMULATED, TargetOptions};
 
 /// Bytes of a short write.
 const SHORT: u32 = 1_000;
