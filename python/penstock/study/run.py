@@ -207,8 +207,10 @@ def run(
             recorder.say()
             if plan.live:
                 _in_turn(plan, pending, session, recorder)
-    except PenstockError:
+    except BaseException:
         folder.discard()
+        if workers_of is not None:
+            workers_of.close()
         raise
     try:
         if workers_of is not None:
