@@ -5,7 +5,6 @@ import math
 import os
 from collections.abc import Sequence
 from contextlib import closing
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -121,9 +120,10 @@ def _noise(tried: Sequence[tuple[int, Outcome]]) -> float | None:
 
 
 def _detectable(plan: Ready, noise: float) -> dict[str, float] | None:
-    if find_spec("penstock.study.power") is None:
+    if find_spec("scipy") is None:
         return None
     levels = {one.name: len(one.levels) for one in plan.schedule.study.factors}
-    power = import_module("penstock.study.power")
+    from penstock.study import power
+
     found: dict[str, float] = power.detectable(levels, runs=plan.schedule.count(), noise=noise)
     return found

@@ -5,10 +5,9 @@ told from what the factors do. Within a block the order is random, so that a dri
 all levels alike. Seeds and order descend from the study's seed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from itertools import combinations
 from math import prod
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from penstock import _native
 from penstock.design import Cell, Design
 from penstock.errors import wrong
 from penstock.study.definition import Definition, Shown
+from penstock.study.fraction import chosen
 
 CELLS_MOST = 1_000_000
 """A study of more is a slip of a zero."""
@@ -90,7 +90,6 @@ class Schedule:
         pairs = list(combinations(many, 2))
         free = 1 + sum(count - 1 for count in many.values())
         free += sum((many[one] - 1) * (many[other] - 1) for one, other in pairs)
-        chosen: Callable[..., list[int]] = import_module("penstock.study.fraction").chosen
         numbers = chosen(cells, [*terms, *(pairs if runs >= free else [])], runs, self.study.seed)
         return [cells[number] for number in sorted(numbers)]
 
