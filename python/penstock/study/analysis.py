@@ -51,9 +51,8 @@ class Analysis:
 
     fit: Fit
     kind: Type
-    given: bool
-    """Whether the model was named; if not, the path chose it."""
-    path: Path
+    chose: Path | None
+    """The path that chose the model; none if the model was named."""
     anova: Sequence[Row]
     checks: Sequence[Check]
     boxcox: BoxCox | None
@@ -66,6 +65,11 @@ class Analysis:
     remarks: tuple[str, ...]
 
     @property
+    def given(self) -> bool:
+        """Whether the model was named; if not, the path chose it."""
+        return self.chose is None
+
+    @property
     def table(self) -> Table:
         """What was analysed."""
         return self.fit.table
@@ -74,6 +78,11 @@ class Analysis:
     def terms(self) -> list[Term]:
         """Of the model, but for blocks."""
         return [one for one in self.fit.terms if one != (BLOCK,)]
+
+    @cached_property
+    def path(self) -> Path:
+        """From all interactions of two down, made when asked for: it takes seconds of many runs."""
+        return _way(self.fit)[0] if self.chose is None else self.chose
 
     @cached_property
     def worst(self) -> list[WorstCell]:
@@ -192,15 +201,17 @@ def analyse(
     `less` says whether less of the response is better; if not given, its name decides.
     """
     better = less_is_better(table.response) if less is None else less
-    empty = fit(table, [], transform=transform)
-    largest, why = parsimony.start(table, empty)
-    way = parsimony.path(empty, largest)
-    whole = empty.having(way.chosen) if terms is None else fit(table, terms, transform=transform)
+    if terms is None:
+        first = fit(table, [], transform=transform)
+        chose, why = _way(first)
+        whole = first.having(chose.chosen)
+    else:
+        chose, why = None, None
+        whole = fit(table, terms, transform=transform)
     return Analysis(
         fit=whole,
         kind=kind,
-        given=terms is not None,
-        path=way,
+        chose=chose,
         anova=whole.anova(kind),
         checks=checks(whole),
         boxcox=boxcox(whole),
@@ -209,5 +220,11 @@ def analyse(
         drift=drift(whole),
         matters=matters,
         less=better,
-        remarks=(*table.remarks, *([] if why is None or terms is not None else [why])),
+        remarks=(*table.remarks, *([] if why is None else [why])),
     )
+
+
+def _way(first: Fit) -> tuple[Path, str | None]:
+    """The path of the table of a fit, and why it does not begin with all interactions of two."""
+    largest, why = parsimony.start(first.table, first)
+    return parsimony.path(first, largest), why
