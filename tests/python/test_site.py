@@ -67,7 +67,7 @@ def test_the_answers_to_a_newcomer_are_one_click_away() -> None:
     rows = re.compile(r"^\| ([^|]+\?[^|]*) \| \[[^]]+\]\(([^)]+)\) \|$", re.MULTILINE)
     readme = rows.findall((ROOT / "README.md").read_text())
     home = rows.findall((ROOT / "docs/README.md").read_text())
-    assert len(readme) == 10
+    assert len(readme) == 11
     assert [(question, path.removeprefix("docs/")) for question, path in readme] == home
 
 

@@ -36,22 +36,25 @@ class Sensitivity:
     help: str
     """What the option does."""
 
+    distances: bool = True
+    """Whether there are published cells to be away from."""
+
     def legend(self, away: Away) -> str:
         """What the figures of the table are."""
-        return (
-            f"{self.about} Each number says at how many of them a claim held; the last two, how "
-            f"far the farthest cell was, in {away.words}."
-        )
+        held = f"{self.about} Each number says at how many of them a claim held"
+        if not self.distances:
+            return f"{held}."
+        return f"{held}; the last two, how far the farthest cell was, in {away.words}."
 
 
 Found: TypeAlias = Mapping[str, Any]
 """Of one variant over all points: how often each claim held (`holds`), and the farthest cell.
 
-`farthest_pp` or `farthest_pct` has the median and the 90th percentile of that.
+`farthest_pp` or `farthest_pct` has the median and the 90th percentile of that, if there are any.
 """
 
-Judged: TypeAlias = tuple[Sequence[Claim], float]
-"""The claims under some settings, and how far the farthest cell is."""
+Judged: TypeAlias = tuple[Sequence[Claim], float | None]
+"""The claims under some settings, and how far the farthest cell is, if one was published."""
 
 Judge: TypeAlias = Callable[[Mapping[str, str]], Judged]
 """Judges some settings."""
@@ -77,11 +80,14 @@ def found(
 
 
 def _counted(results: Sequence[Judged], away: Away) -> Found:
-    far = [farthest for _, farthest in results]
+    far = [farthest for _, farthest in results if farthest is not None]
     ids = [claim["id"] for claim in results[0][0]]
     held = zip(*([claim["holds"] for claim in claims] for claims, _ in results), strict=True)
+    counted = {"holds": {one: sum(holds) for one, holds in zip(ids, held, strict=True)}}
+    if not far:
+        return counted
     return {
-        "holds": {one: sum(holds) for one, holds in zip(ids, held, strict=True)},
+        **counted,
         f"farthest_{away.key}": {"median": median(far), "p90": quantiles(far, n=10)[-1]},
     }
 
@@ -93,10 +99,11 @@ def table(results: Sequence[Found], away: Away) -> Table:
         [
             one["variant"],
             *(f"{held}" for held in one["holds"].values()),
-            f"{one[far]['median']:.1f}",
-            f"{one[far]['p90']:.1f}",
+            *(f"{figure:.1f}" for figure in one.get(far, {}).values()),
         ]
         for one in results
     ]
     ids = list(results[0]["holds"]) if results else []
-    return Table(["variant", *ids, f"median, {away.heading}", f"p90, {away.heading}"], rows)
+    away_by = [f"median, {away.heading}", f"p90, {away.heading}"]
+    has = not results or far in results[0]
+    return Table(["variant", *ids, *(away_by if has else [])], rows)

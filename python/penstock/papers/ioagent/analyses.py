@@ -6,7 +6,7 @@ from typing import Any
 from penstock.papers import files
 from penstock.papers.ioagent.setting import FACTORS, NAME
 from penstock.papers.published import Row
-from penstock.study import model
+from penstock.study import model, parsimony
 from penstock.study.analysis import Analysis, analyse
 from penstock.study.fit import Fit, fit
 from penstock.study.model import Term
@@ -55,6 +55,22 @@ def explained(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
         _added(whole, given, one) for one in OF_SIZE if set(one) <= {*table.factors}
     ]
     return found
+
+
+def chosen(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
+    """The models that the means ask for, from all interactions of two factors down.
+
+    `by_f` is the one in which no term can go, `by_error` the one that predicts unseen cells best.
+    """
+    table = _table(pattern, cells)
+    empty = fit(table, [])
+    way = parsimony.path(empty, parsimony.start(table, empty)[0])
+    by_error = None if way.by_error is None else list(way.steps[way.by_error].terms)
+    return {
+        "pattern": pattern,
+        "by_f": model.text(way.chosen),
+        "by_error": None if by_error is None else model.text(by_error),
+    }
 
 
 def _added(whole: Fit, given: Sequence[Term], one: Term) -> float:

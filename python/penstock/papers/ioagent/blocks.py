@@ -1,6 +1,6 @@
 """The tables of the IOAgent paper, and ours of its models, as a reader has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.papers import files
@@ -18,7 +18,7 @@ SET = ("O", "A", "S", "B")
 
 def blocks(ours: Mapping[str, Any]) -> list[Block]:
     """All tables, the main one first."""
-    found = [_table3(ours), _models(ours), _means(ours), _checks(ours)]
+    found = [_table3(ours), _models(ours), _chosen(ours), _means(ours), _checks(ours)]
     return [block for block in found if block.table.rows]
 
 
@@ -97,6 +97,34 @@ def _quality(of: Mapping[str, Any] | None) -> list[str]:
         return [lam, "–", "–"]
     f = "no noise" if lack["f"] is None else f"{lack['f']:.3g}"
     return [lam, f, f"{100 * lack['pure_error_sd']:.2f} %"]
+
+
+def _chosen(ours: Mapping[str, Any]) -> Block:
+    paper = {one["pattern"]: one["model"].split(" + ") for one in ours["fits"]}
+    cells = []
+    for one in ours["chosen"]:
+        for how, text in (("F", one["by_f"]), ("error", one["by_error"])):
+            if text is not None:
+                terms = text.split(" + ")
+                cells.append([one["pattern"], how, *_compared(terms, paper[one["pattern"]])])
+    headings = ["pattern", "by", "of the paper's, not needed", "needed, not in the paper's"]
+    remarks = [
+        "Which models the means of the cells ask for, from all interactions of two factors down: "
+        "by F at 5 %, and by the error of cells that the model has not seen.",
+    ]
+    return Block("chosen", "Section 4.1: parsimony", Table(headings, cells, words=4), remarks)
+
+
+def _compared(terms: Sequence[str], paper: Sequence[str]) -> tuple[str, str]:
+    def listed(some: Sequence[str]) -> str:
+        return ", ".join(some) or "–"
+
+    # Both name the factors of a term in the order of the table, or of the paper.
+    ours = {frozenset(one.split(":")): one for one in terms}
+    theirs = {frozenset(one.split(":")): one for one in paper}
+    gone = [theirs[one] for one in theirs if one not in ours]
+    more = [ours[one] for one in ours if one not in theirs]
+    return listed(gone), listed(more)
 
 
 def _means(ours: Mapping[str, Any]) -> Block:
