@@ -125,10 +125,9 @@ class Folder:
 def about(path: Path) -> dict[str, Any] | None:
     """What the study in a folder is; none if there is none."""
     try:
-        text = (path / rows.ABOUT).read_text(encoding="utf-8")
-    except OSError:
+        found: dict[str, Any] = json.loads((path / rows.ABOUT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return None
-    found: dict[str, Any] = json.loads(text)
     return found
 
 

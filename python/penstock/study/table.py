@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.errors import PenstockError, wrong
+from penstock.study import folder, rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -125,36 +126,20 @@ def read(path: str, *, response: str | None = None, factors: Sequence[str] = ())
     return of_frame(_file(place), source=path, response=response, factors=factors)
 
 
-def _of_study(folder: Path, *, response: str | None, factors: Sequence[str]) -> Table:
-    """A study that may still be running: the parts that are whole, in the order of their runs."""
-    import json
-
-    import polars as pl
-
-    parts = [one for one in sorted(folder.rglob("*.parquet")) if not one.name.startswith(".")]
-    try:
-        about = json.loads((folder / "study.json").read_text())
-        known = [_name(one) for one in about["factors"]]
-        responses = [_name(one) for one in about["responses"]]
-    except (OSError, ValueError, LookupError, TypeError):
-        known = []
-    if not parts or not known:
+def _of_study(place: Path, *, response: str | None, factors: Sequence[str]) -> Table:
+    """A study that may still be running: the runs that are recorded."""
+    about = folder.about(place)
+    if about is None or not rows.every_part(place):
         raise wrong(
-            f"{folder} is a folder without a study's runs",
+            f"{place} is a folder without a study's runs",
             "name the folder of `penstock study run -o`, or a file of CSV or Parquet",
         )
-    frame = pl.concat([pl.read_parquet(one) for one in parts], how="vertical_relaxed").sort("run")
     return of_frame(
-        frame,
-        source=str(folder),
-        response=response or responses[0],
-        factors=factors or known,
+        rows.read(place),
+        source=str(place),
+        response=response or about["responses"][0],
+        factors=factors or [one["name"] for one in about["factors"]],
     )
-
-
-def _name(one: Any) -> str:  # noqa: ANN401 # what JSON has
-    """Of a factor or a response, which may be its name or have it."""
-    return str(one["name"] if isinstance(one, dict) else one)
 
 
 def _file(path: Path) -> "pl.DataFrame":
