@@ -209,24 +209,13 @@ def _statements() -> Iterator[Statement]:
         holds=_all_fall,
         numbers=_means_by("A", [SEQUENTIAL_READ, SEQUENTIAL_WRITE]),
     )
-    yield Statement(
-        id="5.1-disks",
-        text="more disks raise the rate",
-        holds=_all_rise,
-        numbers=_means_by("D", PATTERNS),
-    )
-    yield Statement(
-        id="5.1-size",
-        text="larger buffers raise the rate",
-        holds=_all_rise,
-        numbers=_means_by("S", PATTERNS),
-    )
-    yield Statement(
-        id="5.1-buffers",
-        text="more buffers raise the rate",
-        holds=_all_rise,
-        numbers=_means_by("B", PATTERNS),
-    )
+    for name, text, factor in (
+        ("5.1-disks", "more disks raise the rate", "D"),
+        ("5.1-size", "larger buffers raise the rate", "S"),
+        ("5.1-buffers", "more buffers raise the rate", "B"),
+    ):
+        numbers = _means_by(factor, PATTERNS)
+        yield Statement(id=name, text=text, holds=_all_rise, numbers=numbers)
     yield Statement(
         id="5.2-read",
         text="buffered sequential reads are faster than direct ones, whatever S and B",
