@@ -12,9 +12,9 @@ use serde_json::Value;
 
 /// Texts of another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
 /// files and of quantities, streams of random numbers.
-const OTHERS: [(&str, &[&str]); 21] = [
+const OTHERS: [(&str, &[&str]); 22] = [
     ("schema/build.rs", &["array", "pattern"]),
-    ("schema/mod.rs", &["device", "machine"]),
+    ("schema/mod.rs", &["device", "job", "machine", "study"]),
     ("machine_names.rs", &["machine"]),
     ("named_device.rs", &["pattern"]),
     ("stop.rs", &["pattern"]),
@@ -27,6 +27,28 @@ const OTHERS: [(&str, &[&str]); 21] = [
     ("units.rs", &["h"]),
     ("drives.rs", &["normal"]),
     ("fio.rs", &["fsync", "nowait", "verify", "zipf", "size", "timeout", "rate", "name", "prio"]),
+    (
+        "study.rs",
+        &[
+            "array",
+            "design",
+            "except",
+            "factor",
+            "job",
+            "levels",
+            "machine",
+            "name",
+            "order",
+            "policy",
+            "reference",
+            "repeat",
+            "run",
+            "runs",
+            "seed",
+            "set",
+            "study",
+        ],
+    ),
     ("from_fio/agent.rs", &["fsync", "prio"]),
     ("from_fio/part.rs", &["size"]),
     ("from_fio/order.rs", &["timeout"]),

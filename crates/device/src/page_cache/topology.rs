@@ -54,6 +54,13 @@ impl Topology {
     pub(super) fn devices(&self) -> u32 {
         self.devices.len() as u32
     }
+
+    /// Whether the bytes from `start` to `end` are all of one file, or of one device between its files.
+    pub fn holds(&self, start: u64, end: u64) -> bool {
+        let within = |one: &Range<u64>| one.start <= start && end <= one.end;
+        let apart = |one: &Range<u64>| end <= one.start || one.end <= start;
+        self.devices.iter().any(within) && self.files.iter().all(|one| within(one) || apart(one))
+    }
 }
 
 /// A file, or a range of a device between its files.
@@ -169,6 +176,21 @@ mod tests {
     fn rows(extents: &Extents) -> Vec<(u64, u64, u64, usize, bool)> {
         let row = |one: &Extent| (one.start, one.end, one.first, one.device, one.is_file);
         extents.all.iter().map(row).collect()
+    }
+
+    #[test]
+    fn a_range_is_of_one_file_or_between_the_files_of_one_device() {
+        let topology = Topology::new([8192, 8192], [1024..4096, 4096..6144]);
+        for (start, end) in
+            [(0, 1024), (1024, 4096), (2048, 2048), (4096, 6144), (6144, 8192), (8192, 16384)]
+        {
+            assert!(topology.holds(start, end), "{start} to {end}");
+        }
+        for (start, end) in
+            [(0, 1025), (1023, 4096), (2048, 4097), (6143, 6145), (8000, 8193), (8192, 16385)]
+        {
+            assert!(!topology.holds(start, end), "{start} to {end}");
+        }
     }
 
     #[test]

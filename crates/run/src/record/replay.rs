@@ -14,6 +14,7 @@ use penstock_core::{
     Clock, Decision, Device, Done, Go, Io, Limits, Observer, Op, Policy, Queued, ReqId, Request,
     Served, Source, Span, Time, Witness, run,
 };
+use penstock_device::page_cache::Topology;
 use penstock_device::{PageCache, Rack};
 use penstock_spec::params;
 use penstock_spec::{Extent, Job};
@@ -26,6 +27,9 @@ use super::recorded::{Usual, count};
 use super::tape::{Known, Tape};
 use crate::cached_devices;
 use crate::failure::Failure;
+
+/// What is wrong with a record of too large devices.
+const TOO_MANY_BYTES: &str = "its devices have more bytes than an address can name";
 
 /// What a comparison of decisions found.
 #[derive(Debug, Serialize)]
@@ -82,11 +86,13 @@ pub(crate) fn observed<O: Observer>(
     })?;
     let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
     let inner = observer(&header, &job)?;
-    let tape = Tape::new(events, Known::new(&header, &job), header.queues.len().max(1));
+    let below_cache = below_cache(path, &header, &job)?;
+    let known = Known::new(&header, &job, below_cache.clone());
+    let tape = Tape::new(events, known, header.queues.len().max(1));
     let tape = tape.map_err(|error| damaged(path, &error))?;
     let tape = Rc::new(RefCell::new(tape));
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
-    let mut stack = stack(path, &header, &job, (&tape, &verdict))?;
+    let mut stack = stack(path, &header, &job, below_cache, (&tape, &verdict))?;
     let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
     let mut watch =
         ReplayObserver { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0, inner };
@@ -119,6 +125,7 @@ fn stack(
     path: &Path,
     header: &Header,
     job: &Job,
+    below_cache: Option<Topology>,
     (tape, verdict): (&Rc<RefCell<Tape>>, &Rc<RefCell<Verdict>>),
 ) -> Result<Box<dyn Device>, Failure> {
     let queue = |number: u16, disk: RecordedDisk| {
@@ -142,26 +149,33 @@ fn stack(
         Box::new(queue(0, whole)?)
     } else if header.is_of_lanes() {
         addresses(header).ok_or_else(|| {
-            let what = "its devices have more bytes than an address can name";
-            damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what))
+            damaged(path, &io::Error::new(io::ErrorKind::InvalidData, TOO_MANY_BYTES))
         })?;
         let queues = (0..).zip(&header.queues).map(|(number, disk)| queue(number, *disk));
         Box::new(Rack::new(queues.collect::<Result<_, Failure>>()?))
     } else {
         array(path, header, job, queue)?
     };
-    if header.machine_cache || job.buffered().is_none() {
+    let Some((spec, topology)) = job.buffered().zip(below_cache) else {
         return Ok(below);
+    };
+    Ok(Box::new(PageCache::over(&spec.options(), &topology, below)))
+}
+
+/// What lay below a modelled page cache, if the run had one.
+fn below_cache(path: &Path, header: &Header, job: &Job) -> Result<Option<Topology>, Failure> {
+    if header.machine_cache || job.buffered().is_none() {
+        return Ok(None);
+    }
+    let wrong = |what| damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what));
+    if header.is_of_lanes() && addresses(header).is_none() {
+        return Err(wrong(TOO_MANY_BYTES));
     }
     let devices = extents(header);
     if devices.iter().any(|device| device.capacity == 0) {
-        let what = "a device below its page cache has no bytes";
-        return Err(damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what)));
+        return Err(wrong("a device below its page cache has no bytes"));
     }
-    let Some((spec, layout)) = job.buffered().zip(cached_devices::layout(job, &devices)?) else {
-        return Ok(below);
-    };
-    Ok(Box::new(PageCache::over(&spec.options(), &layout, below)))
+    cached_devices::layout(job, &devices)
 }
 
 /// The devices of a recorded run, one behind the other.

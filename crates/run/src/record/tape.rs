@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use penstock_core::{Io, Time};
+use penstock_device::page_cache::Topology;
 use penstock_spec::Job;
 
 use super::format::Event;
@@ -16,23 +17,25 @@ pub(super) struct Known {
     classes: usize,
     /// Bytes of the device.
     capacity: u64,
+    /// What lay below its page cache, if it had one: no request reaches from one file into another.
+    below_cache: Option<Topology>,
 }
 
 impl Known {
     /// What `header` says, and `job`, which stands in it.
-    pub(super) fn new(header: &Header, job: &Job) -> Self {
+    pub(super) fn new(header: &Header, job: &Job, below_cache: Option<Topology>) -> Self {
         let classes = match &header.served {
             Some(served) => served.classes(),
             // An older record: those of the job, and of a trace one for the requests of no class.
             None => job.classes.len() + 1,
         };
-        Self { streams: job.workload.streams(), classes, capacity: header.capacity }
+        Self { streams: job.workload.streams(), classes, capacity: header.capacity, below_cache }
     }
 
     /// What is wrong with a request.
     fn check(&self, io: &Io) -> Result<(), String> {
         let (stream, class, end) = (io.stream.0, io.class.0, io.end());
-        let Self { streams, classes, capacity } = *self;
+        let Self { streams, classes, capacity, ref below_cache } = *self;
         if stream as usize >= streams {
             return Err(format!(
                 "it holds a request of stream {stream}, and its job has no more than {streams}"
@@ -46,6 +49,12 @@ impl Known {
         if end > capacity {
             return Err(format!(
                 "it holds a request up to byte {end} of a device of {capacity} bytes"
+            ));
+        }
+        if below_cache.as_ref().is_some_and(|topology| !topology.holds(io.start, end)) {
+            return Err(format!(
+                "it holds a request from byte {} to {end}, which reaches out of a file or a device",
+                io.start
             ));
         }
         Ok(())
