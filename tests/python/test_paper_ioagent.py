@@ -10,10 +10,12 @@ import pytest
 
 from command import penstock
 from penstock import _native
+from penstock.charts.study import Mean, interaction
 from penstock.papers import files
 from penstock.papers.ioagent import campaign, setting
 from penstock.papers.ioagent.claims import limit_at, rises
 from penstock.papers.ioagent.paper import PAPER, simulate
+from penstock.report import pictures
 from penstock.study import rows
 
 R2_LEAST = {
@@ -147,3 +149,10 @@ def test_the_models_explain_what_the_papers_do(whole: Mapping[str, Any]) -> None
 def test_what_arithmetic_asks_for_holds(whole: Mapping[str, Any]) -> None:
     claims = {one["id"]: one["holds"] for one in PAPER.claims(whole)}
     assert all(claims[one] for one in HOLD)
+
+
+def test_every_line_of_a_picture_is_named() -> None:
+    means = [Mean("1", "few", 1.0), Mean("2", "few", 2.0), Mean("1", "many", 3.0)]
+    chart = interaction(means, x="B", line="agents on a disk", response="MB/s", logarithmic=True)
+    svg = pictures.svg(chart, name="one", title="two lines")
+    assert all(f">{word}<" in svg for word in ("agents on a disk", "few", "many"))

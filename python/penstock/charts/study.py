@@ -56,7 +56,7 @@ def interaction(
     )
     legend = OF_MARKS.copy()
     legend.title = line
-    drawn = base.mark_line(strokeWidth=2).encode(**look.lines(None))
+    drawn = base.mark_line(strokeWidth=2).encode(**look.lines(legend))
     points = base.mark_point(filled=True, size=45, opacity=1).encode(**look.marks(legend))
     return dressed(alt.LayerChart(layer=[drawn, points], width=WIDTH, height=HEIGHT))
 
