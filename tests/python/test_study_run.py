@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -395,18 +396,18 @@ CLUSTER = """\
 import sys
 from distributed import LocalCluster
 if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,
+    with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None,
                       silence_logs=50) as cluster:
         print(cluster.scheduler_address, *[one.pid for one in cluster.workers.values()], flush=True)
         sys.stdin.read()
 """
 
 
-def test_a_cluster_gives_the_rows_of_one_machine(tmp_path: Path) -> None:
-    program = tmp_path / "cluster.py"
+@contextmanager
+def clustered(folder: Path) -> Iterator[list[str]]:
+    """A cluster of three workers: its address, and their processes."""
+    program = folder / "cluster.py"
     program.write_text(CLUSTER)
-    path = study(tmp_path)
-    run(path, tmp_path / "here")
     with subprocess.Popen(
         [sys.executable, str(program)],
         stdin=subprocess.PIPE,
@@ -415,33 +416,28 @@ def test_a_cluster_gives_the_rows_of_one_machine(tmp_path: Path) -> None:
         text=True,
     ) as cluster:
         assert cluster.stdout is not None
-        address = cluster.stdout.readline().split()[0]
-        found = run(path, tmp_path / "there", "--cluster", address)
+        yield cluster.stdout.readline().split()
         cluster.communicate("")
+
+
+def test_a_cluster_gives_the_rows_of_one_machine(tmp_path: Path) -> None:
+    path = study(tmp_path)
+    run(path, tmp_path / "here", "--workers", "2")
+    with clustered(tmp_path) as (address, *_):
+        found = run(path, tmp_path / "there", "--cluster", address)
     assert found["done"] == 18
     assert values(tmp_path / "here") == values(tmp_path / "there")
     assert pl.read_parquet(rows.every_part(tmp_path / "there")[0]).height > 0
 
 
 def test_a_worker_that_dies_changes_nothing(tmp_path: Path) -> None:
-    program = tmp_path / "cluster.py"
-    program.write_text(CLUSTER)
     path = study(tmp_path, job=JOB.replace("100ms", "4s"))
-    run(path, tmp_path / "here")
-    with subprocess.Popen(
-        [sys.executable, str(program)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as cluster:
-        assert cluster.stdout is not None
-        address, victim, _ = cluster.stdout.readline().split()
+    run(path, tmp_path / "here", "--workers", "2")
+    with clustered(tmp_path) as (address, victim, *_):
         words = ["study", "run", str(path), "-o", str(tmp_path / "there"), "--cluster", address]
         process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.DEVNULL)
         while not (tmp_path / "there" / "study.json").exists():
             time.sleep(0.05)
         os.kill(int(victim), signal.SIGKILL)
         assert process.wait(60) == 0
-        cluster.communicate("")
     assert values(tmp_path / "here") == values(tmp_path / "there")
