@@ -25,6 +25,12 @@ EXCHANGES = 10_000
 AFRESH = 50
 """Exchanges after which rounding is taken out."""
 
+FEW = 32
+"""Of the choice and of the rest, as many cells are looked at while an exchange of theirs gains."""
+
+DIGITS = 9
+"""To which gains are compared, so that rounding does not choose."""
+
 RIDGE = 1e-6
 """Added to the information, so that a start may be a poor one."""
 
@@ -72,7 +78,13 @@ def chosen(
 def _determinant(x: Any) -> float:  # noqa: ANN401 # numpy is imported where it is needed
     import numpy as np
 
-    return float(np.linalg.slogdet(x.T @ x + RIDGE * np.eye(x.shape[1]))[1])
+    return float(np.linalg.slogdet(_information(x))[1])
+
+
+def _information(x: Any) -> Any:  # noqa: ANN401
+    import numpy as np
+
+    return x.T @ x + RIDGE * np.eye(x.shape[1])
 
 
 def _exchanged(x: Any, begin: Any) -> Any:  # noqa: ANN401
@@ -81,24 +93,33 @@ def _exchanged(x: Any, begin: Any) -> Any:  # noqa: ANN401
 
     inside = np.array(begin)
     outside = np.setdiff1d(np.arange(len(x)), inside)
-    spread = None
+    few = True
     for number in range(EXCHANGES):
         if not len(outside):
             break
-        if number % AFRESH == 0 or spread is None:
-            own = x[inside]
-            information = own.T @ own + RIDGE * np.eye(x.shape[1])
-            spread = x @ np.linalg.solve(information, x.T)
-        one, other = np.diag(spread)[inside], np.diag(spread)[outside]
-        both = spread[np.ix_(inside, outside)]
+        if number % AFRESH == 0:
+            inverse = np.linalg.inv(_information(x[inside]))
+            variance = np.einsum("ij,ij->i", x @ inverse, x)
+        # Those tell least whose rates are known best without them, and the others most.
+        leaving = np.argsort(variance[inside], kind="stable")[: FEW if few else None]
+        coming = np.argsort(-variance[outside], kind="stable")[: FEW if few else None]
+        one, other = x[inside[leaving]], x[outside[coming]]
         # By how much the determinant grows if one goes and the other comes.
-        gain = (1 - one)[:, None] * (1 + other)[None, :] + both**2
-        at = int(np.argmax(gain))
+        gain = (1 - variance[inside[leaving]])[:, None] * (1 + variance[outside[coming]])[None, :]
+        gain += (one @ inverse @ other.T) ** 2
+        at = int(np.argmax(gain.round(DIGITS)))
         if gain.flat[at] < 1 + ENOUGH:
-            break
-        out, new = divmod(at, len(outside))
-        leaves, comes = int(inside[out]), int(outside[new])
-        spread = spread - np.outer(spread[:, comes], spread[comes]) / (1 + spread[comes, comes])
-        spread = spread + np.outer(spread[:, leaves], spread[leaves]) / (1 - spread[leaves, leaves])
-        inside[out], outside[new] = comes, leaves
+            if not few:
+                break
+            few = False
+            continue
+        out, new = divmod(at, len(coming))
+        out, new = int(leaving[out]), int(coming[new])
+        for cell, sign in ((outside[new], 1), (inside[out], -1)):
+            along = inverse @ x[cell]
+            scale = sign / (1 + sign * float(x[cell] @ along))
+            variance = variance - scale * (x @ along) ** 2
+            inverse = inverse - scale * np.outer(along, along)
+        inside[out], outside[new] = outside[new], inside[out]
+        few = True
     return inside
