@@ -11,12 +11,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
 
 from command import COMMAND, penstock
+from penstock import __version__
 from penstock.study import rows
 from penstock.study.definition import Definition
 from penstock.study.schedule import Schedule
@@ -393,19 +394,50 @@ def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
 
 
 CLUSTER = """\
-import sys
+import os, signal, sys, time
 from distributed import LocalCluster
+
+def busy(cluster):
+    while True:
+        for one in cluster.scheduler.workers.values():
+            if one.processing:
+                return one.address
+        time.sleep(0.01)
+
 if __name__ == "__main__":
     with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None,
                       silence_logs=50) as cluster:
-        print(cluster.scheduler_address, *[one.pid for one in cluster.workers.values()], flush=True)
-        sys.stdin.read()
+        print(cluster.scheduler_address, flush=True)
+        for line in sys.stdin:
+            if line.strip() == "kill one":
+                address = busy(cluster)
+                (pid,) = [one.pid for one in cluster.workers.values()
+                          if one.worker_address == address]
+                os.kill(pid, signal.SIGKILL)
+            else:
+                cluster.scale(0)
+            print("done", flush=True)
 """
 
 
+class Clustered(NamedTuple):
+    """A cluster of three workers."""
+
+    address: str
+    process: subprocess.Popen[str]
+
+    def do(self, what: str) -> None:
+        """Kill a worker that has runs to make, or end all."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+
 @contextmanager
-def clustered(folder: Path) -> Iterator[list[str]]:
-    """A cluster of three workers: its address, and their processes."""
+def clustered(folder: Path, modules: Path | None = None) -> Iterator[Clustered]:
+    """A cluster whose workers find what is in `modules` before all else."""
     program = folder / "cluster.py"
     program.write_text(CLUSTER)
     with subprocess.Popen(
@@ -413,18 +445,19 @@ def clustered(folder: Path) -> Iterator[list[str]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        env=os.environ | ({} if modules is None else {"PYTHONPATH": str(modules)}),
         text=True,
-    ) as cluster:
-        assert cluster.stdout is not None
-        yield cluster.stdout.readline().split()
-        cluster.communicate("")
+    ) as process:
+        assert process.stdout is not None
+        yield Clustered(process.stdout.readline().strip(), process)
+        process.communicate("")
 
 
 def test_a_cluster_gives_the_rows_of_one_machine(tmp_path: Path) -> None:
     path = study(tmp_path)
     run(path, tmp_path / "here", "--workers", "2")
-    with clustered(tmp_path) as (address, *_):
-        found = run(path, tmp_path / "there", "--cluster", address)
+    with clustered(tmp_path) as cluster:
+        found = run(path, tmp_path / "there", "--cluster", cluster.address)
     assert found["done"] == 18
     assert values(tmp_path / "here") == values(tmp_path / "there")
     assert pl.read_parquet(rows.every_part(tmp_path / "there")[0]).height > 0
@@ -433,11 +466,46 @@ def test_a_cluster_gives_the_rows_of_one_machine(tmp_path: Path) -> None:
 def test_a_worker_that_dies_changes_nothing(tmp_path: Path) -> None:
     path = study(tmp_path, job=JOB.replace("100ms", "4s"))
     run(path, tmp_path / "here", "--workers", "2")
-    with clustered(tmp_path) as (address, victim, *_):
-        words = ["study", "run", str(path), "-o", str(tmp_path / "there"), "--cluster", address]
-        process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.DEVNULL)
-        while not (tmp_path / "there" / "study.json").exists():
-            time.sleep(0.05)
-        os.kill(int(victim), signal.SIGKILL)
+    with clustered(tmp_path) as cluster:
+        words = ("study", "run", path, "-o", tmp_path / "there", "--cluster", cluster.address)
+        process = subprocess.Popen([*COMMAND, *map(str, words)], stdout=subprocess.DEVNULL)
+        cluster.do("kill one")
         assert process.wait(60) == 0
     assert values(tmp_path / "here") == values(tmp_path / "there")
+
+
+def test_a_cluster_without_workers_ends_the_study_and_another_goes_on(tmp_path: Path) -> None:
+    path, out = study(tmp_path, job=JOB.replace("100ms", "4s")), tmp_path / "out"
+    with clustered(tmp_path) as cluster:
+        words = ("study", "run", path, "-o", out, "--cluster", cluster.address)
+        process = subprocess.Popen([*COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True)
+        while not rows.every_part(out):
+            time.sleep(0.05)
+        cluster.do("end all")
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"the cluster at {cluster.address} has no worker" in said
+    assert "hint: start one; what is recorded stays, and --resume goes on with the rest" in said
+    found = run(path, out, "--resume")
+    assert 0 < found["resumed"] < found["done"] == 18
+
+
+@pytest.mark.parametrize("version", ["0.0.9", None])
+def test_workers_have_the_version_of_the_study(tmp_path: Path, version: str | None) -> None:
+    modules = tmp_path / "modules"
+    if version is None:
+        modules.mkdir()
+        (modules / "penstock.py").write_text("raise ModuleNotFoundError")
+        says = f"has no penstock, and this is {__version__}"
+    else:
+        about = modules / f"penstock-{version}.dist-info" / "METADATA"
+        about.parent.mkdir(parents=True)
+        about.write_text(f"Metadata-Version: 2.1\nName: penstock\nVersion: {version}\n")
+        says = f"has penstock {version}, and this is {__version__}"
+    with clustered(tmp_path, modules) as cluster:
+        words = ("study", "run", study(tmp_path), "-o", tmp_path / "out")
+        ended = penstock(*words, "--cluster", cluster.address)
+    assert (ended.code, ended.out) == (77, "")
+    assert says in ended.err
+    assert "hint: install the same version on all workers" in ended.err
+    assert not (tmp_path / "out").exists(), "nothing stays behind"

@@ -70,25 +70,19 @@ def _connected(address: str) -> "Client":
 
 
 def _version() -> str:
-    """What a worker has of Penstock; it is asked by name, so that one without can answer."""
-    try:
-        from importlib.metadata import version
+    from importlib.metadata import version
 
-        return version("penstock")
-    except Exception:
-        return "none"
+    return version("penstock")
 
 
 def _check_versions(client: "Client", address: str) -> None:
     if not client.nthreads():
         raise _no_worker(address)
-    try:
-        found = client.run(_version)
-    except ModuleNotFoundError:
-        found = {"a worker": "none"}
-    for worker, version in found.items():
+    # A worker without Penstock cannot even look.
+    for worker, version in client.run(_version, on_error="return").items():
         if version != __version__:
-            has = "has no penstock" if version == "none" else f"has penstock {version}"
+            missing = isinstance(version, Exception)
+            has = "has no penstock" if missing else f"has penstock {version}"
             message = f"error: {worker} of the cluster {has}, and this is {__version__}"
             hint = "hint: install the same version on all workers"
             raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
@@ -125,17 +119,22 @@ def _run(
             done = wait(list(running), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
         except TimeoutError:
             done = set()
+        taken = 0
         for future in done:
-            items = running.pop(future)
             try:
-                seconds, found = future.result()
+                seconds, found = future.result(timeout=LOOK_S)
+            except TimeoutError:
+                # Its worker died with it: another one makes it again.
+                continue
             except (KilledWorker, OSError) as error:
-                message = f"error: workers of the cluster died of {len(items)} runs: {error}"
+                items = running.pop(future)
+                message = f"error: workers of the cluster died in {len(items)} runs: {error}"
                 hint = "hint: what is recorded stays; --resume goes on with the rest"
                 raise PenstockError(f"{message}\n{hint}", exit_code=1) from None
-            batches.took(len(items), seconds)
+            batches.took(len(running.pop(future)), seconds)
             take(found)
-        if threads or done:
+            taken += 1
+        if threads or taken:
             alone_since = None
         elif alone_since is None:
             alone_since = time.monotonic()
