@@ -87,6 +87,9 @@ keys! {
     PATH path: Vec<String> = Each(&Text("a path in the job")), needs "\"agent.*.copies\"";
     /// Its levels, two or more; lists with a value for each path if there are several paths.
     LEVELS levels: Node = section(|| json!({"type": "array", "minItems": 2})), needs "[1, 2, 4]";
+    /// What tables and pictures call its levels: a number or a text for each. If not given, they are what stands in
+    /// `levels`, lists as they are written.
+    NAMES names: Node = section(|| build::list(&json!({"type": ["string", "number", "boolean"]})));
 }
 
 fn factors_schema() -> Json {
@@ -141,7 +144,7 @@ struct Factor {
 
 #[derive(Clone, Debug)]
 struct Level {
-    /// A number, a text, true or false as it is, anything else as its TOML.
+    /// Its name; without one a number, a text, true or false as it is, anything else as its TOML.
     shown: Json,
     /// As TOML.
     text: String,
@@ -205,7 +208,7 @@ impl Study {
 
     /// All that it says, as JSON: levels with the arguments of `--set` that make them.
     pub fn facts(&self) -> Json {
-        let level = |one: &Level| json!({"shown": one.shown, "text": one.text, "sets": one.sets});
+        let level = |one: &Level| json!({"shown": one.shown, "sets": one.sets});
         let factor = |one: &Factor| {
             let levels: Vec<Json> = one.levels.iter().map(level).collect();
             json!({"name": one.name, "paths": one.paths, "levels": levels})
@@ -295,7 +298,7 @@ impl Factor {
             let level = Level::read(item, &paths)?;
             if levels.iter().any(|other| other.text == level.text) {
                 let found = format!("factor {name} has the level `{}` twice", level.text);
-                return Err(JobError::new(found).at(&item.origin).hint("name each level once"));
+                return Err(JobError::new(found).at(&item.origin).hint("give each level once"));
             }
             levels.push(level);
         }
@@ -306,14 +309,19 @@ impl Factor {
                         `set = [\"KEY=VALUE\"]` in `[study]`";
             return Err(JobError::new(found).at(&given.origin).hint(hint));
         }
+        if let Some(names) = reader.node(&NAMES) {
+            give_names(names, &mut levels)?;
+        }
         Ok(Self { name, paths, levels })
     }
 
     /// The numbers of the levels that `node` names: one, or each of a list.
     fn named(&self, node: &Node) -> Result<Vec<usize>, JobError> {
         let position = |node: &Node| {
-            let text = toml(node)?;
-            let position = self.levels.iter().position(|level| level.text == text);
+            let (text, name) = (toml(node)?, shown(node)?);
+            let position = self.levels.iter().position(|level| level.shown == name);
+            let position =
+                position.or_else(|| self.levels.iter().position(|level| level.text == text));
             position.ok_or_else(|| {
                 let found = format!("factor {} has no level `{text}`", self.name);
                 let known: Vec<&str> = self.levels.iter().map(|one| one.text.as_str()).collect();
@@ -330,16 +338,7 @@ impl Factor {
 
 impl Level {
     fn read(node: &Node, paths: &[String]) -> Result<Self, JobError> {
-        let text = toml(node)?;
-        let shown = match &node.value {
-            Value::Text(text) => text.as_str().into(),
-            Value::Integer(number) => i64::try_from(*number)
-                .map_err(|_| JobError::new("the number is too large").at(&node.origin))?
-                .into(),
-            Value::Float(number) => (*number).into(),
-            Value::Boolean(truth) => (*truth).into(),
-            _ => text.as_str().into(),
-        };
+        let (text, shown) = (toml(node)?, shown(node)?);
         let mut sets = Vec::new();
         match (paths, &node.value) {
             ([path], _) => arguments(path, node, &mut sets)?,
@@ -358,6 +357,43 @@ impl Level {
         }
         Ok(Self { shown, text, sets })
     }
+}
+
+/// A level as the table of a study has it.
+fn shown(node: &Node) -> Result<Json, JobError> {
+    Ok(match &node.value {
+        Value::Text(text) => text.as_str().into(),
+        Value::Integer(number) => i64::try_from(*number)
+            .map_err(|_| JobError::new("the number is too large").at(&node.origin))?
+            .into(),
+        Value::Float(number) => (*number).into(),
+        Value::Boolean(truth) => (*truth).into(),
+        _ => toml(node)?.into(),
+    })
+}
+
+/// Each level is shown as `names` says.
+fn give_names(names: &Node, levels: &mut [Level]) -> Result<(), JobError> {
+    let hint = "as in `names = [\"sequential\", \"random\"]`";
+    let Value::List(items) = &names.value else {
+        return Err(names.expected("a list of names").hint(hint));
+    };
+    if items.len() != levels.len() {
+        let found = format!("found {} names of {} levels", items.len(), levels.len());
+        return Err(JobError::new(found).at(&names.origin).hint("each level has one name"));
+    }
+    for (at, item) in items.iter().enumerate() {
+        if matches!(item.value, Value::List(_) | Value::Table(_)) {
+            return Err(item.expected("a number or a text").hint(hint));
+        }
+        let name = shown(item)?;
+        if levels[..at].iter().any(|other| other.shown == name) {
+            let found = format!("two levels have the name {}", toml(item)?);
+            return Err(JobError::new(found).at(&item.origin).hint("give each level its own name"));
+        }
+        levels[at].shown = name;
+    }
+    Ok(())
 }
 
 /// The arguments of `--set` that put `node` at `path`: of a table one for each of its keys.

@@ -40,7 +40,7 @@ fn levels_become_arguments() {
     assert_eq!(
         facts["factors"][0]["levels"][1],
         json!({
-            "shown": "direct", "text": "\"direct\"", "sets": ["agent.*.cache=direct"],
+            "shown": "direct", "sets": ["agent.*.cache=direct"],
         })
     );
     let level = &facts["factors"][1]["levels"][0];
@@ -62,8 +62,25 @@ fn lists_are_levels_of_one_path() {
 }
 
 #[test]
+fn levels_are_shown_by_their_names() {
+    let named = GOOD.replace("[factor.A]", "[factor.A]\nnames = [1, 2]").replace(
+        "repeat = 4",
+        "except = [{ A = 2, O = \"direct\" }, { A = [1, { kind = \"closed\", depth = 2 }] }]",
+    );
+    let facts = read("named", &named).unwrap();
+    let level = &facts["factors"][1]["levels"][1];
+    assert_eq!(level["shown"], 2);
+    assert_eq!(level["sets"][0], "agent.0.copies=2");
+    assert_eq!(facts["except"][0][0], json!({"factor": "A", "levels": [1]}));
+    assert_eq!(facts["except"][1][0], json!({"factor": "A", "levels": [0]}));
+}
+
+#[test]
 fn what_is_wrong_is_shown_where_it_stands() {
     let cases = [
+        ("[factor.A]", "[factor.A]\nnames = [1, 2, 3]"),
+        ("[factor.A]", "[factor.A]\nnames = [1, [2]]"),
+        ("[factor.A]", "[factor.A]\nnames = [\"few\", \"few\"]"),
         ("[factor.O]", "[factor.\"a b\"]"),
         ("[\"buffered\", \"direct\"]", "[\"buffered\"]"),
         ("[\"buffered\", \"direct\"]", "[[[1, 2]], 3]"),

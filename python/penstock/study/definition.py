@@ -19,9 +19,7 @@ class Level:
     """One level of a factor."""
 
     shown: Shown
-    """Numbers, text, true and false as they are; a list or a table as its TOML."""
-    text: str
-    """As TOML."""
+    """Its name; without one a number, a text, true or false as it is, anything else as its TOML."""
     sets: Sequence[str]
     """The arguments of `--set` that make it."""
 
@@ -42,7 +40,8 @@ class Factor:
         if kinds == {int, float}:
             return [float(level.shown) for level in self.levels]
         return [
-            level.shown if isinstance(level.shown, str) else level.text for level in self.levels
+            level.shown if isinstance(level.shown, str) else json.dumps(level.shown)
+            for level in self.levels
         ]
 
 

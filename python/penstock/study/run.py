@@ -154,7 +154,7 @@ def _refused(schedule: Schedule, cell: int, task: Work, error: PenstockError) ->
     for one in schedule.study.factors:
         level = one.levels[levels[one.name]]
         if not is_right(level.sets):
-            what = f"the level {level.text} of factor {one.name}"
+            what = f"the level {level.shown} of factor {one.name}"
             break
     return PenstockError(
         f"error: the job refuses {what}: {cells.reason(error)}", exit_code=error.exit_code

@@ -69,9 +69,9 @@ class Schedule:
         for factor in study.factors:
             for number in levels[factor.name]:
                 if all(cell[factor.name] != number for cell in cells):
+                    level = factor.levels[number].shown
                     raise wrong(
-                        f"`except` leaves no cell with the level `{factor.levels[number].text}` of "
-                        f"factor {factor.name}",
+                        f"`except` leaves no cell with the level `{level}` of factor {factor.name}",
                         "leave the level out, or exclude less",
                     )
         return self._fraction(cells) if study.runs is not None else cells
@@ -146,5 +146,5 @@ class Schedule:
         """The cell in words."""
         levels = self.cells[cell]
         return ", ".join(
-            f"{one.name} = {one.levels[levels[one.name]].text}" for one in self.study.factors
+            f"{one.name} = {one.levels[levels[one.name]].shown}" for one in self.study.factors
         )
