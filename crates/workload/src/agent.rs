@@ -74,9 +74,9 @@ pub struct Agent {
 /// Where the next request begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// Each behind the one before; at the end of the region, again from its beginning.
+    /// Each behind the one before, reads and writes apart; at the end of the region, again from its beginning.
     Sequential,
-    /// Each before the one before; at the beginning of the region, again from its end.
+    /// Each before the one before, reads and writes apart; at the beginning of the region, again from its end.
     Backwards,
     /// At random, at multiples of the alignment, counted from the region's first byte.
     Random,
@@ -129,8 +129,8 @@ struct State {
     in_flight: u32,
     /// When the next arrival was due that waits for a completion.
     held: Option<Time>,
-    /// Of the next sequential request.
-    position: Position,
+    /// Of its next sequential read and of what else is sequential: a mix is two streams.
+    positions: [Position; 2],
     schedule: Schedule,
 }
 
@@ -263,7 +263,7 @@ impl State {
             unflushed: 0,
             in_flight: 0,
             held: None,
-            position: Position::new(&agent.spacing),
+            positions: [Position::new(&agent.spacing); 2],
             schedule: Schedule::new(&agent.arrivals, &agent.active),
             agent,
         }
@@ -271,15 +271,14 @@ impl State {
 
     /// Where its next request of `len` bytes begins, from the beginning of its region. Sequential
     /// requests of agents that take turns share the position `shared`.
-    fn offset(&mut self, len: u32, shared: &mut Position) -> u64 {
+    fn offset(&mut self, op: Op, len: u32, shared: &mut Position) -> u64 {
         let Agent { pattern, spacing, region, arrivals, .. } = &self.agent;
         let (number, bytes) = (self.taken, region.end - region.start);
+        let position = &mut self.positions[usize::from(op != Op::Read)];
         match (pattern, arrivals) {
             (Pattern::Sequential, Arrivals::Turns) => shared.next(spacing, len, number, bytes),
-            (Pattern::Sequential, _) => self.position.next(spacing, len, number, bytes),
-            (Pattern::Backwards, _) => {
-                self.position.previous(spacing, (len, self.least), number, bytes)
-            }
+            (Pattern::Sequential, _) => position.next(spacing, len, number, bytes),
+            (Pattern::Backwards, _) => position.previous(spacing, (len, self.least), number, bytes),
             (Pattern::Random, _) => {
                 let step = u64::from(spacing.align.unwrap_or(self.least));
                 let place = match &self.places {
@@ -295,8 +294,8 @@ impl State {
     fn request(&mut self, due: Time, index: u32, shared: &mut Position) -> Io {
         let size = self.agent.sizes.draw(&mut self.sizes);
         let len = self.agent.spacing.size(size, self.taken);
-        let offset = self.offset(len, shared);
         let op = self.agent.ops.draw(&mut self.ops);
+        let offset = self.offset(op, len, shared);
         let len = u32::try_from(self.left).map_or(len, |left| left.min(len));
         self.left -= u64::from(len);
         self.taken += 1;

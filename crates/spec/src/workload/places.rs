@@ -30,7 +30,8 @@ keys! {
     /// Keys of an agent that say where its requests lie.
     KEYS:
     /// Where the next request begins: anywhere, behind the one before, or before it. At the end of
-    /// its region a sequential pattern begins again, and at the beginning one that goes backwards.
+    /// its region a sequential pattern begins again, and at the beginning one that goes backwards. Reads and
+    /// writes of a mix have a position each.
     PATTERN pattern: Pattern = PATTERNS, needs "\"random\"";
     /// How random requests are spread over the region: each place alike (`uniform`), each `once` before any
     /// comes again, or a law.

@@ -112,6 +112,24 @@ fn a_sequential_pattern_goes_round() {
     assert_eq!(starts[10], 0);
 }
 
+#[test]
+fn reads_and_writes_of_a_mix_are_two_sequential_streams() {
+    for pattern in [Pattern::Sequential, Pattern::Backwards] {
+        let ops = Ops::Mix { reads: ALL_REQUESTS / 2 };
+        let mix = Agent { ops, pattern, region: 0..40_960_000, ..agent(ten_a_second()) };
+        let alone = Agent { ops: Ops::Only(Op::Read), count: 100, ..mix.clone() };
+        let expected = places(alone);
+        let mut agents = Agents::new(vec![Agent { count: 100, ..mix }], Seed(1));
+        let all: Vec<Io> = std::iter::from_fn(|| agents.take(Time::NEVER)).collect();
+        for op in [Op::Read, Op::Write] {
+            let of_op = all.iter().filter(|io| io.op == op).map(|io| (io.start, io.len));
+            let found: Vec<_> = of_op.collect();
+            assert!(found.len() > 30);
+            assert_eq!(found, expected[..found.len()]);
+        }
+    }
+}
+
 /// First byte and bytes of every request.
 fn places(agent: Agent) -> Vec<(u64, u32)> {
     let mut agents = Agents::new(vec![agent], Seed(1));
