@@ -9,9 +9,9 @@ most, all of them written before. Several sections are `time_based`; one alone m
 `size`, because fio drops the pages of its files from the page cache whenever it begins again. By
 default fio also changes some bytes of each block before it writes it (`scramble_buffers`), which
 takes up to a quarter of the time of a write to memory; it is off here. fio runs that, and Penstock
-what it becomes, on a file of its own in the same folder. Rounds alternate, and so does the order
-within them. The ratio of a section is the median of its rounds; 1 is fio's
-rate.
+what it becomes, on the same file if the job has but one, else on a file of its own in the same
+folder: of two files on a virtual disk one may be faster. Rounds alternate, and so does the order
+within them. The ratio of a section is the median of its rounds; 1 is fio's rate.
 """
 
 import json
@@ -110,7 +110,9 @@ class Pair:
         self.agents: list[dict[str, Any]] = tomllib.loads(self.job.read_text())["agent"]
         reasons = " ".join(note["why"] for note in json.loads(made.stdout)["notes"])
         on_null = "--on null" in reasons
-        place = ["--on", folder / "disk.img", "--create", f"{self._size()}B"]
+        files = re.findall(r"^filename=(\S+)", self.fio.read_text(), re.MULTILINE)
+        shared = files[0] if len(set(files)) == 1 else "disk.img"
+        place = ["--on", folder / shared, "--create", f"{self._size()}B"]
         place = ["--on", "null"] if on_null else place
         depth = max(agent.get("buffers", 1) for agent in self.agents)
         copies = [agent.get("copies", 1) for agent in self.agents if agent["call"] == "async"]
@@ -118,7 +120,8 @@ class Pair:
         # Threads and engines of their own, as fio's processes have.
         self.words = [*place, "--policy=kernel:as-is", f"--set=live.depth={depth}", *threads]
         if not on_null:
-            for file in re.findall(r"^filename=(\S+)", self.fio.read_text(), re.MULTILINE):
+            self.ours()
+            for file in files:
                 _fill(folder / file)
 
     def _size(self) -> int:
@@ -156,7 +159,7 @@ class Pair:
         job = tomllib.loads(self.job.read_text())
         warmup = _seconds(job.get("warmup", "0s"))
         result = json.loads(ran.stdout)
-        rates = {}
+        rates: Rates = {}
         for one in result["runs"][0]["classes"]:
             agent = next(agent for agent in self.agents if agent["class"] == one["name"])
             start = max(_seconds(agent.get("start", "0s")), warmup)
