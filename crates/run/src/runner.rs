@@ -348,11 +348,18 @@ impl Runner<'_> {
         Ok(RunResult { remarks, ..result })
     }
 
-    /// Drops the pages of `live` from the page cache if the job goes through it and says so, with a remark
-    /// on what could not be dropped.
+    /// Drops the pages of `live` from the page cache if the job goes through it, with a remark on what could
+    /// not be dropped, or should not be.
     pub(crate) fn cold(&self, live: &Live) -> Result<Option<String>, Failure> {
-        if self.load.workload.caching() == Caching::Direct || !self.job.live.drop_pages {
+        if self.load.workload.caching() == Caching::Direct {
             return Ok(None);
+        }
+        if !self.job.live.drop_pages {
+            return Ok(Some(format!(
+                "pages of {} were not dropped from the page cache before the run, as \
+                 live.page_cache = \"keep\" says",
+                live.target.path().display()
+            )));
         }
         live.target.drop_cached().map_err(|error| {
             let path = live.target.path().display();
