@@ -96,7 +96,7 @@ def test_every_cell_runs_once_in_each_block_in_random_order(tmp_path: Path) -> N
     frame = rows.read(tmp_path / "out")
     assert frame.columns == [
         *("run", "order", "block", "replicate", "seed", "A", "S", "bw_bytes", "lat_ns.p99"),
-        *("ended", "seconds", "world", "machine"),
+        *("ended", "seconds", "world", "machine", "remarks"),
     ]
     assert frame["run"].to_list() == list(range(18))
     assert frame.group_by("A", "S", "block").len()["len"].to_list() == [1] * 18

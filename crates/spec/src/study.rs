@@ -104,7 +104,7 @@ pub(crate) fn schema() -> Json {
 }
 
 /// Columns that the rows of every study have.
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 11] = [
     "run",
     "order",
     "block",
@@ -114,6 +114,7 @@ const COLUMNS: [&str; 10] = [
     "seconds",
     "world",
     "machine",
+    "remarks",
     "reference",
 ];
 

@@ -15,6 +15,7 @@ from penstock.cli.options import Json, Sets
 from penstock.cli.running import errors_end
 from penstock.cli.study_options import StudyFile, Workers, placed
 from penstock.cli.target import targeted
+from penstock.study import remarks
 from penstock.study.cells import Outcome
 from penstock.study.definition import Definition
 from penstock.study.run import Ready, opened, pilot, ready, work
@@ -60,6 +61,8 @@ def plan(
     failed = [one.failure for _, _, one in tried if one.failure is not None]
     for why in failed[:1]:
         output.talk(f"note: a run of the pilot failed: {why}")
+    for line in remarks.lines([remarks.kept(one.remarks) for _, _, one in tried]):
+        output.talk(f"note: in the pilot, {line}")
     each = sum(took for _, took, _ in tried) / len(tried)
     processors = 1 if plan.live else workers or len(os.sched_getaffinity(0))
     measured = _noise([(cell, one) for cell, _, one in tried if one.failure is None])

@@ -17,6 +17,7 @@ from penstock.cli.study_options import StudyFile, Workers, placed
 from penstock.cli.target import targeted
 from penstock.errors import RUN_FAILED
 from penstock.signals import Asked
+from penstock.study import remarks, rows
 from penstock.study.definition import Definition
 from penstock.study.run import Ran
 from penstock.study.run import run as ran
@@ -24,7 +25,7 @@ from penstock.target import Target
 from penstock.text.units import seconds
 
 SHOWN = 5
-"""So many failures and remarks are shown."""
+"""So many failures are shown."""
 
 LINES_EVERY_S = 10.0
 """Seconds between two lines where no terminal shows a bar."""
@@ -117,8 +118,8 @@ def _show(study: str, out: str, found: Ran, *, as_json: bool) -> None:
         output.talk(f"error: {why}")
     if len(found.failures) > SHOWN:
         output.talk(f"error: {len(found.failures) - SHOWN} more runs failed")
-    for remark, many in list(found.remarks.items())[:SHOWN]:
-        output.talk(f"note: {remark} ({many} of {found.done - found.resumed} runs)")
+    for line in remarks.lines(rows.remarks(out)):
+        output.talk(f"note: {line}")
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """`penstock study watch`: how far a study is, while it runs or afterwards."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from penstock.cli import output
 from penstock.cli.running import errors_end
 from penstock.cli.study_options import Folder
 from penstock.signals import Asked
+from penstock.study import remarks
 from penstock.study.watch import Seen, look
 from penstock.text.units import percent, seconds
 
@@ -30,17 +30,24 @@ def watch(
     asked = Asked()
     try:
         with errors_end(), asked.first_stops():
-            for line in _lines(Path(folder), once=once):
-                output.data(f"{line}\n")
+            _watch(Path(folder), once=once)
     except KeyboardInterrupt:
         raise typer.Exit(asked.exit_code) from None
 
 
-def _lines(folder: Path, *, once: bool) -> Iterator[str]:
+def _watch(folder: Path, *, once: bool) -> None:
+    said = 0
     while True:
         seen = look(folder)
-        yield _line(seen, folder)
-        if once or not seen.written:
+        output.data(f"{_line(seen, folder)}\n")
+        ends = once or not seen.written
+        # A kind of remark that is new is said at once, and all of them at the end.
+        kinds = len(remarks.counted(seen.remarks))
+        if ends or kinds > said:
+            said = kinds
+            for line in remarks.lines(seen.remarks):
+                output.talk(f"note: {line}")
+        if ends:
             return
         time.sleep(EVERY_S)
 

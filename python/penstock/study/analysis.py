@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.study import model, parsimony, recommend
+from penstock.study import model, parsimony, recommend, remarks
 from penstock.study.boxcox import BoxCox, boxcox
 from penstock.study.checks import Check, checks
 from penstock.study.drift import Drift, drift
@@ -220,7 +220,7 @@ def analyse(
         drift=drift(whole),
         matters=matters,
         less=better,
-        remarks=(*table.remarks, *([] if why is None else [why])),
+        remarks=(*table.remarks, *remarks.lines(table.noted), *([] if why is None else [why])),
     )
 
 

@@ -11,7 +11,7 @@ from penstock.errors import PenstockError
 from penstock.results.json_types import Comparison, Machine
 from penstock.results.steps import Step
 from penstock.session import Session, Variant
-from penstock.study import response
+from penstock.study import remarks, response
 from penstock.target import Target
 
 
@@ -93,7 +93,6 @@ def _outcome(work: Work, item: Item, found: Comparison, now: datetime) -> Outcom
         values.append(value or 0.0)
     if failure is None and run.get("interrupted"):
         failure = "it was ended early"
-    remarks = [*found.get("remarks", []), *run.get("remarks", [])]
     return Outcome(
         item.run,
         failure,
@@ -102,7 +101,7 @@ def _outcome(work: Work, item: Item, found: Comparison, now: datetime) -> Outcom
         run["duration_s"],
         found["world"],
         _machine(found["machine"]),
-        remarks,
+        remarks.of_run(found, run),
     )
 
 

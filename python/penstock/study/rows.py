@@ -28,7 +28,8 @@ def read(folder: str | PathLike[str]) -> "pl.DataFrame":
     """All rows of the study in `folder` that are there, in the order of `run`.
 
     Columns: `run`, `order`, `block`, `replicate` and `seed`, one for each factor, one for each
-    response, `ended`, `seconds`, `world` and `machine`; `reference` if the reference cell ran.
+    response, `ended`, `seconds`, `world`, `machine` and `remarks`, each a line; `reference` if the
+    reference cell ran.
     """
     import polars as pl
 
@@ -41,6 +42,14 @@ def read(folder: str | PathLike[str]) -> "pl.DataFrame":
 def every_part(folder: str | PathLike[str]) -> list[Path]:
     """The files that hold rows, in the order in which they were written."""
     return sorted(Path(folder).glob(PARTS))
+
+
+def remarks(folder: str | PathLike[str]) -> list[str | None]:
+    """The remarks of each run that is recorded."""
+    import polars as pl
+
+    parts = [pl.read_parquet(part, columns=["run", "remarks"]) for part in every_part(folder)]
+    return pl.concat(parts).sort("run")["remarks"].to_list() if parts else []
 
 
 def recorded(folder: str | PathLike[str]) -> set[int]:
@@ -68,6 +77,7 @@ def frame(
         "seconds": pl.Float64,
         "world": pl.String,
         "machine": pl.String,
+        "remarks": pl.String,
     }
     if rows and "reference" in rows[0]:
         schema["reference"] = pl.Boolean

@@ -16,7 +16,7 @@ from penstock import __version__, _native
 from penstock.errors import PenstockError, wrong
 from penstock.results.steps import Step
 from penstock.session import Session
-from penstock.study import cells, response, rows
+from penstock.study import cells, remarks, response, rows
 from penstock.study.cells import Item, Outcome, Work
 from penstock.study.cluster import Cluster
 from penstock.study.definition import Definition
@@ -54,8 +54,6 @@ class Ran:
     """How long this took."""
     failures: list[str] = field(default_factory=list)
     """Why runs failed; they are not recorded."""
-    remarks: dict[str, int] = field(default_factory=dict)
-    """What has to be known of runs, and of how many of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,8 +274,6 @@ class _Recorder:
                     named = schedule.named(planned.cell)
                     ran.failures.append(f"run {one.run}, {named}: {one.failure}")
                     continue
-                for remark in one.remarks:
-                    ran.remarks[remark] = ran.remarks.get(remark, 0) + 1
                 made.append(self._row(planned, one))
             if made:
                 responses = schedule.study.responses
@@ -305,6 +301,7 @@ class _Recorder:
             "seconds": one.seconds,
             "world": one.world,
             "machine": one.machine,
+            "remarks": remarks.kept(one.remarks),
         }
         if self.references:
             row["reference"] = planned.reference

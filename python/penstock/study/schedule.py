@@ -37,6 +37,11 @@ class Planned(NamedTuple):
     """It runs the reference cell, to show drift, and is no part of the design."""
 
 
+def references(runs: int, every: int | None) -> int:
+    """How often the reference cell runs among so many runs: before each `every` of them."""
+    return 0 if every is None else -(-runs // every)
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The cells of a study and its runs."""

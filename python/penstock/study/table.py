@@ -28,6 +28,7 @@ ABOUT_RUNS = (
     "seconds",
     "world",
     "machine",
+    "remarks",
 )
 """Columns that say which run a row is, and never what was set."""
 
@@ -80,6 +81,13 @@ class Table:
             return []
         found = sorted(self.frame["block"].unique().to_list())
         return found if len(found) > 1 else []
+
+    @property
+    def noted(self) -> list[str | None]:
+        """The remarks of each row, where there are any."""
+        if "remarks" not in self.frame.columns:
+            return []
+        return self.frame["remarks"].cast(str).to_list()
 
     @property
     def runs(self) -> list[int]:

@@ -1,11 +1,13 @@
 """How far a study is, read from its folder while another process writes to it."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import wrong
 from penstock.study import folder, rows
+from penstock.study.schedule import references
 
 LATELY_S = 30.0
 """The rate is that of these last seconds."""
@@ -16,13 +18,15 @@ class Seen:
     """A study at one moment."""
 
     runs: int
-    """Runs of the study, without those of the reference cell."""
+    """Runs of the study, those of the reference cell included."""
     done: int
     """Those that are recorded."""
     written: bool
     """A process writes to the folder."""
     rate: float | None
     """Runs a second, if that is known."""
+    remarks: Sequence[str | None]
+    """The remarks of each recorded run."""
 
 
 def look(path: Path) -> Seen:
@@ -36,8 +40,7 @@ def look(path: Path) -> Seen:
     now = time.time()
     done, lately, oldest = 0, 0, now
     for part in rows.every_part(path):
-        count = pl.scan_parquet(part).filter(pl.col("run") < about["runs"])
-        number = count.select(pl.len()).collect().item()
+        number = pl.scan_parquet(part).select(pl.len()).collect().item()
         done += number
         at = part.stat().st_mtime
         if now - at <= LATELY_S:
@@ -45,4 +48,10 @@ def look(path: Path) -> Seen:
             lately += number if oldest < now else 0
             oldest = min(oldest, at)
     rate = lately / (now - oldest) if lately and now > oldest else None
-    return Seen(runs=about["runs"], done=done, written=written, rate=rate)
+    return Seen(
+        runs=about["runs"] + references(about["runs"], about["reference"]),
+        done=done,
+        written=written,
+        rate=rate,
+        remarks=rows.remarks(path),
+    )

@@ -131,7 +131,15 @@ def keep(ours: Mapping[str, Any], path: str) -> None:
             for name, each in factors.items()
             if len(ran[name]) > 1
         ]
-        folder.begin({"factors": several, "responses": [RESPONSE], "world": SIMULATED})
+        folder.begin(
+            {
+                "factors": several,
+                "responses": [RESPONSE],
+                "world": SIMULATED,
+                "runs": len(rows),
+                "reference": None,
+            }
+        )
         kinds = {name: type(each[0]) for name, each in factors.items()}
         folder.append(frame(rows, kinds, [RESPONSE]))
 

@@ -1,0 +1,70 @@
+"""Remarks of runs: what has to be known to read their figures, kept with each run and counted.
+
+Remarks of one kind differ in their figures alone, as in how many MiB stayed in the page cache.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.results.json_types import Comparison, Run
+from penstock.text import places, schedule, units
+
+LATE = 0.05
+"""A model in real time is late if its answers come later by this share of the mean latency."""
+
+_FIGURE = re.compile(r"(?<![\w/.-])\d[\d.,]*(?:\s?(?:ns|µs|ms|s|min|h|%|[kMGT]i?B)(?!\w))?")
+
+
+@dataclass
+class Counted:
+    """A kind of remark."""
+
+    text: str
+    """The first of them."""
+    runs: int = 0
+    """So many runs have it."""
+    alike: bool = True
+    """Whether all have the same figures."""
+
+
+def of_run(found: Comparison, run: Run) -> list[str]:
+    """What has to be known of a run: what the engine says, and whether it was late."""
+    late = [schedule.troubles(run), _late(run)]
+    every = [*found.get("remarks", []), *run.get("remarks", []), *late]
+    return list(dict.fromkeys(one for one in every if one is not None))
+
+
+def _late(run: Run) -> str | None:
+    asked = sum(one["requests"] for one in run["classes"])
+    if "emulation" not in run or not asked:
+        return None
+    mean = sum(one["requests"] * one["lat_ns"]["mean"] for one in run["classes"]) / asked
+    return places.emulation([run]) if run["emulation"]["mean_ns"] > LATE * mean else None
+
+
+def kept(remarks: Sequence[str]) -> str | None:
+    """The remarks of a run as a row has them: each a line."""
+    return "\n".join(remarks) or None
+
+
+def counted(column: Iterable[str | None]) -> list[Counted]:
+    """Each kind of remark in a column of rows, the most frequent first."""
+    kinds: dict[str, Counted] = {}
+    for row in column:
+        of_row: dict[str, str] = {}
+        for text in (row or "").splitlines():
+            of_row.setdefault(_FIGURE.sub("#", text), text)
+        for kind, text in of_row.items():
+            one = kinds.setdefault(kind, Counted(text))
+            one.runs += 1
+            one.alike &= one.text == text
+    return sorted(kinds.values(), key=lambda one: -one.runs)
+
+
+def lines(column: Sequence[str | None]) -> Iterator[str]:
+    """The same in words, each with the share of the runs that have it."""
+    for one in counted(column):
+        figures = "" if one.alike else "; figures differ"
+        share = units.percent(one.runs / len(column))
+        yield f"{one.text} ({one.runs} of {units.many(len(column), 'run')}, {share}{figures})"
