@@ -1,13 +1,25 @@
 """Studies in real time: remarks of their runs, targets that change, targets that fail."""
 
 import mmap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import log
 from pathlib import Path
 
 import pytest
 
 from command import penstock
-from penstock.study import rows
+from penstock.results.steps import Step
+from penstock.session import Session, Variant
+from penstock.study import rows, words
+from penstock.study.analysis import Analysis, analyse
+from penstock.study.cells import Work
+from penstock.study.definition import Definition
 from penstock.study.remarks import Counted, counted, lines
+from penstock.study.run import run as run_study
+from penstock.study.schedule import Planned, Schedule
+from penstock.study.table import Table, of_frame, read
+from penstock.target import Target
 from test_study_run import run, study
 
 JOB = """\
@@ -123,3 +135,172 @@ class TestRemarks:
         ]
         assert list(lines(["a 1", None, "a 1"])) == ["a 1 (2 of 3 runs, 66.7 %)"]
         assert list(lines(["a 1", "a 2"])) == ["a 1 (2 of 2 runs, 100.0 %; figures differ)"]
+
+
+DEVICE = """\
+[device]
+model = "fixed"
+base = "{base}"
+per_mb = "{per_mb}"
+capacity = "1GiB"
+"""
+
+SLOWED = """\
+[study]
+job = "job.toml"
+policy = "noop"
+seed = 32
+repeat = 2
+reference = 1
+response = "lat_ns.min"
+[factor.size]
+path = "agent.0.size"
+levels = ["4KiB", "32KiB", "64KiB"]
+[factor.pattern]
+path = "agent.0.pattern"
+levels = ["sequential", "random"]
+"""
+"""Two blocks of six cells. A busy machine adds to any latency but the least one."""
+
+MS = {"4KiB": 2.04096, "32KiB": 2.32768, "64KiB": 2.65536}
+"""What each size takes on the device as it is at first."""
+
+
+@dataclass
+class Slowed:
+    """A session on a device in real time that becomes another one while it is used."""
+
+    before: Session
+    after: Session
+    runs: int
+    """It changes after so many."""
+    made: int = 0
+
+    def check(self, jobs: Sequence[Variant]) -> list[str]:
+        """As a session does."""
+        return self.before.check(jobs)
+
+    def texts(
+        self, jobs: Sequence[Variant], *, progress: Callable[[Step], object] | None = None
+    ) -> list[str]:
+        """As a session does."""
+        self.made += len(jobs)
+        where = self.before if self.made <= self.runs else self.after
+        return where.texts(jobs, progress=progress)
+
+    def close(self) -> None:
+        """As a session does."""
+        self.before.close()
+        self.after.close()
+
+
+@dataclass
+class Changing:
+    """A study on a device that becomes half as fast after its first block."""
+
+    planned: Sequence[Planned]
+    sizes: Sequence[str]
+    """Of the cells."""
+    whole: Table
+    tables: dict[int, Table] = field(default_factory=dict)
+    """What was recorded after so many runs, read while the study ran."""
+
+
+@pytest.fixture(scope="class")
+def changing(tmp_path_factory: pytest.TempPathFactory) -> Changing:
+    """It runs once, in real time."""
+    folder = tmp_path_factory.mktemp("changing")
+    for name, base, per_mb in (("fast", "2ms", "10ms"), ("slow", "4ms", "20ms")):
+        (folder / f"{name}.toml").write_text(DEVICE.format(base=base, per_mb=per_mb))
+    job = JOB.replace('cache = "buffered"\n', "")
+    definition = Definition.load(study(folder, SLOWED, job))
+    schedule = Schedule(definition)
+    planned = schedule.runs(references=True)
+    first = sum(one.block == 0 for one in planned)
+    fast, slow = (Target(on=f"emulated:{folder / name}.toml") for name in ("fast", "slow"))
+    opened, tables = Work.session, {}
+
+    def session(self: Work, first_jobs: Sequence[Variant] = ()) -> Slowed:
+        after = replace(self, target=slow)
+        return Slowed(opened(self, first_jobs), opened(after, first_jobs), first)
+
+    def report(done: int, _runs: int) -> None:
+        if done > first:
+            tables[done] = read(str(folder / "out"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Work, "session", session)
+        run_study(definition, folder / "out", fast, report=report)
+    sizes = [str(schedule.levels(cell)["size"]) for cell in range(len(schedule.cells))]
+    return Changing(planned, sizes, read(str(folder / "out")), tables)
+
+
+class TestChange:
+    """A device in real time that becomes half as fast: drift is seen, and blocks take it out."""
+
+    def effects(self, of: Analysis) -> dict[str, tuple[float, float, float]]:
+        """Of each size, with its interval; the fit is of logarithms."""
+        every = [one for one in of.fit.effects if one.term == ("size",)]
+        found = {}
+        for one in every:
+            assert one.low is not None
+            assert one.high is not None
+            found[str(one.levels[0])] = (one.effect, one.low, one.high)
+        return found
+
+    def ascending(self, of: Analysis) -> list[str]:
+        effects = self.effects(of)
+        return sorted(effects, key=effects.__getitem__)
+
+    def both(self, table: Table) -> tuple[Analysis, Analysis]:
+        """With blocks, as without being asked, and without."""
+        bare = of_frame(
+            table.frame.drop("block"),
+            source=table.source,
+            response=table.response,
+            factors=list(table.factors),
+        )
+        terms = [(one,) for one in table.factors]
+        return analyse(table, terms=terms), analyse(bare, terms=terms)
+
+    def unfinished(self, changing: Changing) -> Table:
+        """The table when two cells of the second block had run, both of the least size."""
+        second = [one for one in changing.planned if one.block == 1 and not one.reference][:2]
+        assert [changing.sizes[one.cell] for one in second] == ["4KiB", "4KiB"]
+        return changing.tables[second[-1].order + 1]
+
+    def test_drift_is_seen_with_its_interval(self, changing: Changing) -> None:
+        of, _ = self.both(changing.whole)
+        assert of.drift is not None
+        assert (of.drift.by, of.drift.runs) == ("reference", 12)
+        # The device is half as fast, and a straight line makes more of what changes at once.
+        assert 0 < of.drift.low < 100 < of.drift.percent < of.drift.high
+        said = "\n".join(words.lines(of))
+        assert "The target drifted: +" in said
+        assert "; blocks take out what changed between them, not within one." in said
+        assert next(iter(of.anova)).term == "block"
+
+    def test_a_change_between_blocks_hides_nothing(self, changing: Changing) -> None:
+        of, without = self.both(changing.whole)
+        assert self.ascending(of) == list(MS)
+        (size,) = (one for one in of.advice if one.factor == "size")
+        assert (size.best, size.sns) == (("4KiB",), False)
+        assert all(one.sns for one in without.advice), "what changed is taken for noise"
+
+    def test_blocks_restore_the_order_of_levels(self, changing: Changing) -> None:
+        table = self.unfinished(changing)
+        assert "the study is not complete: 8 of 12 runs are recorded" in table.remarks
+        of, without = self.both(table)
+        assert self.ascending(without) == ["32KiB", "64KiB", "4KiB"]
+        assert self.ascending(of) == list(MS)
+        assert of.configurations[0].levels["size"] == "4KiB"
+        assert without.configurations[0].levels["size"] == "32KiB"
+
+    def test_effects_are_those_of_the_device(self, changing: Changing) -> None:
+        mean = sum(map(log, MS.values())) / len(MS)
+        for table in (changing.whole, self.unfinished(changing)):
+            of, without = self.both(table)
+            for size, ms in MS.items():
+                assert self.effects(of)[size][0] == pytest.approx(log(ms) - mean, abs=0.02)
+            off = [abs(self.effects(without)[size][0] - log(ms) + mean) for size, ms in MS.items()]
+            assert (max(off) > 0.15) == (table is not changing.whole)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.errors import PenstockError, wrong
 from penstock.study import folder, rows
+from penstock.text import units
 
 if TYPE_CHECKING:
     import polars as pl
@@ -142,12 +143,18 @@ def _of_study(place: Path, *, response: str | None, factors: Sequence[str]) -> T
             f"{place} is a folder without a study's runs",
             "name the folder of `penstock study run -o`, or a file of CSV or Parquet",
         )
-    return of_frame(
+    table = of_frame(
         rows.read(place),
         source=str(place),
         response=response or about["responses"][0],
         factors=factors or [one["name"] for one in about["factors"]],
     )
+    made = table.frame.height
+    runs = about.get("runs", made)
+    if made == runs:
+        return table
+    said = f"the study is not complete: {made} of {units.many(runs, 'run')} are recorded"
+    return replace(table, remarks=(*table.remarks, said))
 
 
 def _file(path: Path) -> "pl.DataFrame":

@@ -120,7 +120,7 @@ def _trust(of: Analysis) -> Iterator[str]:
         )
     if (moved := of.drift) is not None and moved.seen:
         how = (
-            "blocks are in the model and take it out"
+            "blocks take out what changed between them, not within one"
             if moved.by == "blocks" or of.table.blocks
             else "no blocks take it out"
         )
