@@ -1,6 +1,10 @@
 """Studies in real time: remarks of their runs, targets that change, targets that fail."""
 
 import mmap
+import os
+import re
+import subprocess
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
@@ -8,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from command import penstock
+from command import COMMAND, LIMIT_S, penstock
 from penstock.results.steps import Step
 from penstock.session import Session, Variant
 from penstock.study import rows, words
@@ -20,6 +24,7 @@ from penstock.study.run import run as run_study
 from penstock.study.schedule import Planned, Schedule
 from penstock.study.table import Table, of_frame, read
 from penstock.target import Target
+from test_faults import ext4, fill
 from test_study_run import run, study
 
 JOB = """\
@@ -304,3 +309,104 @@ class TestChange:
                 assert self.effects(of)[size][0] == pytest.approx(log(ms) - mean, abs=0.02)
             off = [abs(self.effects(without)[size][0] - log(ms) + mean) for size, ms in MS.items()]
             assert (max(off) > 0.15) == (table is not changing.whole)
+
+
+WRITERS = JOB.replace('"read"', '"write"').replace('cache = "buffered"\n', "")
+
+
+class TestFailures:
+    """A target that fails: the study ends with a message, its rows stay, and it goes on later."""
+
+    def resumed(self, path: Path, out: Path, *words: str | Path) -> None:
+        """It makes what was not made, and no run again."""
+        before = rows.read(out)
+        assert 0 < before.height < 10
+        found = run(path, out, "--resume", *map(str, words))
+        assert (found["resumed"], found["done"]) == (before.height, 10)
+        after = rows.read(out)
+        assert after["run"].to_list() == list(range(10))
+        assert after.filter(after["run"].is_in(before["run"].implode())).equals(before)
+
+    def started(self, path: Path, out: Path, *words: str | Path) -> subprocess.Popen[str]:
+        """Until its first rows are there."""
+        command = [*COMMAND, "study", "run", str(path), "-o", str(out), *map(str, words)]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        while not rows.every_part(out):
+            assert process.poll() is None
+            time.sleep(0.01)
+        return process
+
+    def test_a_file_that_is_cut(self, tmp_path: Path, disk: Path) -> None:
+        path, out = study(tmp_path, STUDY, WRITERS.replace("50ms", "500ms")), tmp_path / "out"
+        process = self.started(path, out, "--on", disk, "--create", "4MiB")
+        kept = disk.read_bytes()
+        os.truncate(disk, 4096)
+        _, err = process.communicate(timeout=LIMIT_S)
+        assert process.returncode == 1
+        assert re.search(rf"^error: run \d+, copies = .*: {disk}: found a file of ", err, re.M)
+        assert re.search(r"^hint: \d of 10 runs are recorded; --resume goes on ", err, re.M)
+        ended = penstock("study", "run", path, "-o", out, "--resume", "--on", disk)
+        assert ended.code == 5, "nothing that is not ours is written to"
+        disk.write_bytes(kept)
+        self.resumed(path, out, "--on", disk)
+
+    def test_a_disk_that_is_full(self, tmp_path: Path, disk: Path) -> None:
+        path, out = study(tmp_path, STUDY, WRITERS.replace("50ms", "500ms")), tmp_path / "out"
+        with ext4(disk, "32M", "-O", "^has_journal") as system:
+            target, theirs = system.path / "disk.img", system.path / "theirs"
+            process = self.started(path, out, "--on", target, "--create", "8MiB")
+            # Its blocks are given back, and another file takes them.
+            punch = ["fallocate", "--punch-hole", "--offset", "0", "--length", "8MiB", str(target)]
+            subprocess.run(punch, check=True)
+            fill(theirs)
+            _, err = process.communicate(timeout=LIMIT_S)
+            assert process.returncode == 1, err
+            assert "ENOSPC; first a write of " in err
+            theirs.unlink()
+            self.resumed(path, out, "--on", target)
+
+    def test_no_room_for_rows(self, tmp_path: Path, disk: Path) -> None:
+        if os.geteuid() != 0:
+            pytest.skip("to mount a file system takes root")
+        path, small = study(tmp_path, STUDY, WRITERS), tmp_path / "small"
+        small.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(small)]
+        done = subprocess.run(mount, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+        try:
+            words = ("--on", disk, "--create", "4MiB")
+            ended = penstock("study", "run", path, "-o", small / "out", *words)
+            assert ended.code == 1
+            assert re.search(
+                r"^error: .*\.parquet cannot be written: No space left on device\n"
+                r"hint: what is recorded stays; go on by --resume when there is room$",
+                ended.err,
+                re.M,
+            )
+            subprocess.run(["mount", "-o", "remount,size=1m", str(small)], check=True)
+            self.resumed(path, small / "out", "--on", disk)
+        finally:
+            subprocess.run(["umount", small], check=True)
+
+    def test_requests_that_fail_now_and_then_are_a_remark(self, tmp_path: Path) -> None:
+        """On a model, whose faults are judged as a real disk's are."""
+        (tmp_path / "faulty.toml").write_text(
+            '[device]\nmodel = "fixed"\nbase = "100us"\nfaults = { errors = "10%" }\n'
+        )
+        path = study(tmp_path, STUDY, WRITERS)
+        run(path, tmp_path / "out", "--on", str(tmp_path / "faulty.toml"))
+        kept = rows.read(tmp_path / "out")["remarks"]
+        assert all(re.match(r"\d+ of \d+ requests of readers failed \(EIO; ", one) for one in kept)
+
+    def test_a_run_of_which_most_requests_fail_is_no_row(self, tmp_path: Path) -> None:
+        (tmp_path / "faulty.toml").write_text(
+            '[device]\nmodel = "fixed"\nbase = "100us"\nfaults = { errors = "80%" }\n'
+        )
+        path = study(tmp_path, STUDY, WRITERS)
+        ended = penstock(
+            "study", "run", path, "-o", tmp_path / "out", "--on", tmp_path / "faulty.toml"
+        )
+        assert ended.code == 1
+        assert "MOST FAILED: " in ended.err
+        assert not rows.every_part(tmp_path / "out")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, NamedTuple
 
 from penstock.errors import PenstockError
@@ -13,6 +14,7 @@ from penstock.results.steps import Step
 from penstock.session import Session, Variant
 from penstock.study import remarks, response
 from penstock.target import Target
+from penstock.text import failures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,7 @@ def outcomes(
 
 def _outcome(work: Work, item: Item, found: Comparison, now: datetime) -> Outcome:
     (run,) = found["runs"]
-    failure = run.get("failure")
+    failure = next(chain(failures.fatal(run), failures.most_failed([run])), None)
     values: list[float] = []
     for name in work.responses:
         value = None if failure else response.value(name, run)

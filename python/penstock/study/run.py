@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import __version__, _native
-from penstock.errors import PenstockError, wrong
+from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.results.steps import Step
 from penstock.session import Session
 from penstock.study import cells, remarks, response, rows
@@ -281,12 +281,14 @@ class _Recorder:
                 ran.done += len(made)
         self.say()
         if len(self._ran.failures) > FAILURES_MOST or (self._plan.live and self._ran.failures):
-            why = self._ran.failures[0]
-            raise PenstockError(
-                f"error: {len(self._ran.failures)} runs failed: {why}\n"
-                "hint: what is recorded stays; --resume goes on with the rest",
-                exit_code=1,
-            )
+            raise self._failed()
+
+    def _failed(self) -> PenstockError:
+        failures, far = self._ran.failures, f"{self._ran.done} of {self._ran.runs} runs"
+        first, *rest = failures[0].splitlines()
+        what = first if len(failures) == 1 else f"{len(failures)} runs failed, the first {first}"
+        hint = f"hint: {far} are recorded; --resume goes on with the rest when this is mended"
+        return PenstockError("\n".join([f"error: {what}", *rest, hint]), exit_code=RUN_FAILED)
 
     def _row(self, planned: Planned, one: Outcome) -> dict[str, Any]:
         row: dict[str, Any] = {
