@@ -1,20 +1,22 @@
 """Runs of cells: what a processor, here or in a cluster, is given, and gives back."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Any, NamedTuple
 
 from penstock.errors import PenstockError
-from penstock.results.json_types import Comparison, Machine
+from penstock.results.json_types import Comparison, Machine, Run
 from penstock.results.steps import Step
 from penstock.session import Session, Variant
 from penstock.study import remarks, response
 from penstock.target import Target
 from penstock.text import failures
+
+FULL = ("ENOSPC", "EDQUOT")
+"""What writes fail with where no room is left."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +88,7 @@ def outcomes(
 
 def _outcome(work: Work, item: Item, found: Comparison, now: datetime) -> Outcome:
     (run,) = found["runs"]
-    failure = next(chain(failures.fatal(run), failures.most_failed([run])), None)
+    failure = next(failures_of(run), None)
     values: list[float] = []
     for name in work.responses:
         value = None if failure else response.value(name, run)
@@ -105,6 +107,15 @@ def _outcome(work: Work, item: Item, found: Comparison, now: datetime) -> Outcom
         _machine(found["machine"]),
         remarks.of_run(found, run),
     )
+
+
+def failures_of(run: Run) -> Iterator[str]:
+    """Why the figures of a run are none of its cell: a single run may show how a disk fills up."""
+    yield from failures.fatal(run)
+    yield from failures.most_failed([run])
+    for one in run["classes"]:
+        if any(code in FULL for code in one["error_codes"]):
+            yield f"the disk is full: {failures.some_failed(one)}"
 
 
 def _machine(machine: Machine) -> str:

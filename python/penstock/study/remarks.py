@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.results.json_types import Class, Comparison, Run
+from penstock.results.json_types import Comparison, Run
 from penstock.text import failures, places, schedule, units
 
 LATE = 0.05
@@ -31,16 +31,9 @@ class Counted:
 def of_run(found: Comparison, run: Run) -> list[str]:
     """What has to be known of a run: what the engine says, and what failed or was late."""
     late = [schedule.troubles(run), _late(run)]
-    failed = [_failed(one) for one in run["classes"]]
+    failed = [failures.some_failed(one) for one in run["classes"] if one["errors"]]
     every = [*found.get("remarks", []), *run.get("remarks", []), *failed, *late]
     return list(dict.fromkeys(one for one in every if one is not None))
-
-
-def _failed(of: Class) -> str | None:
-    if not of["errors"]:
-        return None
-    ended = units.many(of["errors"] + of["requests"], "request")
-    return f"{units.count(of['errors'])} of {ended} of {of['name']} failed ({failures.errors(of)})"
 
 
 def _late(run: Run) -> str | None:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from penstock.results.json_types import Class, ErrorCount, Run
 from penstock.results.judge import mostly_failed
-from penstock.text.units import count, seconds
+from penstock.text.units import count, many, seconds
 
 ENDED = {
     "asked": "interrupted",
@@ -55,6 +55,12 @@ def most_failed(runs: Sequence[Run]) -> Iterator[str]:
                 f"MOST FAILED: {count(failed)} of {count(ended)} requests of {name} under {policy} "
                 f"({errors(*rounds)})"
             )
+
+
+def some_failed(of: Class) -> str:
+    """How many requests failed of a class that has some, and how."""
+    ended = many(of["errors"] + of["requests"], "request")
+    return f"{count(of['errors'])} of {ended} of {of['name']} failed ({errors(of)})"
 
 
 def _first(kinds: Iterator[ErrorCount]) -> str:
