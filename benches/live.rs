@@ -1,5 +1,5 @@
 //! A live run compared with fio's, on the same file and in turn: every engine, past the page cache and through
-//! it, sequential and random reads of 4 and 128 KiB.
+//! it, sequential and random reads of 4 and 128 KiB; and 32 threads that read a part of it from memory.
 //!
 //! For Penstock the whole of `penstock run` is measured: agents, a policy, the loop and the
 //! results; for fio, a job with its defaults and the same engine. CPU time is that of the process
@@ -33,6 +33,8 @@ struct Case {
     random: bool,
     kib: u32,
     depth: u32,
+    /// So many threads read a sixteenth of the file, which the page cache has.
+    readers: Option<u32>,
     /// Rounds of the comparison: one of each program.
     rounds: usize,
 }
@@ -44,8 +46,13 @@ const MAIN: Case = Case {
     random: true,
     kib: 4,
     depth: 1,
+    readers: None,
     rounds: 11,
 };
+
+/// Synchronous readers that the disk does not hold up.
+const READERS: Case =
+    Case { engine: ("psync", "psync"), buffered: true, readers: Some(32), ..MAIN };
 
 /// Every engine, with the depth that it is used at.
 const ENGINES: [((&str, &str), u32); 6] = [
@@ -57,12 +64,23 @@ const ENGINES: [((&str, &str), u32); 6] = [
     (("io_uring", "io_uring"), 32),
 ];
 
+impl Case {
+    /// Bytes of the file that are read.
+    fn size(self) -> u64 {
+        if self.readers.is_some() { SIZE / 16 } else { SIZE }
+    }
+}
+
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cache = if self.buffered { "buffered" } else { "direct" };
         let pattern = if self.random { "random" } else { "sequential" };
         let Self { engine: (engine, _), kib, depth, .. } = self;
-        write!(f, "{engine} {cache} {pattern} {kib}KiB depth {depth}")
+        write!(f, "{engine} {cache} {pattern} {kib}KiB ")?;
+        match self.readers {
+            Some(readers) => write!(f, "{readers} readers, from memory"),
+            None => write!(f, "depth {depth}"),
+        }
     }
 }
 
@@ -89,20 +107,29 @@ fn penstock(place: &Place<'_>, case: Case) -> Reached {
     let Case { kib, depth, .. } = case;
     let cache = if case.buffered { "buffered" } else { "direct" };
     let pattern = if case.random { "random" } else { "sequential" };
+    let keep = if case.readers.is_some() { ", page_cache = \"keep\"" } else { "" };
+    let issues = match case.readers {
+        Some(readers) => {
+            format!("call = \"sync\"\ncopies = {readers}\nengine = \"{}\"", case.engine.0)
+        }
+        None => format!("arrivals = {{ kind = \"closed\", depth = {depth} }}"),
+    };
     let job = format!(
-        "duration = \"{SECONDS}s\"\nstop = \"{SECONDS}s\"\nlive = {{ depth = {depth} }}\n\
+        "duration = \"{SECONDS}s\"\nstop = \"{SECONDS}s\"\nlive = {{ depth = {depth}{keep} }}\n\
          [class.all]\n[[agent]]\nclass = \"all\"\nop = \"read\"\nsize = \"{kib}KiB\"\n\
-         cache = \"{cache}\"\npattern = \"{pattern}\"\nregion = [\"0B\", \"{SIZE}B\"]\n\
-         arrivals = {{ kind = \"closed\", depth = {depth} }}\n"
+         cache = \"{cache}\"\npattern = \"{pattern}\"\nregion = [\"0B\", \"{}B\"]\n{issues}\n",
+        case.size()
     );
     let target = match place {
+        // Readers with an engine of their own are threads.
         Place::File(path) => TargetOptions {
-            engine: Some(case.engine.0.into()),
+            engine: case.readers.is_none().then(|| case.engine.0.into()),
             ..TargetOptions::on(path.display().to_string())
         },
         Place::Null => TargetOptions::on("null"),
     };
-    let options = Options { policies: vec!["fcfs".into()], target, ..Options::default() };
+    let policy = if case.readers.is_some() { "kernel:as-is" } else { "fcfs" };
+    let options = Options { policies: vec![policy.into()], target, ..Options::default() };
     let begun = cpu_seconds();
     let compared = compare_text("bench.toml", &job, &[], &options, &mut |_| true);
     let spent = cpu_seconds() - begun;
@@ -121,7 +148,9 @@ fn fio(place: &Place<'_>, case: Case) -> Reached {
         .args([format!("--rw={rw}"), format!("--bs={}k", case.kib)])
         .args([format!("--direct={}", i32::from(!case.buffered)), format!("--ioengine={engine}")])
         .args([format!("--iodepth={}", case.depth), format!("--runtime={SECONDS}")])
-        .arg(format!("--size={SIZE}"))
+        .args([format!("--size={}", case.size()), "--group_reporting".into()])
+        .arg(format!("--numjobs={}", case.readers.unwrap_or(1)))
+        .arg(format!("--invalidate={}", i32::from(case.readers.is_none())))
         .output()
         .expect("fio was there a moment ago");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -184,6 +213,7 @@ fn matrix((engine, depth): ((&'static str, &'static str), u32)) -> impl Iterator
             random,
             kib,
             depth,
+            readers: None,
             rounds: 3,
         })
     })
@@ -221,4 +251,5 @@ fn main() {
     for case in ENGINES.into_iter().flat_map(matrix) {
         measure(&case.to_string(), &file, case);
     }
+    measure(&READERS.to_string(), &file, READERS);
 }
