@@ -28,7 +28,8 @@ def terms(pattern: str, factors: Sequence[str]) -> list[Term]:
     return [one for one in every if set(one) <= set(factors)]
 
 
-def _table(pattern: str, rows: Sequence[Row]) -> Table:
+def table(pattern: str, rows: Sequence[Row]) -> Table:
+    """The runs of a pattern, with the factors that have several levels."""
     import polars as pl
 
     frame = pl.DataFrame([row for row in rows if row["pattern"] == pattern])
@@ -38,8 +39,8 @@ def _table(pattern: str, rows: Sequence[Row]) -> Table:
 
 def analysis(pattern: str, rows: Sequence[Row]) -> Analysis:
     """The paper's model of all runs: those of one cell say what is noise."""
-    table = _table(pattern, rows)
-    return analyse(table, terms=terms(pattern, list(table.factors)))
+    of = table(pattern, rows)
+    return analyse(of, terms=terms(pattern, list(of.factors)))
 
 
 def explained(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
@@ -47,13 +48,11 @@ def explained(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
 
     `of_size` is what the size of buffers would add to it, together with agents and with buffers.
     """
-    table = _table(pattern, cells)
-    given = terms(pattern, list(table.factors))
-    whole = fit(table, given)
+    of = table(pattern, cells)
+    given = terms(pattern, list(of.factors))
+    whole = fit(of, given)
     found = {"pattern": pattern, "model": model.text(given), "r2": whole.r2}
-    found["of_size"] = [
-        _added(whole, given, one) for one in OF_SIZE if set(one) <= {*table.factors}
-    ]
+    found["of_size"] = [_added(whole, given, one) for one in OF_SIZE if set(one) <= {*of.factors}]
     return found
 
 
@@ -62,9 +61,8 @@ def chosen(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
 
     `by_f` is the one in which no term can go, `by_error` the one that predicts unseen cells best.
     """
-    table = _table(pattern, cells)
-    empty = fit(table, [])
-    way = parsimony.path(empty, parsimony.start(table, empty)[0])
+    empty = fit(table(pattern, cells), [])
+    way = parsimony.path(empty, parsimony.start(empty.table, empty)[0])
     by_error = None if way.by_error is None else list(way.steps[way.by_error].terms)
     return {
         "pattern": pattern,

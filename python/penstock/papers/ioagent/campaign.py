@@ -40,9 +40,12 @@ def design(of: Setting) -> Design:
     return Design(factors={"pattern": of.patterns, **of.factors}, rounds=len(of.seeds))
 
 
-def rows(of: Setting) -> list[Row]:
-    """A row for each run: the cell, and what it did."""
-    runs = list(design(of).runs())
+def rows(of: Setting, cells: Sequence[Cell] | None = None) -> list[Row]:
+    """A row for each run: the cell, and what it did. Without `cells` all of the design run."""
+    if cells is None:
+        runs = list(design(of).runs())
+    else:
+        runs = [Run(number, cell, 0.0) for number in range(len(of.seeds)) for cell in cells]
     text = files.text(NAME, "job.toml")
     found: list[Row] = []
     with _machine(of.of_machine) as on:
@@ -62,11 +65,11 @@ def rows(of: Setting) -> list[Row]:
     return found
 
 
-def changes(cell: Cell) -> list[str]:
-    """A cell as changes of the job."""
+def changes(cell: Cell, part: int = 1) -> list[str]:
+    """A cell as changes of the job, which moves one of so many parts of the amount."""
     places, op = cell["pattern"].split("-")
     amount = RANDOM_AMOUNT.get(cell["S"], AMOUNT) if places == "random" else AMOUNT
-    each = amount // (cell["A"] * cell["S"] * KIB) * cell["S"]
+    each = amount // (part * cell["A"] * cell["S"] * KIB) * cell["S"]
     agent = {
         "op": op,
         "pattern": places,
