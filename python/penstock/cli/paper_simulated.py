@@ -51,6 +51,8 @@ class Simulated(TyperCommand):
             if param.name not in own:
                 hidden: Any = copy(param)
                 hidden.hidden = True
+                # The simulation does without.
+                hidden.required = False
                 self.params.append(hidden)
 
     def invoke(self, ctx: "Context") -> Any:  # noqa: ANN401 - as Typer has it
@@ -70,6 +72,13 @@ class Simulated(TyperCommand):
             return super().invoke(ctx)
         hint = "leave out --live, or leave this out"
         self._refuse(ctx, simulation - programs, "the simulation", hint)
+        for param in self.live.params:
+            if param.required and ctx.params[str(param.name)] is None:
+                with errors_end():
+                    raise wrong(
+                        f"{param.opts[0]} is missing",
+                        f"see `penstock paper {self.live.name} --help`",
+                    )
         run = self.live.callback
         assert run is not None
         return ctx.invoke(
