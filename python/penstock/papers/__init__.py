@@ -24,7 +24,7 @@ PAPERS = {
     "fairio": Listed("A heuristic for selecting the cycle length for FAIRIO (2011).", live=True),
     "merge-placement": Listed("Placement of runs on parallel disks, and the race (1993)."),
     "ioagent": Listed(
-        "A parallel I/O load generator, and a study of four disks (2007).", long=True
+        "A parallel I/O load generator, and a study of four disks (2007).", live=True, long=True
     ),
 }
 """The papers by name. A folder has the same name, with `_` in the place of `-`."""

@@ -52,6 +52,10 @@ SETTINGS = Settings(
 )
 
 
+LIVE_KEYS = ("patterns", *FACTORS)
+"""Those that are of the design; the others are of the modelled machine, or of its seeds."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """All of it, read."""
@@ -76,6 +80,17 @@ def read(given: Mapping[str, str]) -> Setting:
         of_job=tuple(SETTINGS.of_job(given)),
         of_machine={key: given[key] for key in machine if key in given},
     )
+
+
+def live(sets: Sequence[str]) -> dict[str, str]:
+    """What `--set` says of runs in real time, checked: other keys than `LIVE_KEYS` are refused."""
+    given = SETTINGS.read(sets)
+    for key, value in given.items():
+        if key not in LIVE_KEYS:
+            known = f"known in real time are {', '.join(LIVE_KEYS)}"
+            raise wrong(f"--set {key}={value} belongs to the simulation", known)
+    read(given)
+    return given
 
 
 def _some(given: Mapping[str, str], key: str, levels: Sequence[T]) -> list[T]:

@@ -1,0 +1,134 @@
+"""`penstock paper ioagent-live`: a fraction of the study on this machine, next to the model."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock import __version__, _native
+from penstock.cli import output
+from penstock.cli.bar import bar
+from penstock.cli.console import drawn
+from penstock.cli.options import Json
+from penstock.cli.running import errors_end
+from penstock.cli.verb import verb
+from penstock.errors import PenstockError, translated, wrong
+from penstock.papers import table
+from penstock.papers.ioagent import setting
+from penstock.report.files import check_new
+from penstock.signals import Asked
+from penstock.text import prose
+
+if TYPE_CHECKING:
+    from penstock.papers.ioagent.live import Live
+
+app = verb()
+
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="DIR",
+        help="A folder on the disk to measure. Files are made in it, and removed again.",
+        show_default=False,
+    ),
+]
+
+Budget = Annotated[
+    str,
+    typer.Option("--budget", metavar="TIME", help="How long all of it may take, as 10min."),
+]
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help=f"Take fewer levels, as A=1,8,32. Keys: {', '.join(setting.LIVE_KEYS)}.",
+    ),
+]
+
+Data = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="Write every run into a new folder, as a study: `penstock study analyse` reads it.",
+    ),
+]
+
+
+@app.command()
+def run(
+    *,
+    on: On,
+    budget: Budget = "10min",
+    sets: Sets = None,
+    data: Data = None,
+    as_json: Json = False,
+) -> None:
+    """Run a fraction of the study on this machine, and compare it with the model.
+
+    A pilot measures what runs take. As many cells run as the budget allows, those that are best for
+    the paper's models. The same cells are simulated; the comparison has the ranks of the cells, the
+    effects of all factors, and which of the paper's claims hold on both.
+    """
+    asked = Asked()
+    with errors_end():
+        given = setting.live(sets or [])
+        length = _seconds(budget)
+        if data is not None:
+            check_new(Path(data))
+        from penstock.papers.ioagent import live
+
+        try:
+            with asked.first_stops(), bar() as progress:
+                found = live.ioagent_live(on, length, given, data=data, progress=progress)
+        except KeyboardInterrupt:
+            kept = "" if data is None else f": what is recorded is in {data}"
+            output.talk(f"interrupted{kept}")
+            raise typer.Exit(asked.exit_code) from None
+    if as_json:
+        from penstock.papers.ioagent import live_json
+
+        plain = {"penstock": __version__, "set": given, **live_json.plain(found)}
+        output.data(f"{json.dumps(plain, indent=2, ensure_ascii=False)}\n")
+    else:
+        drawn(lambda console: _show(found, console))
+
+
+def _seconds(text: str) -> float:
+    """The length of `--budget`."""
+    try:
+        with translated():
+            found = _native.duration(text.strip()) / 1e9
+    except PenstockError:
+        found = 0.0
+    if found <= 0:
+        raise wrong(f"--budget: found {text!r}; expected a time above 0, with its unit", "as 10min")
+    return found
+
+
+def _show(found: "Live", console: Console) -> None:
+    from penstock.papers.ioagent import live_table
+
+    word = live_table.verdict(found)
+    prose.line(console, Text.assemble((word, "bold"), f"  {live_table.answer(found)}"))
+    for line in live_table.details(found):
+        prose.line(console, Text(f"  {line}"))
+    tables = (
+        ("Ranks of the cells", live_table.patterns(found)),
+        ("Main effects", live_table.effects(found)),
+        ("Claims", live_table.claims(found)),
+    )
+    for title, one in tables:
+        if one.rows:
+            console.print()
+            console.print(Text(title, style="bold"))
+            console.print(table.drawn(one, ruled=False), crop=False)
+    console.print()
+    for line in (live_table.MARKS, *live_table.notes(found)):
+        prose.line(console, Text(line, style="dim"))

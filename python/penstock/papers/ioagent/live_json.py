@@ -1,0 +1,117 @@
+"""What came of the runs on this machine, as JSON has it, and read again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.papers.claims import Claim
+from penstock.papers.ioagent import live_table
+from penstock.papers.ioagent.live import Live, PatternFound
+from penstock.papers.ioagent.live_compare import Effect, Judged, Ranks, undecided
+from penstock.papers.ioagent.live_fraction import LeftOut
+from penstock.study.drift import Drift
+
+FIGURES = ("budget_s", "seconds", "planned", "runs", "stopped", "part", "files", "file_bytes")
+"""Figures of all runs together, which have their names in the JSON too."""
+
+
+def plain(of: Live) -> dict[str, Any]:
+    """All of it."""
+    return {
+        "on": of.folder,
+        "machine": of.machine,
+        "verdict": live_table.verdict(of).value,
+        **{name: getattr(of, name) for name in FIGURES},
+        "patterns": [_pattern(one) for one in of.patterns],
+        "claims": [
+            {
+                "id": name,
+                "text": one.claim["text"],
+                "here": _judged(one),
+                "model": _judged(of.model[name]) if name in of.model else None,
+            }
+            for name, one in of.here.items()
+        ],
+        "not_judged": [
+            {"id": name, "text": text, "why": why} for name, text, why in undecided(of.here)
+        ],
+        "left_out": [{"cell": one.cell, "why": one.why} for one in of.left_out],
+        "remarks": [{"remark": remark, "runs": runs} for remark, runs in of.remarks],
+        "rows": of.rows,
+    }
+
+
+def read(data: Mapping[str, Any]) -> Live:
+    """The same again; `rows` may be missing."""
+    return Live(
+        folder=data["on"],
+        machine=data["machine"],
+        **{name: data[name] for name in FIGURES},
+        patterns=[_read_pattern(one) for one in data["patterns"]],
+        here={one["id"]: _read_judged(one, "here") for one in data["claims"]},
+        model={one["id"]: _read_judged(one, "model") for one in data["claims"] if one["model"]},
+        left_out=[LeftOut(one["cell"], one["why"]) for one in data["left_out"]],
+        remarks=[(one["remark"], one["runs"]) for one in data["remarks"]],
+        rows=data.get("rows", []),
+    )
+
+
+def _pattern(of: PatternFound) -> dict[str, Any]:
+    return {
+        "pattern": of.pattern,
+        "cells": of.cells,
+        "possible": of.possible,
+        "coefficients": of.coefficients,
+        "spearman": None if of.ranks is None else of.ranks._asdict(),
+        "references": of.references,
+        "noise_pct": of.noise_pct,
+        "drift": None if of.drift is None else of.drift._asdict(),
+        "here": [_effect(one) for one in of.here],
+        "model": [_effect(one) for one in of.model],
+    }
+
+
+def _read_pattern(data: Mapping[str, Any]) -> PatternFound:
+    same = ("pattern", "cells", "possible", "coefficients", "references", "noise_pct")
+    ranks, drift = data["spearman"], data["drift"]
+    return PatternFound(
+        **{name: data[name] for name in same},
+        ranks=None if ranks is None else Ranks(**ranks),
+        drift=None if drift is None else Drift(**drift),
+        here=[_read_effect(one) for one in data["here"]],
+        model=[_read_effect(one) for one in data["model"]],
+    )
+
+
+def _effect(of: Effect) -> dict[str, Any]:
+    return {
+        "factor": of.factor,
+        "level": of.level,
+        "effect_pct": of.percent,
+        "low_pct": of.low,
+        "high_pct": of.high,
+    }
+
+
+def _read_effect(data: Mapping[str, Any]) -> Effect:
+    ends = {"low": data["low_pct"], "high": data["high_pct"]}
+    return Effect(factor=data["factor"], level=data["level"], percent=data["effect_pct"], **ends)
+
+
+def _judged(of: Judged) -> dict[str, Any]:
+    return {
+        "holds": of.claim["holds"],
+        "certainty": of.certainty,
+        "certain": of.certain,
+        "numbers": of.claim["numbers"],
+    }
+
+
+def _read_judged(data: Mapping[str, Any], machine: str) -> Judged:
+    of = data[machine]
+    claim: Claim = {
+        "id": data["id"],
+        "text": data["text"],
+        "holds": of["holds"],
+        "numbers": of["numbers"],
+    }
+    return Judged(claim=claim, certainty=of["certainty"], certain=of["certain"])

@@ -1,0 +1,343 @@
+"""`penstock paper ioagent --live`: which cells run, what is compared, what is refused.
+
+No figure of a machine that may do other work is judged here: only which rows there are, that the
+budget is kept, and that what is compared comes out where it is known.
+"""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command import penstock
+from forking import Ended
+from penstock.design import Cell, Design
+from penstock.errors import CANNOT_HERE, PenstockError
+from penstock.papers.ioagent import analyses, campaign, live_json, live_table, setting
+from penstock.papers.ioagent import live_compare as compare
+from penstock.papers.ioagent import live_fraction as fraction
+from penstock.papers.ioagent import live_runs as runs
+from penstock.papers.ioagent.live_compare import Judged
+from penstock.papers.ioagent.live_fraction import Pattern
+from penstock.papers.ioagent.live_table import Verdict
+from penstock.study import rows
+from penstock.study.fit import estimable, matrix
+
+LIVE = ("paper", "ioagent", "--live")
+
+SMALL = ("patterns=random-read,random-write", "D=1", "A=1,8", "B=1,8", "S=8,128")
+
+RUNS = 2 * 2**4
+"""Cells of `SMALL`: two patterns, and two levels of each of four factors."""
+
+COEFFICIENTS = {
+    "sequential-read": 85,
+    "sequential-write": 85,
+    "random-read": 50,
+    "random-write": 85,
+}
+"""Of the paper's models, with the constant, counted by hand."""
+
+
+def whole() -> list[Pattern]:
+    """The paper's design."""
+    cells = Design(factors=setting.FACTORS).cells()
+    return [
+        Pattern(
+            name=name,
+            terms=analyses.terms(name, list(setting.FACTORS)),
+            factors=setting.FACTORS,
+            cells=cells,
+        )
+        for name in setting.PATTERNS
+    ]
+
+
+def words(*sets: str) -> list[str]:
+    return [word for one in sets for word in ("--set", one)]
+
+
+def measured(*more: str | Path) -> Ended:
+    ended = penstock(*LIVE, *words(*SMALL), *more)
+    if ended.code == CANNOT_HERE:
+        pytest.skip(ended.err)
+    return ended
+
+
+def test_the_fewest_cells_are_the_coefficients_and_some_that_say_what_is_noise() -> None:
+    patterns = whole()
+    assert {one.name: one.coefficients for one in patterns} == COEFFICIENTS
+    assert [one.fewest - one.coefficients for one in patterns] == [fraction.FREE] * 4
+
+
+def test_a_core_lies_in_its_fraction_and_can_be_fitted_alone() -> None:
+    (of,) = (one for one in whole() if one.name == "random-read")
+    core, rest = of.fraction(of.fewest + 30, seed=1)
+    assert (len(core), len(rest)) == (of.fewest, 30)
+    keys = {tuple(cell.values()) for cell in (*core, *rest)}
+    assert len(keys) == len(core) + len(rest), "no cell twice"
+    codes = {
+        name: np.array([levels.index(cell[name]) for cell in core])
+        for name, levels in of.factors.items()
+    }
+    assert estimable(matrix(codes, of.factors, of.terms)[0])
+
+
+def test_the_budget_says_how_many_cells_run() -> None:
+    patterns = whole()
+    fewest = sum(COEFFICIENTS.values()) + 4 * fraction.FREE
+    seconds = [0.1, 0.2, 0.3, 0.4]
+    least = fraction.needed(patterns, seconds)
+    assert least == pytest.approx(1.1 * (95 * 0.1 + 95 * 0.2 + 60 * 0.3 + 95 * 0.4))
+    assert fraction.counts(patterns, seconds, least) is None, "some is kept in reserve"
+    budget = (least + 10.5 * 1.1 * sum(seconds)) / fraction.SPARE
+    assert fraction.counts(patterns, seconds, budget) == [105, 105, 70, 105]
+    assert fraction.counts(patterns, seconds, 1e6) == [648] * 4
+    # What is left of a pattern that is complete goes to the others.
+    almost = fraction.needed(patterns, seconds) + 1.1 * (553 * 0.6 + 563 * 0.3 + 553 * 0.1)
+    budget = (almost + 1.1 * 5 * 0.3) / fraction.SPARE
+    found = fraction.counts(patterns, seconds, budget)
+    assert found is not None
+    assert sum(found) > fewest
+    spent = 1.1 * sum(many * each for many, each in zip(found, seconds, strict=True))
+    assert fraction.SPARE * budget - 1.1 * sum(seconds) < spent <= fraction.SPARE * budget
+
+
+def test_amounts_are_as_large_as_the_budget_allows_for_all_cores() -> None:
+    patterns = whole()
+    seconds = [(0.01, 0.1)] * 4
+    cells = sum(one.fewest for one in patterns)
+
+    def part(budget_s: float) -> int | None:
+        return fraction.part_of(patterns, seconds, 16, budget_s)
+
+    for parts in fraction.PARTS:
+        enough = 1.1 * cells * (0.01 + 0.1 * 16 / parts) / fraction.SPARE
+        assert part(1.001 * enough) == parts
+        assert part(0.999 * enough) == (2 * parts if parts < 16 else None)
+    nearly = 1.1 * cells * (0.01 + 0.2) / fraction.SPARE
+    assert fraction.part_of(patterns, seconds, 16, 1.001 * nearly, pilot=8) == 16
+
+
+def test_cells_that_need_more_memory_than_there_is_are_named() -> None:
+    cells = Design(factors=setting.FACTORS).cells()
+    able, out = fraction.runnable(cells, 600 << 20)
+    assert len(able) + len(out) == len(cells)
+    needed = {cell["D"] * cell["A"] * cell["B"] * cell["S"] for cell, _ in out}
+    assert min(needed) > 300 << 10 >= max(c["D"] * c["A"] * c["B"] * c["S"] for c in able)
+    assert ({"O": "direct", "D": 4, "A": 32, "B": 32, "S": 128}) in [one.cell for one in out]
+    assert out[-1].why == "buffers of 512 MiB, and 600 MiB of memory are available"
+
+
+def test_files_fit_the_space_and_the_budget() -> None:
+    gib = 1 << 30
+    assert runs.file_size(free=100 * gib, files_most=4, budget_s=600) == gib
+    assert runs.file_size(free=100 * gib, files_most=4, budget_s=10) == runs.SIZE_LEAST
+    assert runs.file_size(free=5 * gib, files_most=4, budget_s=600) == gib // 2
+    assert runs.file_size(free=gib - 1, files_most=4, budget_s=600) == 0
+
+
+def test_a_run_of_a_sixteenth_has_an_operation_of_every_agent() -> None:
+    for pattern in setting.PATTERNS:
+        for cell in Design(factors=setting.FACTORS).cells():
+            found = campaign.changes({"pattern": pattern, **cell}, max(fraction.PARTS))
+            (total,) = (one for one in found if one.startswith("agent.agents.total"))
+            assert int(total.partition("=")[2].removesuffix("KiB")) >= cell["S"]
+
+
+def test_ranks_are_spearmans_with_an_interval() -> None:
+    # Kendall, Rank correlation methods: ten pupils in mathematics and music.
+    mathematics = [7, 4, 3, 10, 6, 2, 9, 8, 1, 5]
+    music = [5, 7, 3, 10, 1, 9, 6, 2, 8, 4]
+    found = compare.ranks(mathematics, music)
+    assert found is not None
+    squares = sum((one - other) ** 2 for one, other in zip(mathematics, music, strict=True))
+    assert found.rho == pytest.approx(1 - 6 * squares / 990)
+    assert found.low < found.rho < found.high
+    assert found.low < 0 < found.high
+    same = compare.ranks(music, [one**3 for one in music])
+    assert same is not None
+    assert same.rho == pytest.approx(1)
+    assert compare.ranks([1, 2, 3], [1, 2, 3]) is None
+    assert compare.ranks([1, 1, 1, 1], [1, 2, 3, 4]) is None
+
+
+@cache
+def random_access() -> Mapping[str, Sequence[Cell]]:
+    """A fraction of random reads and one of random writes."""
+    found = {}
+    for of in whole():
+        if of.name.startswith("random"):
+            core, rest = of.fraction(of.fewest + 20, seed=1)
+            found[of.name] = [*core, *rest]
+    return found
+
+
+def judged(noise: float, seed: int, *, of_agents: float) -> Mapping[str, Judged]:
+    """The claims of a fraction of random access, where the rate is a power of each factor but O."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    fits = {}
+    for name, cells in random_access().items():
+        rates = [
+            {
+                "pattern": name,
+                **cell,
+                "bw_bytes": 1e6
+                * cell["A"] ** of_agents
+                * cell["B"] ** 0.2
+                * cell["S"] ** 0.8
+                * cell["D"]
+                * exp(noise * random.standard_normal()),
+            }
+            for cell in cells
+        ]
+        fits[name] = compare.fitted(name, rates)
+    return compare.judged(fits, Design(factors=setting.FACTORS).cells(), 1)
+
+
+def test_a_fraction_says_of_all_cells_what_all_cells_say() -> None:
+    found = judged(1e-6, 1, of_agents=0.3)
+    # Without sequential patterns only the sentences on random access.
+    assert list(found) == ["5.1-random", "5.2-random"]
+    assert (found["5.1-random"].claim["holds"], found["5.1-random"].certain) == (True, True)
+    rates = found["5.2-random"].claim["numbers"]["A = 32"]
+    assert rates[-1] / rates[0] == pytest.approx(32**0.2, rel=1e-4)
+    undecided = {name: why for name, _, why in compare.undecided(found)}
+    assert undecided["4.1-r2"] == compare.WHY_NOT["4.1-r2"]
+    assert "did not run" in undecided["5.1-read"]
+
+
+def test_noise_makes_no_claim_fail_that_is_true() -> None:
+    """A rise of two per cent from level to level, in noise of five: few draws have it."""
+    found = [judged(0.05, seed, of_agents=0.03)["5.1-random"] for seed in range(5)]
+    assert not all(one.claim["holds"] for one in found), "noise hides it"
+    assert not any(one.certain and not one.claim["holds"] for one in found)
+
+
+def test_what_falls_certainly_fails() -> None:
+    for seed in range(3):
+        of = judged(0.05, seed, of_agents=-0.2)["5.1-random"]
+        assert (of.claim["holds"], of.certain) == (False, True)
+
+
+def test_a_fraction_runs_and_is_compared(tmp_path: Path) -> None:
+    began = time.monotonic()
+    data = tmp_path / "rows"
+    ended = measured("--on", tmp_path, "--budget", "30s", "--data", data, "--json")
+    assert ended.code == 0, ended.err
+    assert time.monotonic() - began < 30 + 5
+    assert [one.name for one in tmp_path.iterdir()] == ["rows"], "the files are removed again"
+    found = json.loads(ended.out)
+    assert found["set"] == dict(one.split("=") for one in SMALL)
+    assert (found["runs"], found["planned"]) == (RUNS, RUNS)
+    assert (found["files"], found["stopped"]) == (1, False)
+    assert found["left_out"] == []
+    # The model's values are those of the simulation of the same cells.
+    of = setting.read(found["set"])
+    simulated = {
+        tuple(row[name] for name in ("pattern", *setting.FACTORS)): row["bw_bytes"]
+        for row in campaign.cells(campaign.rows(of))
+    }
+    ours = {
+        tuple(row[name] for name in ("pattern", *setting.FACTORS)): row["model_bw_bytes"]
+        for row in found["rows"]
+    }
+    assert ours == pytest.approx(simulated)
+    assert all(row["bw_bytes"] > 0 for row in found["rows"])
+    for one in found["patterns"]:
+        assert (one["cells"], one["possible"]) == (RUNS // 2, RUNS // 2)
+        assert one["references"] >= 1
+        assert one["spearman"]["low"] <= one["spearman"]["rho"] <= one["spearman"]["high"]
+        own = [
+            (row["bw_bytes"], row["model_bw_bytes"])
+            for row in found["rows"]
+            if row["pattern"] == one["pattern"]
+        ]
+        again = compare.ranks([here for here, _ in own], [model for _, model in own])
+        assert again is not None
+        assert again.rho == pytest.approx(one["spearman"]["rho"])
+        assert [each["factor"] for each in one["here"]] == [
+            name for name in "OASB" for _ in range(2)
+        ]
+    ids = {one["id"] for one in (*found["claims"], *found["not_judged"])}
+    assert len(ids) == 15
+    assert {"5.1-random"} <= {one["id"] for one in found["claims"]}
+    # All that is shown and on the page can be made of it again.
+    live = live_json.read(found)
+    assert json.loads(json.dumps(live_json.plain(live))).items() <= found.items()
+    assert live_table.verdict(live) in list(Verdict)
+    # Every run is a row of a study, those of the reference cell marked.
+    frame = rows.read(data)
+    assert frame.filter(~frame["reference"]).height == RUNS
+    assert frame["order"].to_list() == list(range(frame.height))
+    assert (frame["bw_bytes"] > 0).all()
+    analysed = penstock(
+        "study", "analyse", data, "--by", "pattern", "--response", "bw_bytes", "--json"
+    )
+    assert analysed.code == 0, analysed.err
+
+
+def test_the_answer_comes_first(tmp_path: Path) -> None:
+    ended = measured("--on", tmp_path, "--budget", "20s")
+    assert ended.code == 0, ended.err
+    first, paper, price, trust = ended.out.splitlines()[:4]
+    assert any(first.startswith(f"{word}  the model and this machine") for word in Verdict)
+    assert paper.startswith("  the paper: ")
+    assert price.startswith("  price: ")
+    assert "of 20.0 s" in price
+    assert trust.startswith("  trust: ")
+    assert "factor D is files here, all in one folder and so on one disk" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "--on is missing"),
+        (["--on", "gone"], "--on gone: found nothing there"),
+        (["--on", "file"], "--on file: found a file, expected a folder"),
+        (["--on", ".", "--budget", "10"], "--budget: found '10'; expected a time above 0"),
+        (["--on", ".", "--budget", "soon"], "--budget: found 'soon'; expected a time above 0"),
+        (["--on", ".", "--budget", "0s"], "--budget: found '0s'; expected a time above 0"),
+        (["--on", ".", "--set", "queue=64"], "--set queue=64 belongs to the simulation"),
+        (["--on", ".", "--set", "A=3"], "--set A: found 3; expected some of 1, 2, 4, 8, 16, 32"),
+        (["--on", ".", "--data", "file"], "file"),
+        (["--on", ".", "--sensitivity"], "--sensitivity belongs to the simulation"),
+        (
+            ["--on", ".", *words("O=direct", "D=1", "A=1", "B=1", "S=8")],
+            "random-read has 1 cell of these levels, and the paper's model 1 coefficient",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, more: list[str], said: str) -> None:
+    (tmp_path / "file").write_text("")
+    sets = words(*SMALL) if "--set" not in more else words("patterns=random-read")
+    ended = penstock(*LIVE, *sets, *more, cwd=tmp_path)
+    assert (ended.code, ended.out) == (2, ""), ended.out
+    assert said in ended.err
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_without_space_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Usage:
+        free = 100 << 20
+
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage)
+    with (
+        pytest.raises(PenstockError, match="found 100 MiB of free space, expected at least 1024"),
+        runs.own_folder(str(tmp_path), 4, 600),
+    ):
+        pass
+
+
+def test_a_budget_that_is_too_small_says_what_would_do(tmp_path: Path) -> None:
+    ended = penstock(*LIVE, "--on", tmp_path, "--budget", "2s")
+    if ended.code == CANNOT_HERE:
+        pytest.skip(ended.err)
+    assert (ended.code, ended.out) == (2, "")
+    assert "--budget 2.00 s is too small" in ended.err
+    assert list(tmp_path.iterdir()) == []
