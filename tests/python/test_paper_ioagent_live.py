@@ -5,27 +5,34 @@ budget is kept, and that what is compared comes out where it is known.
 """
 
 import json
+import subprocess
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import exp
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 
-from command import penstock
+from command import NOBODY, penstock
 from forking import Ended
 from penstock.design import Cell, Design
 from penstock.errors import CANNOT_HERE, PenstockError
-from penstock.papers.ioagent import analyses, campaign, live_json, live_table, setting
+from penstock.papers.ioagent import analyses, campaign, live, live_json, live_table, setting
 from penstock.papers.ioagent import live_compare as compare
 from penstock.papers.ioagent import live_fraction as fraction
 from penstock.papers.ioagent import live_runs as runs
+from penstock.papers.ioagent.live import Live
 from penstock.papers.ioagent.live_compare import Judged
 from penstock.papers.ioagent.live_fraction import Pattern
 from penstock.papers.ioagent.live_table import Verdict
+from penstock.results.steps import Step
+from penstock.session import Session
 from penstock.study import rows
+from penstock.study.cells import Item, Outcome, Work, outcomes
 from penstock.study.fit import estimable, matrix
 
 LIVE = ("paper", "ioagent", "--live")
@@ -258,9 +265,9 @@ def test_a_fraction_runs_and_is_compared(tmp_path: Path) -> None:
             for row in found["rows"]
             if row["pattern"] == one["pattern"]
         ]
-        again = compare.ranks([here for here, _ in own], [model for _, model in own])
-        assert again is not None
-        assert again.rho == pytest.approx(one["spearman"]["rho"])
+        ranks = compare.ranks([here for here, _ in own], [model for _, model in own])
+        assert ranks is not None
+        assert ranks.rho == pytest.approx(one["spearman"]["rho"])
         assert [each["factor"] for each in one["here"]] == [
             name for name in "OASB" for _ in range(2)
         ]
@@ -268,9 +275,9 @@ def test_a_fraction_runs_and_is_compared(tmp_path: Path) -> None:
     assert len(ids) == 15
     assert {"5.1-random"} <= {one["id"] for one in found["claims"]}
     # All that is shown and on the page can be made of it again.
-    live = live_json.read(found)
-    assert json.loads(json.dumps(live_json.plain(live))).items() <= found.items()
-    assert live_table.verdict(live) in list(Verdict)
+    again = live_json.read(found)
+    assert json.loads(json.dumps(live_json.plain(again))).items() <= found.items()
+    assert live_table.verdict(again).value == found["verdict"]
     # Every run is a row of a study, those of the reference cell marked.
     frame = rows.read(data)
     assert frame.filter(~frame["reference"]).height == RUNS
@@ -280,6 +287,70 @@ def test_a_fraction_runs_and_is_compared(tmp_path: Path) -> None:
         "study", "analyse", data, "--by", "pattern", "--response", "bw_bytes", "--json"
     )
     assert analysed.code == 0, analysed.err
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Runs that take so many seconds more, once the number of cells has been decided."""
+    made, decide = runs.Runs.run, fraction.counts
+    decided = False
+
+    def counts(of: Sequence[Pattern], each: Sequence[float], budget_s: float) -> list[int] | None:
+        nonlocal decided
+        decided = True
+        return decide(of, each, budget_s)
+
+    def run(of: runs.Runs, number: int, cell: Cell, part: int, seed: int) -> Outcome | None:
+        if decided:
+            time.sleep(seconds)
+        return made(of, number, cell, part, seed)
+
+    monkeypatch.setattr(live, "counts", counts)
+    monkeypatch.setattr(runs.Runs, "run", run)
+
+
+def started(tmp_path: Path, budget_s: float) -> Live:
+    try:
+        return live.ioagent_live(str(tmp_path), budget_s, setting.live(SMALL))
+    except PenstockError as error:
+        if error.exit_code == CANNOT_HERE:
+            pytest.skip(str(error))
+        raise
+
+
+def test_the_budget_ends_what_takes_longer_than_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slowly(monkeypatch, 0.6)
+    began = time.monotonic()
+    found = started(tmp_path, 12)
+    assert time.monotonic() - began < 12 + 5
+    assert found.stopped
+    assert 0 < found.runs < found.planned == RUNS
+    assert len(found.rows) == found.runs
+    assert f"of {RUNS} that were planned: the budget ended" in " ".join(live_table.details(found))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cell_that_fails_is_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = {"pattern": "random-read", "O": "direct", "D": 1, "A": 8, "B": 8, "S": 128}
+
+    def one_fails(
+        work: Work, items: Sequence[Item], session: Session, progress: Callable[[Step], object]
+    ) -> list[Outcome]:
+        (found,) = outcomes(work, items, session, progress)
+        failed = items[0].sets in [campaign.changes(bad, part) for part in fraction.PARTS]
+        return [found._replace(failure="it has no room") if failed else found]
+
+    monkeypatch.setattr(runs, "outcomes", one_fails)
+    found = started(tmp_path, 30)
+    assert (found.runs, found.planned, found.stopped) == (RUNS - 1, RUNS, False)
+    assert [(one.cell, one.why) for one in found.left_out] == [(bad, "it has no room")]
+    assert (
+        "left out: random-read: O = direct, D = 1, A = 8, B = 8, S = 128: it has no room"
+        in list(live_table.notes(found))
+    )
 
 
 def test_the_answer_comes_first(tmp_path: Path) -> None:
@@ -332,6 +403,26 @@ def test_a_folder_without_space_is_refused(tmp_path: Path, monkeypatch: pytest.M
         runs.own_folder(str(tmp_path), 4, 600),
     ):
         pass
+
+
+def test_a_folder_that_may_not_be_written_to_is_refused() -> None:
+    script = (
+        "import os, sys\n"
+        "from penstock.papers.ioagent import live_runs\n"
+        f"if os.geteuid() == 0: os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+        "try:\n"
+        "    with live_runs.own_folder(sys.argv[1], 1, 10): pass\n"
+        "except ValueError as error: print(error)\n"
+    )
+    with TemporaryDirectory() as folder:
+        for mode, said in ((0o555, "no folder can be made in it"), (0o000, "inner: Permission")):
+            Path(folder).chmod(mode)
+            words = [sys.executable, "-c", script, folder if mode else f"{folder}/inner"]
+            done = subprocess.run(words, capture_output=True, text=True, check=True)
+            assert done.stdout.startswith(f"error: --on {words[-1]}: ")
+            assert said in done.stdout
+            assert "Permission denied" in done.stdout
+        Path(folder).chmod(0o700)
 
 
 def test_a_budget_that_is_too_small_says_what_would_do(tmp_path: Path) -> None:

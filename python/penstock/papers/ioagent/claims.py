@@ -45,9 +45,10 @@ def claims(ours: Ours) -> list[Claim]:
 def means(cells: Sequence[Row], pattern: str, by: str, **only: Any) -> list[float]:  # noqa: ANN401
     """The mean rate at each level of a factor, in MB/s, of cells that have these levels."""
     found: dict[Any, list[float]] = {}
+    for name, level in {"pattern": pattern, **only}.items():
+        cells = [cell for cell in cells if cell[name] == level]
     for cell in cells:
-        if cell["pattern"] == pattern and all(cell[name] == level for name, level in only.items()):
-            found.setdefault(cell[by], []).append(log(cell["bw_bytes"] / 1e6))
+        found.setdefault(cell[by], []).append(log(cell["bw_bytes"] / 1e6))
     return [exp(fsum(found[level]) / len(found[level])) for level in sorted(found)]
 
 

@@ -59,9 +59,9 @@ PILOT = 8
 OF_BUDGET = 4
 """The pilot takes one of so many parts of the budget at most."""
 
-AGAIN = 2.5
+AGAIN = 4
 """The comparison after the runs may take so many times what it took of the model before: it is made
-of this machine, and of the model again if cells have not run."""
+of both machines then, of more cells perhaps, and next to other work."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,25 +243,24 @@ class _Study:
         That is the run and its simulation. The smallest amounts are measured first, so that a slow
         disk is known before it takes long.
         """
-        runs.deadline, end = time.monotonic() + self.left_s / OF_BUDGET, runs.deadline
+        until = time.monotonic() + self.left_s / OF_BUDGET
         part = max(PARTS)
-        found = self._timed(runs, part)
+        found = self._timed(runs, part, until)
         if len(found) < len(self.patterns):
             raise self._too_small([*map(sum, found)])
         larger = part_of(self.patterns, found, part, self.left_s, pilot=PILOT)
         if larger is None:
             raise self._too_small([*map(sum, found)])
         if larger < part:
-            again = self._timed(runs, larger)
+            again = self._timed(runs, larger, until)
             if len(again) == len(self.patterns):
                 part, found = larger, again
-        runs.deadline = end
         return part, [sum(one) for one in found]
 
-    def _timed(self, runs: Runs, part: int) -> list[tuple[float, float]]:
+    def _timed(self, runs: Runs, part: int, until: float) -> list[tuple[float, float]]:
         """Of each pattern the mean seconds of a cell: those that any amount takes, and the rest.
 
-        Patterns are missing for which there was no time.
+        No run begins after `until`: patterns are missing for which there was no time.
         """
         found: list[tuple[float, float]] = []
         for at, one in enumerate(self.patterns):
@@ -271,6 +270,8 @@ class _Study:
             times = []
             for number, cell in zip(some, cells, strict=True):
                 began = time.monotonic()
+                if began >= until:
+                    return found
                 try:
                     outcome = runs.run(number, cell, part, SEED)
                 except Over:

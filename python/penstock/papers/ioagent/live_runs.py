@@ -7,7 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from errno import ENOENT
 from pathlib import Path
+from stat import S_ISDIR
 from tempfile import TemporaryDirectory
 
 from penstock.design import Cell
@@ -60,9 +62,12 @@ def file_size(free: int, files_most: int, budget_s: float) -> int:
 def own_folder(path: str, files_most: int, budget_s: float) -> Iterator[tuple[Path, int]]:
     """A new folder in the one at `path`, with the size of each file; it is removed again."""
     place = Path(path)
-    if not place.exists():
-        raise wrong(f"--on {path}: found nothing there", "name a folder, in which files are made")
-    if not place.is_dir():
+    try:
+        mode = place.stat().st_mode
+    except OSError as error:
+        what = "found nothing there" if error.errno == ENOENT else f"{error.strerror}"
+        raise wrong(f"--on {path}: {what}", "name a folder, in which files are made") from None
+    if not S_ISDIR(mode):
         raise wrong(f"--on {path}: found a file, expected a folder", "files are made in it")
     whole = str(place.resolve())
     if "%d" in whole:
