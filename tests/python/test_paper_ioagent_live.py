@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from math import exp
 from pathlib import Path
@@ -17,15 +18,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from command import NOBODY, penstock
+from command import NOBODY, interrupted, penstock
 from forking import Ended
 from penstock.design import Cell, Design
 from penstock.errors import CANNOT_HERE, PenstockError
+from penstock.papers.claims import Claim
 from penstock.papers.ioagent import analyses, campaign, live, live_json, live_table, setting
 from penstock.papers.ioagent import live_compare as compare
 from penstock.papers.ioagent import live_fraction as fraction
 from penstock.papers.ioagent import live_runs as runs
-from penstock.papers.ioagent.live import Live
+from penstock.papers.ioagent.live import Live, PatternFound
 from penstock.papers.ioagent.live_compare import Judged
 from penstock.papers.ioagent.live_fraction import Pattern
 from penstock.papers.ioagent.live_table import Verdict
@@ -331,6 +333,20 @@ def test_the_budget_ends_what_takes_longer_than_planned(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_interrupted_leaves_its_rows_and_no_files(tmp_path: Path) -> None:
+    data = tmp_path / "rows"
+    sets = words("patterns=random-read", "D=1", "S=32,128")
+    of: list[str | Path] = [*LIVE, "--on", tmp_path, "--data", data, *sets]
+    if penstock(*of, "--budget", "1s").code == CANNOT_HERE:
+        pytest.skip("this machine cannot run it")
+    # 3 % of the runs have been made then; a pilot of one pattern is at 0 %.
+    ended = interrupted(*of, "--budget", "1min", when="  3%")
+    assert (ended.code, ended.out) == (130, "")
+    assert f"interrupted: what is recorded is in {data}" in ended.err
+    assert [one.name for one in tmp_path.iterdir()] == ["rows"]
+    assert rows.read(data).height >= 3
+
+
 def test_a_cell_that_fails_is_left_out_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,6 +367,78 @@ def test_a_cell_that_fails_is_left_out_and_named(
         "left out: random-read: O = direct, D = 1, A = 8, B = 8, S = 128: it has no room"
         in list(live_table.notes(found))
     )
+
+
+def found_by(rhos: Sequence[float], same: int, other: int) -> Live:
+    """A study with these ranks, and with so many claims that come out alike, and otherwise."""
+    patterns = [
+        PatternFound(
+            pattern=name,
+            cells=100,
+            possible=648,
+            coefficients=85,
+            ranks=compare.Ranks(rho, rho - 0.2, rho + 0.2, 0.01),
+            references=3,
+            noise_pct=4.0,
+            drift=None,
+            here=[],
+            model=[],
+        )
+        for name, rho in zip(setting.PATTERNS, rhos, strict=True)
+    ]
+
+    def judged(holds: Sequence[bool]) -> dict[str, Judged]:
+        claims = {
+            f"{at}": Claim(id=f"{at}", text="", holds=one, numbers={})
+            for at, one in enumerate(holds)
+        }
+        return {
+            name: Judged(claim=one, certainty=1.0, certain=name != f"{same + other}")
+            for name, one in claims.items()
+        }
+
+    return Live(
+        folder=".",
+        machine="",
+        file_bytes=1 << 30,
+        files=4,
+        part=1,
+        budget_s=600,
+        seconds=590,
+        planned=400,
+        runs=400,
+        stopped=False,
+        patterns=patterns,
+        # The last one differs and is not certain.
+        here=judged([True] * (same + other) + [True]),
+        model=judged([True] * same + [False] * other + [False]),
+        left_out=[],
+        remarks=[],
+        rows=[],
+    )
+
+
+@pytest.mark.parametrize(
+    ("rhos", "same", "other", "verdict"),
+    [
+        ([0.9, 0.9, 0.9, 0.9], 3, 0, Verdict.AGREES),
+        ([0.9, 0.9, 0.9, 0.9], 3, 1, Verdict.IN_PART),
+        ([0.9, 0.9, 0.9, 0.1], 3, 0, Verdict.IN_PART),
+        ([0.1, 0.1, 0.1, -0.9], 3, 0, Verdict.DISAGREES),
+        ([0.9, 0.9, 0.9, 0.9], 0, 2, Verdict.DISAGREES),
+    ],
+)
+def test_the_verdict_is_of_ranks_and_of_what_is_certain(
+    rhos: Sequence[float], same: int, other: int, verdict: Verdict
+) -> None:
+    found = found_by(rhos, same, other)
+    assert live_table.verdict(found) == verdict
+    alike = sum(rho > 0.2 for rho in rhos)
+    assert f"cells alike in {alike} of 4 patterns" in live_table.answer(found)
+    certain = f"{same} of {same + other + 1} claims come out alike, {same} of the {same + other}"
+    assert certain in live_table.answer(found)
+    unknown = replace(found.patterns[0], ranks=None)
+    assert live_table.verdict(replace(found, patterns=[unknown])) == Verdict.OPEN
 
 
 def test_the_answer_comes_first(tmp_path: Path) -> None:

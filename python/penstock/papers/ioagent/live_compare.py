@@ -33,11 +33,11 @@ FEWEST = 4
 """Cells from which a rank correlation has an interval."""
 
 WHY_NOT = {
-    "4.1-r2": "a model of about as many coefficients as cells explains most of anything",
-    "4.1-errors": "the cells of a fraction leave too little over to test its errors",
-    "5.2-size": "the fraction does not separate the terms that the paper's model leaves out",
+    "4.1-r2": "the paper's R² is of means of four executions, and cells run once here",
+    "4.1-errors": "the paper's errors are of means of four executions, and cells run once here",
+    "5.2-size": "cells are chosen for the paper's models, which leave these terms out",
 }
-"""Claims that no fraction for the paper's models decides."""
+"""Claims that cells which are chosen for the paper's models, and run once, do not decide."""
 
 
 class Ranks(NamedTuple):

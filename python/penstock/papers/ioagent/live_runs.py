@@ -105,6 +105,8 @@ def job_text(folder: Path) -> str:
 class Runs:
     """A session in which cells run, and what is known of all its runs."""
 
+    folder: Path
+    """Of the files; remarks name these without it."""
     work: Work
     session: Session
     deadline: float
@@ -137,6 +139,7 @@ class Runs:
                 )
             return None
         for remark in one.remarks:
+            remark = remark.replace(f"{self.folder}/", "")
             form = re.sub(r"\d[\d.,]*", "#", remark)
             first, many = self.remarks.get(form, (remark, 0))
             self.remarks[form] = (first, many + 1)
@@ -159,7 +162,7 @@ def opened(folder: Path, size: int, largest: Cell, deadline: float) -> Iterator[
         responses=[RESPONSE],
     )
     with closing(task.session([task.variant(changes(largest), 1)])) as session:
-        yield Runs(work=task, session=session, deadline=deadline)
+        yield Runs(folder=folder, work=task, session=session, deadline=deadline)
 
 
 def available_memory() -> int:

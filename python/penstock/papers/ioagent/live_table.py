@@ -28,15 +28,17 @@ class Verdict(StrEnum):
 
 
 def verdict(of: Live) -> Verdict:
-    """By the ranks of the cells in each pattern, and by the claims that both machines decide."""
-    alike = [one for one in of.patterns if _ranked_alike(one)]
-    both = _certain_on_both(of)
-    differ = [one for one in both if _differ(of, one)]
-    if not both and not alike:
-        return Verdict.OPEN if any(one.ranks is None for one in of.patterns) else Verdict.DISAGREES
-    if len(alike) == len(of.patterns) and not differ:
+    """By the ranks of the cells in each pattern, and by the claims that are certain on both.
+
+    They agree if all of these are alike, and disagree if no ranks or no claims are.
+    """
+    if any(one.ranks is None for one in of.patterns):
+        return Verdict.OPEN
+    ranked = [_ranked_alike(one) for one in of.patterns]
+    alike = [not _differ(of, one) for one in _certain_on_both(of)]
+    if all(ranked) and all(alike):
         return Verdict.AGREES
-    if not alike or 2 * len(differ) > len(both):
+    if not any(ranked) or (alike and not any(alike)):
         return Verdict.DISAGREES
     return Verdict.IN_PART
 
@@ -84,7 +86,7 @@ def _trust(of: Live) -> Iterator[str]:
     drifts = [(one.pattern, one.drift) for one in of.patterns if one.drift is not None]
     seen = [f"{name} by {one.percent:+.0f} %" for name, one in drifts if one.seen]
     if seen:
-        yield f"drift: {' and '.join(seen)}"
+        yield f"drift of {', '.join(seen)}"
     elif drifts:
         yield "no drift is seen"
     open_ = [name for name, one in of.here.items() if not one.certain]
@@ -134,7 +136,7 @@ def _of_factor(of: Sequence[Effect], factor: str) -> list[Effect]:
 
 
 def _levels(of: Sequence[Effect]) -> str:
-    return "  ".join(f"{one.level}:{one.percent:+.0f}" for one in of)
+    return "  ".join(f"{one.level}:{round(one.percent):+d}" for one in of)
 
 
 def claims(of: Live) -> Table:
