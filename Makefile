@@ -163,7 +163,7 @@ papers: setup ## write docs/papers anew, with its pictures
 	$(BIN)/python tests/python/papers.py
 
 .PHONY: papers-live
-papers-live: setup ## the same, measuring anew what runs in real time: 5 minutes, on an idle machine
+papers-live: setup ## the same, measuring anew what runs in real time: 15 minutes, on an idle machine
 	$(BIN)/python tests/python/papers.py --live
 
 .PHONY: schedulers

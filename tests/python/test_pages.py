@@ -37,10 +37,16 @@ PROGRAMS_OF_A_PAPER = ("--repeat", "1", "--modes", "fifo", "--online", "1", "--b
 
 LOADS_OF_A_PAPER = ("--repeat", "1", "--set", "cycles=50ms", "--set", "horizon=200ms")
 
+STUDY_OF_A_PAPER = (
+    *("--budget", "1min", "--set", "patterns=random-read", "--set", "D=1"),
+    *("--set", "A=1,8", "--set", "B=1,8", "--set", "S=8,128"),
+)
+
 SHORTENED = {
     ("paper", "online-batch-live"): PROGRAMS_OF_A_PAPER,
     ("paper", "online-batch", "--live"): PROGRAMS_OF_A_PAPER,
     ("paper", "fairio", "--live"): LOADS_OF_A_PAPER,
+    ("paper", "ioagent", "--live"): STUDY_OF_A_PAPER,
     ("calibrate",): ("--create", "32MiB", "--rounds", "1"),
     ("duration=15s",): ("--set", "duration=1s"),
     ("--repeat",): ("--repeat", "1", "--set", "duration=500ms", "--set", "warmup=0s"),
