@@ -38,6 +38,7 @@ from penstock.papers.ioagent.live_runs import Over, Runs, available_memory, open
 from penstock.papers.ioagent.setting import FACTORS, Setting
 from penstock.papers.published import Row
 from penstock.results.steps import Progress
+from penstock.study import remarks
 from penstock.study.drift import Drift, drift
 from penstock.study.fit import Fit
 from penstock.study.folder import Folder
@@ -233,7 +234,7 @@ class _Study:
                 here=here.judged,
                 model=model.judged,
                 left_out=[*self.left_out, *runs.left_out],
-                remarks=list(runs.remarks.values()),
+                remarks=[(one.text, one.runs) for one in remarks.counted(runs.remarks)],
                 rows=_pairs(rows, simulated),
             )
 
@@ -391,6 +392,7 @@ class _Study:
                 "seconds": outcome.seconds,
                 "world": outcome.world,
                 "machine": outcome.machine,
+                "remarks": remarks.kept(outcome.remarks),
                 "reference": one.reference,
             }
             rows.append(row)

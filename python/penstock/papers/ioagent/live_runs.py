@@ -1,7 +1,6 @@
 """Runs of the paper's cells on files in a folder of this machine, one at a time."""
 
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from penstock.papers.ioagent.live_fraction import LeftOut
 from penstock.papers.ioagent.setting import NAME
 from penstock.results.steps import Step
 from penstock.session import Session
+from penstock.study import remarks
 from penstock.study.cells import Item, Outcome, Work, outcomes, reason
 from penstock.study.run import FAILURES_MOST
 from penstock.target import Target
@@ -112,8 +112,8 @@ class Runs:
     deadline: float
     """By the monotonic clock: a run that is under way then is ended."""
     left_out: list[LeftOut] = field(default_factory=list)
-    remarks: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """What has to be known of runs, by its form: one of them, and how many had such."""
+    remarks: list[str | None] = field(default_factory=list)
+    """What has to be known of each run, the pilot's too."""
 
     def run(self, number: int, cell: Cell, part: int, seed: int) -> Outcome | None:
         """One run of a cell of a pattern; none if this machine cannot run it.
@@ -138,12 +138,9 @@ class Runs:
                     exit_code=1,
                 )
             return None
-        for remark in one.remarks:
-            remark = remark.replace(f"{self.folder}/", "")
-            form = re.sub(r"\d[\d.,]*", "#", remark)
-            first, many = self.remarks.get(form, (remark, 0))
-            self.remarks[form] = (first, many + 1)
-        return one
+        said = [remark.replace(f"{self.folder}/", "") for remark in one.remarks]
+        self.remarks.append(remarks.kept(said))
+        return one._replace(remarks=said)
 
     def _stop(self, _step: Step) -> None:
         if time.monotonic() >= self.deadline:
