@@ -47,9 +47,11 @@ DROPPED = {
     *("time_based", "runtime", "timeout", "directory"),
     *("name", "description", "group_reporting"),
     *("verify", "io_submit_mode"),
+    *("number_ios", "io_size"),
 }
 """Options that the head has instead, names that sections would share in results, reads that only
-fio adds, and a mode in which fio 3.33 may never end with an engine that does not block."""
+fio adds, a mode in which fio 3.33 may never end with an engine that does not block, and amounts
+that are done while either begins."""
 
 SIZES = {"size", "filesize", "io_size", "offset", "offset_increment"}
 
@@ -166,7 +168,9 @@ class Pair:
             end = _seconds(agent.get("stop", job["duration"]))
             if len(self.agents) == 1:
                 end = min(end, warmup + result["runs"][0]["duration_s"])
-            rates[one["name"]] = one["requests"] / (end - start)
+            # fio counts flushes apart.
+            flushes = one.get("ops", {}).get("flush", {"requests": 0})["requests"]
+            rates[one["name"]] = (one["requests"] - flushes) / (end - start)
         return rates
 
 
