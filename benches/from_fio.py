@@ -47,11 +47,11 @@ DROPPED = {
     *("time_based", "runtime", "timeout", "directory"),
     *("name", "description", "group_reporting"),
     *("verify", "io_submit_mode"),
-    *("number_ios", "io_size"),
+    "number_ios",
 }
 """Options that the head has instead, names that sections would share in results, reads that only
-fio adds, a mode in which fio 3.33 may never end with an engine that does not block, and amounts
-that are done while either begins."""
+fio adds, a mode in which fio 3.33 may never end with an engine that does not block, and numbers of
+requests that are done while either begins."""
 
 SIZES = {"size", "filesize", "io_size", "offset", "offset_increment"}
 
