@@ -157,7 +157,9 @@ fn fio(place: &Place<'_>, case: Case) -> Reached {
     let output_json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let number = |path: &str| output_json.pointer(path).and_then(serde_json::Value::as_f64);
     let number = |path: &str| number(path).unwrap_or_else(|| panic!("fio reports no {path}"));
+    // Of several readers, the mean of one.
     let busy = (number("/jobs/0/usr_cpu") + number("/jobs/0/sys_cpu")) / 100.0;
+    let busy = busy * f64::from(case.readers.unwrap_or(1));
     let seconds = number("/jobs/0/read/runtime") / 1e3;
     Reached {
         iops: number("/jobs/0/read/iops"),
