@@ -47,6 +47,15 @@ class Settings:
                 raise wrong(f"--set {key}={value}: {expected}", f"{words[0]} is the paper's")
         return found
 
+    def read_live(self, sets: Sequence[str], keys: Sequence[str]) -> dict[str, str]:
+        """The same of runs in real time: other keys than these belong to the simulation."""
+        given = self.read(sets)
+        for key, value in given.items():
+            if key not in keys:
+                known = f"known in real time are {', '.join(keys)}"
+                raise wrong(f"--set {key}={value} belongs to the simulation", known)
+        return given
+
     def of_job(self, given: Mapping[str, str]) -> Iterator[str]:
         """The same for the engine."""
         for key, value in given.items():

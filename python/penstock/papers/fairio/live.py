@@ -136,12 +136,7 @@ class Plan:
 
 def settings(sets: Sequence[str]) -> dict[str, str]:
     """What `--set` says, checked: the keys of the simulated array are refused."""
-    given = SETTINGS.read(sets)
-    for key, value in given.items():
-        if key not in KEYS:
-            known = f"known in real time are {', '.join(KEYS)}"
-            raise wrong(f"--set {key}={value} belongs to the simulation", known)
-    return {"cycles": CYCLES, "horizon": HORIZON} | given
+    return {"cycles": CYCLES, "horizon": HORIZON} | SETTINGS.read_live(sets, KEYS)
 
 
 def fairio_live(

@@ -84,11 +84,7 @@ def read(given: Mapping[str, str]) -> Setting:
 
 def live(sets: Sequence[str]) -> dict[str, str]:
     """What `--set` says of runs in real time, checked: other keys than `LIVE_KEYS` are refused."""
-    given = SETTINGS.read(sets)
-    for key, value in given.items():
-        if key not in LIVE_KEYS:
-            known = f"known in real time are {', '.join(LIVE_KEYS)}"
-            raise wrong(f"--set {key}={value} belongs to the simulation", known)
+    given = SETTINGS.read_live(sets, LIVE_KEYS)
     read(given)
     return given
 
