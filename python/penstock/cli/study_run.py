@@ -118,7 +118,7 @@ def _show(study: str, out: str, found: Ran, *, as_json: bool) -> None:
         output.talk(f"error: {why}")
     if len(found.failures) > SHOWN:
         output.talk(f"error: {len(found.failures) - SHOWN} more runs failed")
-    for line in remarks.lines(rows.remarks(out)):
+    for line in remarks.lines(rows.remarks(rows.every_part(out))):
         output.talk(f"note: {line}")
 
 

@@ -44,12 +44,14 @@ def every_part(folder: str | PathLike[str]) -> list[Path]:
     return sorted(Path(folder).glob(PARTS))
 
 
-def remarks(folder: str | PathLike[str]) -> list[str | None]:
-    """The remarks of each run that is recorded."""
+def remarks(parts: Sequence[Path]) -> list[str | None]:
+    """The remarks of each run that these parts hold."""
     import polars as pl
 
-    parts = [pl.read_parquet(part, columns=["run", "remarks"]) for part in every_part(folder)]
-    return pl.concat(parts).sort("run")["remarks"].to_list() if parts else []
+    found: list[str | None] = []
+    for part in parts:
+        found += pl.read_parquet(part, columns=["remarks"])["remarks"].to_list()
+    return found
 
 
 def recorded(folder: str | PathLike[str]) -> set[int]:

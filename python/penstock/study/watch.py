@@ -31,27 +31,26 @@ class Seen:
 
 def look(path: Path) -> Seen:
     """The study in the folder at `path` as it is now."""
-    import polars as pl
-
     about = folder.about(path)
     if about is None:
         raise wrong(f"{path} holds no study", "name the folder that -o of `study run` named")
     written = folder.is_written(path)
     now = time.time()
-    done, lately, oldest = 0, 0, now
+    remarks: list[str | None] = []
+    lately, oldest = 0, now
     for part in rows.every_part(path):
-        number = pl.scan_parquet(part).select(pl.len()).collect().item()
-        done += number
+        of_part = rows.remarks([part])
+        remarks += of_part
         at = part.stat().st_mtime
         if now - at <= LATELY_S:
             # What the first part holds was run before it was written.
-            lately += number if oldest < now else 0
+            lately += len(of_part) if oldest < now else 0
             oldest = min(oldest, at)
     rate = lately / (now - oldest) if lately and now > oldest else None
     return Seen(
         runs=about["runs"] + references(about["runs"], about["reference"]),
-        done=done,
+        done=len(remarks),
         written=written,
         rate=rate,
-        remarks=rows.remarks(path),
+        remarks=remarks,
     )
