@@ -2,7 +2,7 @@
 
 Each pattern has a fraction that is D-optimal for the paper's model of that pattern. Its core, the
 fewest cells from which the model can be fitted with some left over, is D-optimal among the fraction
-and runs first: a budget that ends early ends after the core,.
+and runs first: a budget that ends early ends after the core.
 """
 
 from collections.abc import Mapping, Sequence
