@@ -28,6 +28,7 @@ mod source;
 mod table;
 mod tap;
 mod time;
+mod unscheduled;
 mod witness;
 
 pub use bounded::Bounded;
@@ -47,4 +48,5 @@ pub use source::Source;
 pub use table::Table;
 pub use tap::Tap;
 pub use time::{Span, Time};
+pub use unscheduled::Unscheduled;
 pub use witness::{Decision, PolicyObserver, Witness};

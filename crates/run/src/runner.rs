@@ -6,7 +6,7 @@ use std::path::Path;
 
 use penstock_core::{
     Bounded, Clock, Device, End, Go, Limits, Observer, Policy, Queued, ReqId, RunError, Seed,
-    Served, Source, Time, Virtual, Witness, run,
+    Served, Source, Time, Unscheduled, Virtual, Witness, run,
 };
 use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{PageCache, Rack};
@@ -414,28 +414,24 @@ impl Runner<'_> {
         observers: Observers<'_>,
     ) -> Result<RunResult, Failure> {
         let quit = QuitFlag::default();
+        let sent = self.last_sent();
+        let courses = observers.courses.clone();
+        if self.policy.kernel().is_some() && sent.is_none() && courses.is_none() {
+            let mut stack = Unscheduled::new(device);
+            return self.drive_behind(&mut stack, clock, progress, observers, &quit);
+        }
         let served = Served { classes: &self.load.classes, disks: place.disks() };
         let mut policy = self.policy.build(&served, &quit);
-        let sent = self.last_sent();
         if let Some(sent) = &sent {
             policy = Box::new(sent.of(policy));
         }
-        let courses = observers.courses.clone();
         policy = observed(policy, place.disks(), courses.as_ref());
         let observers = Observers { sent: sent.as_ref(), ..observers };
         let at_completions = self.job.workload.arrives_at_completions();
         let recorder = self.recorder(|| self.header(place, &device, place.disks()))?;
         let Some(recorder) = recorder else {
             let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
-            let base = self.load.base();
-            if base > 0 {
-                // Addresses of the run begin with those of the files before it.
-                let mut rack = Rack::behind(base, vec![stack]);
-                let result = self.drive(&mut rack, clock, progress, observers, None, &quit)?;
-                let policies = rack.devices().map(Queued::policy);
-                return self.counted(policies, courses.as_ref(), &quit, result);
-            }
-            let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
+            let result = self.drive_behind(&mut stack, clock, progress, observers, &quit)?;
             return self.counted([stack.policy()], courses.as_ref(), &quit, result);
         };
         let policy = Witness::new(policy, decided(&recorder));
@@ -485,6 +481,24 @@ impl Runner<'_> {
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
+    }
+
+    /// The run over `stack`, whose addresses begin with those of the files before it.
+    fn drive_behind(
+        &self,
+        stack: &mut impl Device,
+        clock: &mut impl Clock,
+        progress: &mut dyn Progress,
+        observers: Observers<'_>,
+        quit: &QuitFlag,
+    ) -> Result<RunResult, Failure> {
+        match self.load.base() {
+            0 => self.drive(stack, clock, progress, observers, None, quit),
+            base => {
+                let mut rack = Rack::behind(base, vec![stack]);
+                self.drive(&mut rack, clock, progress, observers, None, quit)
+            }
+        }
     }
 
     /// The run over `stack`, with the data on its models, if that is verified.
