@@ -172,11 +172,7 @@ pub fn run(
         if submitted == Submitted::Nothing {
             if polled || next <= now {
                 device.advance(now, &mut done);
-                for d in done.drain(..) {
-                    let req = table.remove(d.id);
-                    source.finished(now, &req, &d);
-                    observer.finished(now, &req, &d);
-                }
+                hand_out(&mut done, &mut table, source, observer, now);
                 due = source.next_due();
             }
             if now >= limits.until {
@@ -202,6 +198,24 @@ pub fn run(
             return Err(RunError::Stalled { at: now, outstanding: table.len() });
         }
     }
+}
+
+/// Hands what is `done` to `source` and to `observer`.
+#[inline]
+fn hand_out(
+    done: &mut Vec<Done>,
+    table: &mut Table<Request>,
+    source: &mut impl Source,
+    observer: &mut impl Observer,
+    now: Time,
+) {
+    for d in done.iter() {
+        let req = table.get(d.id).expect("a request finishes once");
+        source.finished(now, req, d);
+        observer.finished(now, req, d);
+        table.remove(d.id);
+    }
+    done.clear();
 }
 
 /// What the source gave in a turn.

@@ -103,20 +103,22 @@ impl<P: Policy, D: Device> Queued<P, D> {
         let mut write = from;
         for read in from..end {
             let command = done[read];
+            if self.entry(command.id).next.is_none() {
+                if let Some(answer) = self.settle_part(now, &command) {
+                    done[write] = answer;
+                    write += 1;
+                }
+                continue;
+            }
+            // A merged chain divides its device time by length; whole sums stay exact.
             let mut next = Some(command.id);
             let (mut settled, mut charged) = (0, Span::ZERO);
-            let merged = self.entry(command.id).next.is_some();
             while let Some(id) = next {
-                let entry = self.entry(id);
-                next = entry.next;
-                // A merged chain divides its device time by length; whole sums stay exact.
-                let len = if merged { entry.req.len } else { command.len };
+                let Entry { req, next: behind, .. } = self.entry(id);
+                next = *behind;
+                let len = req.len;
                 settled += len;
-                let upto = if merged {
-                    command.service.share(u64::from(settled), u64::from(command.len))
-                } else {
-                    command.service
-                };
+                let upto = command.service.share(u64::from(settled), u64::from(command.len));
                 let part = Done { id, len, service: upto - charged, ..command };
                 charged = upto;
                 if let Some(answer) = self.settle_part(now, &part) {
@@ -129,15 +131,17 @@ impl<P: Policy, D: Device> Queued<P, D> {
                 }
             }
         }
-        done.drain(write..end);
+        if write < end {
+            done.drain(write..end);
+        }
     }
 
     /// Books one piece. Returns the completion for the layer above if its request has finished.
     fn settle_part(&mut self, now: Time, piece: &Done) -> Option<Done> {
         let entry = self.table.get_mut(piece.id).expect("a completion of an unknown request");
         entry.done += piece.len;
-        entry.service += piece.service;
-        entry.error = entry.error.or(piece.error);
+        let (service, error) = (entry.service + piece.service, entry.error.or(piece.error));
+        (entry.service, entry.error) = (service, error);
         let last = entry.done == entry.req.len;
         if entry.req.op != Op::Flush {
             let Done { service, len, error, .. } = *piece;
@@ -146,8 +150,10 @@ impl<P: Policy, D: Device> Queued<P, D> {
         if !last {
             return None;
         }
-        let Entry { req, caller, begun, service, error, .. } = self.table.remove(piece.id);
-        Some(Done { id: caller, at: now, begun, service, len: req.len, error })
+        // Not what was written a moment ago: processors wait for that if it is read in wider pieces.
+        let Entry { req: Request { io, .. }, caller, begun, .. } = *entry;
+        self.table.remove(piece.id);
+        Some(Done { id: caller, at: now, begun, service, len: io.len, error })
     }
 
     /// Sends commands below while there is room and the policy has something. Returns whether it

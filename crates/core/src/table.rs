@@ -70,6 +70,7 @@ impl<T> Table<T> {
     ///
     /// # Panics
     /// If `id` is stale: a completion came twice. Only a mistake of a layer can cause that.
+    #[inline]
     pub fn remove(&mut self, id: ReqId) -> T {
         let slot = &mut self.slots[id.index()];
         assert_eq!(slot.age, id.age(), "a stale ticket: {id:?} finished before");
