@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use penstock_core::{Clock, Span, Time};
 
@@ -23,6 +23,8 @@ use crate::guard::Guard;
 use crate::hub::Hub;
 use crate::lateness::Lateness;
 
+const SECOND: u64 = 1_000_000_000;
+
 /// The longest wait: a signal handler sets a flag, and the loop must see it soon.
 const LONGEST_PARK: Span = Span::from_ms(100);
 
@@ -32,7 +34,8 @@ const LONGEST_PARK: Span = Span::from_ms(100);
 /// Made and used on one thread, whose timer slack it sets to a nanosecond for as long as it lives.
 pub struct LiveClock {
     hub: Rc<RefCell<Hub>>,
-    begun: Option<Instant>,
+    /// By the machine's clock.
+    begun: Option<u64>,
     /// The time that it returned last: the time of the turn.
     turn: Time,
     /// The loop had more to do at the time returned last.
@@ -87,28 +90,27 @@ impl LiveClock {
         Stopwatch(self.begun.expect("it was read"))
     }
 
-    // CLOCK_MONOTONIC underneath.
-    #[allow(clippy::disallowed_methods)]
     fn read(&mut self) -> Time {
-        let now = Instant::now();
-        Stopwatch(*self.begun.get_or_insert(now)).at(now)
+        let now = monotonic();
+        Time::from_ns(now.saturating_sub(*self.begun.get_or_insert(now)))
     }
+}
+
+/// Nanoseconds of the machine's clock that never goes back.
+fn monotonic() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
+    // 64 bits of nanoseconds last 584 years.
+    tv_sec.cast_unsigned() * SECOND + tv_nsec.cast_unsigned()
 }
 
 /// The time of a [`LiveClock`], to be read on any thread.
 #[derive(Clone, Copy, Debug)]
-pub struct Stopwatch(Instant);
+pub struct Stopwatch(u64);
 
 impl Stopwatch {
     /// Nanoseconds since the run began.
-    #[allow(clippy::disallowed_methods)]
     pub fn now(self) -> Time {
-        self.at(Instant::now())
-    }
-
-    fn at(self, now: Instant) -> Time {
-        // 64 bits of nanoseconds last 584 years.
-        Time::from_ns(now.duration_since(self.0).as_nanos() as u64)
+        Time::from_ns(monotonic().saturating_sub(self.0))
     }
 }
 
@@ -165,14 +167,9 @@ impl Drop for FineTimers {
 /// The lateness of this machine over `count` sleeps until absolute times, `every` apart, without
 /// spinning: a [`LiveClock`] starts from it.
 pub fn timer_lateness(count: u32, every: Span) -> Lateness {
-    const SECOND: u64 = 1_000_000_000;
     let _slack = FineTimers::new();
-    let now = || {
-        let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
-        tv_sec.cast_unsigned() * SECOND + tv_nsec.cast_unsigned()
-    };
     let mut lateness = Lateness::new();
-    let mut until = now();
+    let mut until = monotonic();
     for _ in 0..count {
         until += every.ns();
         let at = Timespec {
@@ -181,7 +178,7 @@ pub fn timer_lateness(count: u32, every: Span) -> Lateness {
         };
         // A machine that cannot sleep appears as one that wakes early: not late.
         let _ = retry_on_intr(|| clock_nanosleep_absolute(ClockId::Monotonic, &at));
-        lateness.record(now().saturating_sub(until));
+        lateness.record(monotonic().saturating_sub(until));
     }
     lateness
 }
