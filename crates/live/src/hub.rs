@@ -40,7 +40,7 @@ pub(crate) struct Hub {
     outcomes: Vec<Outcome>,
     in_flight: u32,
     /// Commands that have ended and that their lane has not yet collected.
-    unread: u32,
+    unread: usize,
     /// How long a command may be in flight; without it, for ever.
     timeout: Option<Span>,
 }
@@ -162,34 +162,40 @@ impl Hub {
         let slot = lane.free.pop().expect("started without room");
         let number = lane_index as u32 * self.depth + slot;
         let grain = self.verifying.as_ref().map_or(1, |verifying| verifying.grain(lane_index));
-        let (mut rest, unit) = command(&lane.target, lane.files, req, &self.layout, number, grain);
+        let (rest, unit) = command(&lane.target, lane.files, req, &self.layout, number, grain);
+        let started = lane.sharing.start(now);
+        let flight = Flight { id: req.id, len: req.len, begun: now, started, unit, rest };
+        let rest = &mut lane.flights[slot as usize].insert(flight).rest;
         if let Some(verifying) = &mut self.verifying {
-            verifying.start(lane_index, number, &mut rest);
+            verifying.start(lane_index, number, rest);
         }
         if let Some(copier) = &self.copier {
             let transfer = &mut lane.transfers[slot as usize];
-            *transfer = LoadTransfer::new(req, rest, lane.target.unit(), self.layout.slot(number));
-            rest = transfer.as_mut().and_then(|transfer| copier.next(transfer)).unwrap_or(rest);
+            *transfer = LoadTransfer::new(req, *rest, lane.target.unit(), self.layout.slot(number));
+            *rest = transfer.as_mut().and_then(|transfer| copier.next(transfer)).unwrap_or(*rest);
         }
-        let started = lane.sharing.start(now);
-        let flight = Flight { id: req.id, len: req.len, begun: now, started, unit, rest };
-        lane.flights[slot as usize] = Some(flight);
         self.in_flight += 1;
-        self.driver.queue(number, &rest);
+        self.driver.queue(number, rest);
     }
 
     /// Pushes the ended commands of `lane` to `done`. Returns how many they are.
     pub(crate) fn finish(&mut self, lane: usize, now: Time, done: &mut Vec<Done>) -> u32 {
-        self.collect();
+        if self.in_flight as usize > self.unread {
+            self.collect();
+        }
         let lane = &mut self.lanes[lane];
         let count = lane.ended.len() as u32;
-        self.unread -= count;
+        if count == 0 {
+            return 0;
+        }
+        self.unread -= lane.ended.len();
         self.in_flight -= count;
         for (slot, error) in lane.ended.drain(..) {
-            let flight = lane.flights[slot as usize].take().expect("a command ends once");
+            let flight = &mut lane.flights[slot as usize];
+            let Flight { id, len, begun, started, .. } = flight.expect("a command ends once");
+            *flight = None;
             lane.free.push(slot);
-            let service = lane.sharing.complete(now, flight.started);
-            let Flight { id, len, begun, .. } = flight;
+            let service = lane.sharing.complete(now, started);
             done.push(Done { id, at: now, begun, service, len, error });
         }
         count
@@ -250,7 +256,7 @@ impl Hub {
     pub(crate) fn drain(&mut self, longest: Option<Span>) -> bool {
         // Every wait ends with a command or after the longest wait.
         let mut left = longest.map(|longest| longest.ns().div_ceil(LONGEST_WAIT.ns()));
-        while self.in_flight > self.unread {
+        while self.in_flight as usize > self.unread {
             if left == Some(0) {
                 return false;
             }
@@ -353,9 +359,10 @@ fn command(
         return (Command { action, file: files.own, start, len: req.len, buffer: 0 }, unit);
     }
     // The capacity is whole blocks, so rounding outward stays within it.
-    let block = u64::from(unit.max(grain));
-    let start = req.start / block * block;
-    let end = end.next_multiple_of(block);
+    // Blocks are powers of two, and a division takes as long as ten other operations.
+    let within = u64::from(unit.max(grain)) - 1;
+    let start = req.start & !within;
+    let end = (end + within) & !within;
     assert!(end <= capacity, "a capacity of whole blocks");
     let len = (end - start) as u32;
     assert!(len as usize <= layout.stride(), "{req:?} is longer than the largest command");
