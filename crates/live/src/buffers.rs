@@ -33,9 +33,9 @@ const HUGE: usize = 2 << 20;
 /// From so many bytes on, memory lies in huge pages.
 const HUGE_FROM: usize = HUGE / 8;
 
-/// Writes begin at one of this many pages of the source. So neighbours are not equal, and a disk
-/// that deduplicates equal blocks finds none.
-const SOURCE_STEPS: u64 = 16;
+/// Writes begin at one of this many pages of the source. A prime number, so neighbours are not equal whatever their
+/// size; a disk that looks for equal blocks far apart finds some.
+const SOURCE_STEPS: u64 = 31;
 
 /// Where each buffer lies in the mapping.
 #[derive(Clone, Copy, Debug)]
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(error.exit_code(), 2);
         assert_eq!(
             error.to_string(),
-            "found buffers of 34495070208 bytes (32768 commands of 1052672 bytes); expected \
+            "found buffers of 34495131648 bytes (32768 commands of 1052672 bytes); expected \
              4294967296 at most\nhint: choose a smaller depth or smaller commands"
         );
         let error = Layout::new(1, 0, 4096).unwrap_err();
