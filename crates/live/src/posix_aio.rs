@@ -36,7 +36,7 @@ const IN_ORDER: bool = cfg!(target_env = "gnu");
 /// Then a sleep ends when one in so many of a file's commands in flight have ended. The file's thread wakes the
 /// sleeper before it goes on, and both want the same lock then: with a sleep for each command a fast disk loses a tenth
 /// of its rate.
-const TOGETHER: usize = 10;
+const TOGETHER: usize = 8;
 
 /// Commands in flight: the library looks at each of them whenever it waits.
 pub(crate) const MAX_SLOTS: u32 = 1024;
