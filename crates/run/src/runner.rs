@@ -416,6 +416,7 @@ impl Runner<'_> {
         let quit = QuitFlag::default();
         let sent = self.last_sent();
         let courses = observers.courses.clone();
+        // What is asked about decisions is asked of a policy, even of one that passes everything on.
         if self.policy.kernel().is_some() && sent.is_none() && courses.is_none() {
             let mut stack = Unscheduled::new(device);
             return self.drive_behind(&mut stack, clock, progress, observers, &quit);
