@@ -121,8 +121,9 @@ class Pair:
         depth = max(agent.get("buffers", 1) for agent in self.agents)
         copies = [agent.get("copies", 1) for agent in self.agents if agent["call"] == "async"]
         threads = [f"--set=live.threads={max(copies)}"] if max(copies, default=1) > 1 else []
-        # Threads and engines of their own, as fio's processes have.
-        self.words = [*place, "--policy=kernel:as-is", f"--set=live.depth={depth}", *threads]
+        # Threads and engines of their own, as fio's processes have, and a call for each request.
+        live = [f"--set=live.depth={depth}", "--set=live.batch=1", *threads]
+        self.words = [*place, "--policy=kernel:as-is", *live]
         if not on_null:
             self.ours()
             for file in files:
