@@ -1,4 +1,7 @@
 //! No policy in front of a device: requests go on as they come, and wait in line only while it has no room.
+//!
+//! Use it where something below schedules, as the kernel does. It serves as [`Queued`](crate::Queued) with the policy
+//! `fcfs` would, except that a flush keeps its place in the line.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -39,7 +39,8 @@ pub(crate) struct Hub {
     /// Emptied by every `collect`; kept for its memory.
     outcomes: Vec<Outcome>,
     in_flight: u32,
-    /// Commands that have ended and that their lane has not yet collected.
+    /// Commands that have ended and that their lane has not yet collected. Of another width than `in_flight`: both are
+    /// read together, and one load of the two would wait for the store of one.
     unread: usize,
     /// How long a command may be in flight; without it, for ever.
     timeout: Option<Span>,
