@@ -1,24 +1,24 @@
-//! What a policy reports of itself: a name, of which class it is, and how its value moves.
+//! Counters that a policy reports: each has a name, a kind, and a class if it counts only that.
 
 use core::fmt;
 
-/// How the value of a counter moves in a run.
+/// Whether the value of a counter only grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moves {
-    /// It only grows: what was added in a stretch of time says what happened in it.
+    /// It only grows: its increase over a period counts the events of that period.
     Total,
-    /// It goes up and down: a value at an instant.
+    /// It goes up and down: each value holds for one instant.
     Level,
 }
 
 /// One counter of a policy, without its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter<'a> {
-    /// Its name, with its unit last if it has one.
+    /// The name, which ends with the unit if there is one.
     pub name: &'a str,
-    /// Name of the class that it is of, if it is of one.
+    /// Name of the class that it is about; `None` if it is about the whole policy.
     pub class: Option<&'a str>,
-    /// How its value moves.
+    /// Whether its value only grows.
     pub moves: Moves,
 }
 
@@ -33,14 +33,14 @@ impl<'a> Counter<'a> {
         Self { name, class: None, moves: Moves::Level }
     }
 
-    /// The same of the class of this name.
+    /// Makes it a counter of the class named `class`.
     #[must_use]
-    pub const fn of(self, class: &'a str) -> Self {
+    pub const fn for_class(self, class: &'a str) -> Self {
         Self { class: Some(class), ..self }
     }
 }
 
-/// As results name it: the counters of a class stand below its name.
+/// The name in results: counters of a class are prefixed with `class.NAME.`.
 impl fmt::Display for Counter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.class {
@@ -57,9 +57,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_of_a_class_stands_below_its_name() {
+    fn the_name_of_a_class_counter_begins_with_its_class() {
         assert_eq!(Counter::total("cycles").to_string(), "cycles");
-        let counter = Counter::level("estimate_ns").of("web");
+        let counter = Counter::level("estimate_ns").for_class("web");
         assert_eq!(counter.to_string(), "class.web.estimate_ns");
     }
 }

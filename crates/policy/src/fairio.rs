@@ -239,10 +239,10 @@ impl Policy for Fairio {
         report(Counter::total("released"), self.released);
         for class in &self.cycle.classes {
             let charged = class.charged.saturating_add(class.used);
-            report(Counter::total("charged_ns").of(&class.name), charged);
-            report(Counter::level("share_left_ns").of(&class.name), class.left());
+            report(Counter::total("charged_ns").for_class(&class.name), charged);
+            report(Counter::level("share_left_ns").for_class(&class.name), class.left());
             if let Some(ns) = class.estimate.ns() {
-                report(Counter::level("estimate_ns").of(&class.name), ns);
+                report(Counter::level("estimate_ns").for_class(&class.name), ns);
             }
         }
     }

@@ -142,7 +142,7 @@ impl Policy for Sfq {
     fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         for Flow { name, estimate, .. } in &self.flows {
             if let Some(ns) = estimate.ns() {
-                report(Counter::level("estimate_ns").of(name), ns);
+                report(Counter::level("estimate_ns").for_class(name), ns);
             }
         }
     }

@@ -281,7 +281,7 @@ mod tests {
                 report(Counter::level("late"), self.0);
             }
             for class in 0..self.1 {
-                report(Counter::level("level").of(&class.to_string()), self.0);
+                report(Counter::level("level").for_class(&class.to_string()), self.0);
             }
         }
     }
