@@ -14,7 +14,7 @@ pub struct Bounded<D> {
 }
 
 impl<D: Device> Bounded<D> {
-    /// `device` with at most `depth` commands in flight.
+    /// Limits `device` to `depth` commands in flight.
     pub fn new(device: D, depth: u32) -> Self {
         Self { device, depth, in_flight: 0 }
     }

@@ -7,7 +7,7 @@ pub trait Clock {
     /// The time now.
     fn now(&mut self) -> Time;
 
-    /// Waits until `until`, or until something happens by itself, whichever comes first. Returns
+    /// Waits until `until` or until a command completes by itself, whichever comes first. Returns
     /// `false` if nothing can happen any more.
     fn park(&mut self, until: Time) -> bool;
 }

@@ -1,4 +1,4 @@
-//! What serves requests: a modelled disk, a real one, an array, or a queue in front of a device.
+//! Devices serve requests: a modelled disk, a real one, an array, or a queue in front of a device.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -8,13 +8,13 @@ use crate::time::{Span, Time};
 
 /// A layer of the storage stack. A layer is a device to the layer above it.
 pub trait Device {
-    /// Bytes that it holds.
+    /// Size in bytes.
     fn capacity(&self) -> u64;
 
     /// The unit to which it rounds ranges, in bytes. Only a device rounds.
     fn block(&self) -> u32;
 
-    /// How many more requests the device takes now. Only `start` and `advance` change the answer.
+    /// Number of further requests that the device takes now. Only `start` and `advance` change it.
     fn room(&self) -> u32;
 
     /// Whether the device takes this range now. An array may have room while one of its disks has
@@ -23,14 +23,14 @@ pub trait Device {
         self.room() > 0
     }
 
-    /// How long the device would take to reach `start`, for policies that choose by position. Zero
-    /// where position costs nothing.
+    /// Time that the device would need to reach `start`, for policies that choose by position. Zero
+    /// if position costs nothing.
     fn position(&self, _now: Time, _op: Op, _start: u64) -> Span {
         Span::ZERO
     }
 
-    /// The cylinder of `start`, of a drive with an arm that has this byte. It is for the policy of
-    /// the drive's own queue alone: no layer passes it on, since no host knows it.
+    /// The cylinder that holds byte `start`; `None` if the device has no arm. Only the policy of
+    /// the drive's own queue gets it: no layer passes it on, because a host does not know it.
     fn cylinder(&self, _start: u64) -> Option<u32> {
         None
     }
@@ -39,21 +39,22 @@ pub trait Device {
     /// do.
     fn start(&mut self, now: Time, req: &Request);
 
-    /// When the device next needs [`advance`](Self::advance). Only `start` and `advance` change it.
+    /// Time at which the device next needs [`advance`](Self::advance). Only `start` and `advance`
+    /// change it.
     fn wakeup(&self) -> Time;
 
-    /// Finishes what is due and goes on. Pushes exactly one [`Done`] for every request started,
-    /// with `at == now`. A call may come early or late.
+    /// Finishes the commands that are due and starts further work. Pushes exactly one [`Done`] for
+    /// every request started, with `at == now`. A call may come early or late.
     fn advance(&mut self, now: Time, done: &mut Vec<Done>);
 
-    /// Whether the device finishes by itself, as real devices do. Such a device is advanced on
-    /// every turn, whatever `wakeup` says.
+    /// Whether commands complete without a wake-up, as on real devices. Such a device is advanced
+    /// in every turn, whatever `wakeup` returns.
     fn polled(&self) -> bool {
         false
     }
 }
 
-/// The holder of a device is a device.
+/// Implements [`Device`] for a pointer to a device.
 macro_rules! held {
     ($holder:ty) => {
         impl<D: Device + ?Sized> Device for $holder {

@@ -3,7 +3,7 @@
 //! A turn: (1) advance the device and hand out what is done; (2) take what the source has due while
 //! there is room; (3) park until the earliest wake-up. There is no event heap: each layer names its
 //! next wake-up and the loop takes the minimum. If a real clock wakes late, requests that were due
-//! before the device's own wake-up come first, in a turn of their own.
+//! before the device's own wake-up come first, in a turn of their own: see the table of [`run`].
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,14 +15,15 @@ use crate::source::Source;
 use crate::table::Table;
 use crate::time::{Span, Time};
 
-/// Observes what crosses the top of the stack. Every method has an empty default.
+/// Observes the requests and completions at the top of the stack. Every method has an empty
+/// default.
 pub trait Observer {
-    /// A turn begins. `false` ends the run here, as after Ctrl-C.
+    /// A turn begins. Returning `false` ends the run here, as after Ctrl-C.
     fn turn(&mut self, _now: Time) -> bool {
         true
     }
-    /// Another request may be handed over in this turn. `false` ends the run here: a turn in which
-    /// millions of requests arrive at one instant takes long.
+    /// A request was submitted, and this turn may submit more. Returning `false` ends the run here:
+    /// a turn in which millions of requests arrive at one instant takes long.
     fn goes_on(&mut self, _now: Time) -> bool {
         true
     }
@@ -34,11 +35,11 @@ pub trait Observer {
 
 impl Observer for () {}
 
-/// When a run ends, and what it may hold.
+/// The end of a run, and its limit on outstanding requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The run ends here even if requests are outstanding; [`Time::NEVER`]: when everything has
-    /// completed.
+    /// The run ends at this time even if requests are outstanding; with [`Time::NEVER`] it ends
+    /// when everything has completed.
     pub until: Time,
     /// Requests that may be outstanding at once.
     pub max_outstanding: u32,
@@ -50,50 +51,49 @@ impl Default for Limits {
     }
 }
 
-/// How a run ended.
+/// The end of a successful run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct End {
-    /// When.
+    /// Time of the last turn.
     pub at: Time,
-    /// The observer ended it.
+    /// Whether the observer ended it.
     pub interrupted: bool,
-    /// Turns that the loop made.
+    /// Number of turns of the loop.
     pub turns: u64,
 }
 
-/// Why a run failed.
+/// The reason why a run failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunError {
     /// More requests were outstanding than the job allows.
     Overload {
-        /// The class whose request found no place.
+        /// The class of the request that did not fit.
         class: ClassId,
-        /// When.
+        /// Time of the failure.
         at: Time,
-        /// The bound that was met.
+        /// The limit, from [`Limits`].
         max_outstanding: u32,
     },
-    /// Requests are outstanding, and no layer names a time at which to go on.
+    /// Requests are outstanding, and no layer names a wake-up.
     Stalled {
-        /// When.
+        /// Time of the failure.
         at: Time,
-        /// How many are outstanding.
+        /// Number of outstanding requests.
         outstanding: u32,
     },
-    /// Nothing is outstanding, and the source waits: it will never go on.
+    /// The source waits for a completion, but no request is outstanding.
     Deadlock {
-        /// When.
+        /// Time of the failure.
         at: Time,
     },
     /// The run went on beyond [`Time::LAST`].
     Endless {
-        /// How many requests were outstanding.
+        /// Number of outstanding requests.
         outstanding: u32,
     },
-    /// The loop turned without end at one instant: the device takes no time, and the source does
-    /// not wait.
+    /// Time stood still over many turns: the device takes no time, and the source does not wait.
     Spinning {
-        /// When.
+        /// The instant of these turns.
         at: Time,
     },
 }
@@ -126,7 +126,21 @@ impl core::error::Error for RunError {}
 /// run.
 ///
 /// Order at one instant: finish, inner pick, outer refill, arrivals, dispatch. A clock that wakes
-/// late may report two instants as one: the earlier instant is then handled first.
+/// late may report two instants as one: the earlier instant is then handled first. So a turn has
+/// two phases, and phase 2 is left out if phase 1 submits a request. `due` is the time of the
+/// source's next request; the first row that applies to a turn at `now` counts:
+///
+/// | `due` | device | phase 1 | phase 2 |
+/// |---|---|---|---|
+/// | before `now`, the wake-up and the limit | has room | submits what is due before these | |
+/// | any | any; `now` is at or past the limit | | advances if a wake-up is due; ends the run |
+/// | up to `now` | has room; wake-up due or polled | | advances; submits what is due |
+/// | up to `now` | has room; no wake-up due | | submits what is due |
+/// | up to `now` | full; wake-up due or polled | | advances; submits what now has room |
+/// | never; no request outstanding | any | | ends, or fails with `Deadlock` if the source waits |
+/// | after `now` | wake-up due or polled | | advances; submits what completions made due |
+/// | never, or no room | no wake-up named, not polled | | fails with `Stalled` |
+/// | any other time | no wake-up due | | only parks |
 ///
 /// # Errors
 /// [`RunError`]: too many requests outstanding, or a layer that does not go on.
@@ -138,12 +152,12 @@ pub fn run(
     limits: Limits,
 ) -> Result<End, RunError> {
     let mut table: Table<Request> = Table::new();
-    // As many as most disks finish between two turns. The loop must not allocate in the middle of a
-    // run because the machine was busy for a while.
+    // Most disks finish fewer than 256 commands between two turns. The loop must not allocate in
+    // the middle of a run because the machine was busy for a while.
     let mut done: Vec<Done> = Vec::with_capacity(256);
     let (mut turns, mut last, mut turns_at_last) = (0_u64, Time::NEVER, 0_u64);
-    // Each turn of an instant either finishes or sends something, so no run reaches twice the
-    // table.
+    // Each turn of an instant either finishes or sends something, so an instant has at most twice
+    // as many turns as the table has slots.
     let turns_per_instant = 2 * u64::from(limits.max_outstanding) + 64;
     let polled = device.polled();
     loop {
@@ -161,14 +175,15 @@ pub fn run(
             return Ok(End { at: now, interrupted: true, turns });
         }
         let (next, mut due) = (device.wakeup(), source.next_due());
-        // A clock that wakes late finds several things due. Requests that were due before anything
-        // else are submitted first, in a turn of their own.
+        // Phase 1. A clock that wakes late finds several events due. Requests that were due before
+        // everything else are submitted first, in a turn of their own.
         let first = now.min(next).min(limits.until);
         let mut submitted = Submitted::Nothing;
         if due < first {
             submitted = submit(source, &mut due, device, &mut table, observer, now, first, limits)?;
         }
         let mut interrupted = submitted == Submitted::Interrupted;
+        // Phase 2.
         if submitted == Submitted::Nothing {
             if polled || next <= now {
                 device.advance(now, &mut done);
@@ -200,7 +215,7 @@ pub fn run(
     }
 }
 
-/// Hands what is `done` to `source` and to `observer`.
+/// Hands the completions `done` to `source` and to `observer`.
 #[inline]
 fn hand_out(
     done: &mut Vec<Done>,
@@ -218,7 +233,7 @@ fn hand_out(
     done.clear();
 }
 
-/// What the source gave in a turn.
+/// The result of submitting requests of the source in a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Submitted {
     Nothing,
@@ -228,7 +243,7 @@ enum Submitted {
 }
 
 /// Submits to `device` the requests of `source` that are due before `before`, while there is room.
-/// The next of `source` is `due`.
+/// Keeps `due` at the time of the source's next request.
 #[expect(clippy::too_many_arguments, reason = "the loop's own state, once a turn or twice")]
 fn submit(
     source: &mut impl Source,

@@ -1,4 +1,4 @@
-//! What is at the device now, by class.
+//! Commands and bytes at the device, by class.
 
 use alloc::vec::Vec;
 
@@ -6,27 +6,27 @@ use alloc::vec::Vec;
 /// its commands in flight records each dispatch and each completion here.
 #[derive(Clone, Debug, Default)]
 pub struct InFlight {
-    classes: Vec<Load>,
+    classes: Vec<DeviceLoad>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Load {
+struct DeviceLoad {
     commands: u32,
     bytes: u64,
 }
 
 impl InFlight {
-    /// An empty account for `classes` classes; more are added as they are met.
+    /// Creates an empty account for `classes` classes. Further classes are added on first use.
     pub fn new(classes: usize) -> Self {
         let mut account = Self::default();
-        account.classes.resize(classes, Load::default());
+        account.classes.resize(classes, DeviceLoad::default());
         account
     }
 
     /// A command of `len` bytes was sent.
     pub fn sent(&mut self, class: usize, len: u32) {
         if class >= self.classes.len() {
-            self.classes.resize(class + 1, Load::default());
+            self.classes.resize(class + 1, DeviceLoad::default());
         }
         self.classes[class].commands += 1;
         self.classes[class].bytes += u64::from(len);

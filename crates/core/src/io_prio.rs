@@ -3,18 +3,18 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// What goes before what, whatever the levels.
+/// The class of an I/O priority. All work of a class goes before all work of the classes below.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum IoClass {
     /// Before everything else.
     RealTime,
-    /// As most work.
+    /// The class of most work.
     BestEffort,
-    /// When nothing else wants the disk.
+    /// Served only when no other class has requests.
     Idle,
 }
 
-/// A class and a level within it. In order: what goes first is the least.
+/// A class and a level within it. The least goes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct IoPrio {
     class: IoClass,
@@ -22,14 +22,14 @@ pub struct IoPrio {
 }
 
 impl IoPrio {
-    /// What a process has that asks for nothing: `be:4`.
+    /// The priority of a process that sets none: `be:4`.
     pub const DEFAULT: Self = Self { class: IoClass::BestEffort, level: 4 };
-    /// Behind all others; it has no levels.
+    /// The idle priority, behind all others; it has no levels.
     pub const IDLE: Self = Self { class: IoClass::Idle, level: 7 };
-    /// Levels of a class, from 0, which goes first.
+    /// Number of levels of a class; level 0 goes first.
     pub const LEVELS: u8 = 8;
 
-    /// The level `level` of a `class`; `None` if there is no such level. Idle has one.
+    /// The priority `level` of `class`; `None` if there is no such level. Idle has only one level.
     pub const fn new(class: IoClass, level: u8) -> Option<Self> {
         match class {
             IoClass::Idle => Some(Self::IDLE),
@@ -38,18 +38,18 @@ impl IoPrio {
         }
     }
 
-    /// Its class.
+    /// The class.
     pub const fn class(self) -> IoClass {
         self.class
     }
 
-    /// Its level, from 0 to 7; 0 goes first. That of idle is 7.
+    /// The level, from 0 to 7; 0 goes first. The level of idle is 7.
     pub const fn level(self) -> u8 {
         self.level
     }
 
-    /// The weight of a class that has this priority and names no weight, as the documentation of bfq
-    /// has it: 80 at level 0, 10 at level 7.
+    /// The weight of a class of work that has this priority and names no weight: 80 at level 0, 10
+    /// at level 7, as in the documentation of bfq.
     pub const fn weight(self) -> u32 {
         (Self::LEVELS - self.level) as u32 * 10
     }
@@ -71,7 +71,7 @@ impl fmt::Display for IoPrio {
     }
 }
 
-/// A text that is no I/O priority.
+/// The error for a text that is no I/O priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoIoPrio;
 
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_priorities_are_one_another() {
+    fn a_priority_prints_as_the_text_it_was_parsed_from() {
         for text in ["rt:0", "rt:7", "be:0", "be:4", "be:7", "idle"] {
             assert_eq!(text.parse::<IoPrio>().unwrap().to_string(), text);
         }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_first_is_the_least() {
+    fn the_least_priority_goes_first() {
         let order =
             ["rt:0", "rt:7", "be:0", "be:4", "be:7", "idle"].map(|text| text.parse().unwrap());
         assert!(order.is_sorted_by(|a: &IoPrio, b| a < b));

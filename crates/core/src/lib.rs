@@ -1,8 +1,8 @@
-//! The floor that everything stands on: time, requests, four traits, one loop.
+//! The base of all crates: time, requests, four traits, one loop.
 //!
 //! A [`Policy`] is a pure state machine. [`Queued`] puts one in front of a [`Device`] and is itself
 //! a device. [`run`] drives a [`Source`] and a device under a [`Clock`]: virtual time jumps, real
-//! time waits, and nothing above the clock can find out which of the two it runs in.
+//! time waits, and no code above the clock can tell which of the two it runs in.
 //!
 //! Invariants: no operating system, no clock of its own, no unsafe code; the same calls give the
 //! same answers; no allocation per request once tables have reached their high-water mark.

@@ -11,32 +11,33 @@ use crate::time::{Span, Time};
 /// A decision: send this many bytes of this request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Go {
-    /// Which request.
+    /// The request.
     pub id: ReqId,
-    /// Bytes of it; 0 means all that is left.
+    /// Number of its bytes to send; 0 means all that are left.
     pub len: u32,
 }
 
 impl Go {
-    /// All that is left of `id`.
+    /// Sends the rest of request `id`.
     pub const fn all(id: ReqId) -> Self {
         Self { id, len: 0 }
     }
 }
 
-/// What a decision may look at, and what it may fill in addition to its answer.
+/// Input and further output of a decision: the device that it may query, the chain that it may
+/// fill.
 pub struct Out<'a> {
     /// Neighbours merged behind the answer, in address order. The answer must then be [`Go::all`]
     /// of a request of which nothing was sent. The same holds for each neighbour.
     pub chain: &'a mut Vec<ReqId>,
-    /// The device below: its `room`, what it `admits`, what a `position` would cost.
+    /// The device below, to ask for its `room`, what it `admits` and what a `position` would cost.
     pub below: &'a dyn Device,
 }
 
-/// What a policy learns once for every completed request or piece.
+/// A completed request, or a completed piece of one, as reported to the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// When it finished.
+    /// Time of completion.
     pub at: Time,
     /// Device time that it cost.
     pub service: Span,
@@ -44,7 +45,7 @@ pub struct Part {
     pub len: u32,
     /// Whether this was the last piece of the request.
     pub last: bool,
-    /// Why it failed, if it did.
+    /// The error, if it failed.
     pub error: Option<Errno>,
 }
 
@@ -56,21 +57,21 @@ pub trait Policy {
     /// A request has arrived.
     fn enqueue(&mut self, now: Time, req: &Request);
 
-    /// The device has room: what goes next? While something is queued, `None` is allowed only if
-    /// something is in flight or [`wakeup`](Self::wakeup) names a time.
+    /// Decides what goes next, now that the device has room. While a request is queued, `None` is
+    /// allowed only if a command is in flight or [`wakeup`](Self::wakeup) names a time.
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go>;
 
     /// A piece of a request, or all of it, has finished.
     fn complete(&mut self, now: Time, req: &Request, part: &Part);
 
-    /// When to ask again. The loop calls it after `dispatch` returned `None` while the device has
+    /// Time of the next `dispatch`, called after `dispatch` returned `None` while the device has
     /// room. The next `dispatch` may come late, never early.
     fn wakeup(&self) -> Time {
         Time::NEVER
     }
 
-    /// Reports each counter that the policy keeps with its value: for the result of a finished run,
-    /// and while it goes on for its course over time.
+    /// Reports each counter of the policy with its value: for the result of a finished run, and
+    /// during the run for its series over time.
     fn counters(&self, _report: &mut dyn FnMut(Counter<'_>, u64)) {}
 }
 

@@ -16,7 +16,7 @@ use crate::time::{Span, Time};
 /// The I/O scheduler: `policy` decides what `device` gets next.
 ///
 /// Flushes bypass the policy and go before the next decision. A flush covers what had finished when
-/// it came, as in Linux and NBD. A command that the device does not admit is held until it does.
+/// it arrived, as in Linux and NBD. A command that the device does not admit is held until it does.
 pub struct Queued<P, D> {
     policy: P,
     device: D,
@@ -24,9 +24,9 @@ pub struct Queued<P, D> {
     table: Table<Entry>,
     flushes: VecDeque<ReqId>,
     held: Option<Command>,
-    /// What the policy chained behind its last answer.
+    /// Requests that the policy merged behind its last answer.
     chain: Vec<ReqId>,
-    /// When to ask the policy again; now, if it has not been asked since `start`.
+    /// Time at which to ask the policy again: now, if it has not been asked since `start`.
     wake: Time,
     /// Requests that arrive at the instant of a completion enter the policy before its next
     /// decision.
@@ -47,7 +47,7 @@ struct Entry {
     next: Option<ReqId>,
 }
 
-/// What goes below in one command: `len` bytes from the ticket's request on.
+/// A command for the device below: `len` bytes from the ticket's request on.
 #[derive(Clone, Copy)]
 struct Command {
     id: ReqId,
@@ -55,12 +55,13 @@ struct Command {
 }
 
 impl<P: Policy, D: Device> Queued<P, D> {
-    /// `policy` in front of `device`, with no bound on the number of waiting requests.
+    /// Puts `policy` in front of `device`, with no bound on the number of waiting requests.
     pub fn new(policy: P, device: D) -> Self {
         Self::with_depth(policy, device, u32::MAX)
     }
 
-    /// The same with room for `depth` requests, including those at the device: a disk's own queue.
+    /// Puts `policy` in front of `device`, with room for `depth` requests, including those at the
+    /// device: a disk's own queue.
     pub fn with_depth(policy: P, device: D, depth: u32) -> Self {
         Self {
             policy,
@@ -75,9 +76,9 @@ impl<P: Policy, D: Device> Queued<P, D> {
         }
     }
 
-    /// The same, but the decision after a completion is made in a turn of its own at the same
+    /// Sets whether the decision after a completion is made in a turn of its own at the same
     /// instant, so that requests that arrive at that instant are queued first. Use it for sources
-    /// whose requests come exactly at completions, such as programs that count in whole time
+    /// whose requests arrive exactly at completions, such as programs that count in whole time
     /// slices.
     #[must_use]
     pub fn arrivals_first(self, arrivals_first: bool) -> Self {
@@ -150,14 +151,15 @@ impl<P: Policy, D: Device> Queued<P, D> {
         if !last {
             return None;
         }
-        // Not what was written a moment ago: processors wait for that if it is read in wider pieces.
+        // `service` and `error` are not read back from the entry: a processor stalls on a read that
+        // is wider than the writes just before it.
         let Entry { req: Request { io, .. }, caller, begun, .. } = *entry;
         self.table.remove(piece.id);
         Some(Done { id: caller, at: now, begun, service, len: io.len, error })
     }
 
     /// Sends commands below while there is room and the policy has something. Returns whether it
-    /// was the policy that had nothing.
+    /// stopped because the policy had nothing.
     fn fill(&mut self, now: Time) -> bool {
         while self.device.room() > 0 {
             let command = if let Some(id) = self.flushes.pop_front() {
@@ -181,7 +183,7 @@ impl<P: Policy, D: Device> Queued<P, D> {
         false
     }
 
-    /// Makes a command of a decision and links its chain.
+    /// Turns a decision into a command and links its chain.
     fn command(&mut self, go: Go) -> Command {
         let entry = self.entry(go.id);
         let rest = entry.req.len - entry.sent;
@@ -207,7 +209,7 @@ impl<P: Policy, D: Device> Queued<P, D> {
         Command { id: go.id, len }
     }
 
-    /// Starts `command` below, unless the device does not admit it now.
+    /// Starts `command` below. Returns `false` if the device does not admit it now.
     fn send(&mut self, now: Time, command: Command) -> bool {
         let Entry { req, sent, .. } = self.entry(command.id);
         let mut below = *req;
@@ -291,8 +293,8 @@ impl<P: Policy, D: Device> Device for Queued<P, D> {
         }
         // A policy that cannot be asked must not name a wake-up, or the loop would spin. It cannot
         // be asked while the device is full or refuses the first command.
-        let asked = self.fill(now);
-        self.wake = if asked { self.policy.wakeup() } else { Time::NEVER };
+        let policy_is_empty = self.fill(now);
+        self.wake = if policy_is_empty { self.policy.wakeup() } else { Time::NEVER };
     }
 
     fn polled(&self) -> bool {

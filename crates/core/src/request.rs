@@ -1,4 +1,4 @@
-//! What crosses every border: a request down, a completion up.
+//! The types that cross every border between layers: a request down, a completion up.
 
 use core::fmt;
 use core::num::NonZeroI32;
@@ -6,7 +6,7 @@ use core::ops::Deref;
 
 use crate::time::{Span, Time};
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Op {
@@ -36,8 +36,8 @@ impl Op {
 /// A ticket: slot and generation, so that a stale one is caught. The caller of
 /// [`Device::start`](crate::Device::start) chooses it; the device only echoes it.
 ///
-/// Both are in one word, which is written and read as a whole: a ticket passes several layers, and a
-/// word that was written in halves is read late.
+/// Both are in one 64-bit word: a ticket passes several layers, and reading a word whose halves
+/// were just written separately stalls the processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReqId(u64);
 
@@ -52,7 +52,7 @@ impl ReqId {
         (self.0 >> 32) as u32
     }
 
-    /// How often the slot had been used before.
+    /// Number of earlier uses of the slot.
     pub const fn age(self) -> u32 {
         self.0 as u32
     }
@@ -93,7 +93,7 @@ pub struct Prio(pub u8);
 pub struct Flags(u8);
 
 impl Flags {
-    /// Nothing special.
+    /// No flag.
     pub const NONE: Self = Self(0);
     /// A caller waits for it. Reads always count as synchronous.
     pub const SYNC: Self = Self(1);
@@ -107,7 +107,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets together.
+    /// The flags of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -130,10 +130,10 @@ impl Flags {
     }
 }
 
-/// What a source asks for, without a ticket. Offsets and lengths are bytes.
+/// A request of a source, without a ticket. Offsets and lengths are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Io {
-    /// When the request should have arrived. Latency counts from here, so that a late generator
+    /// Time at which the request should arrive. Latency counts from here, so that a late generator
     /// cannot hide waiting.
     pub due: Time,
     /// First byte.
@@ -144,7 +144,7 @@ pub struct Io {
     pub stream: StreamId,
     /// The class of work that it belongs to.
     pub class: ClassId,
-    /// What it asks for.
+    /// The operation.
     pub op: Op,
     /// Priority of its class.
     pub prio: Prio,
@@ -219,16 +219,16 @@ impl Errno {
 pub struct Done {
     /// The ticket that the caller gave.
     pub id: ReqId,
-    /// When it finished: the turn in which the loop collected the completion.
+    /// Time of completion: the turn in which the loop collected it.
     pub at: Time,
-    /// When its first byte was dispatched: the wait ends here. Each layer that queues writes its
-    /// own time, so the outermost queue's time remains.
+    /// Time at which its first byte was dispatched: the wait ends here. Each layer that queues
+    /// writes its own time, so the outermost queue's time remains.
     pub begun: Time,
     /// Device time that it cost; an array sums over its disks. Shares are computed from it.
     pub service: Span,
-    /// How many bytes of the ticket this command carried, so that no table of commands is needed.
+    /// Bytes of the ticket that this command carried, so that no table of commands is needed.
     pub len: u32,
-    /// Why it failed, if it did.
+    /// The error, if it failed.
     pub error: Option<Errno>,
 }
 

@@ -11,11 +11,11 @@ pub type Rng = Pcg64;
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The generator of `label`'s `index`-th instance.
+    /// The generator of the instance numbered `index` of the user `label`.
     pub fn stream(self, label: &str, index: u64) -> Rng {
         let mut hash = fnv(FNV_OFFSET, label.as_bytes());
         hash = fnv(hash, &index.to_le_bytes());
-        // The stream selects one of 2^127 sequences; the state, where in it to begin.
+        // The stream selects one of 2^127 sequences, the state the place in it to begin at.
         Pcg64::new(u128::from(mix(self.0)) << 64 | u128::from(self.0), u128::from(hash))
     }
 }

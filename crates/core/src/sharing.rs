@@ -10,23 +10,23 @@
 
 use crate::time::{Span, Time};
 
-/// Binary digits of a nanosecond that the integral keeps. With 32, a turn at depth `n` loses less
-/// than `n / 2^32` ns, and the whole part has 96 bits: no run is long enough to fill them.
+/// Binary digits of a nanosecond in the integral. With 32, a turn at depth `n` loses less than
+/// `n / 2^32` ns, and the integer part has 96 bits: no run is long enough to fill them.
 const FRACTION: u32 = 32;
 
-/// The account of one device's time.
+/// The device time of one device, divided among its commands.
 #[derive(Debug, Default)]
 pub struct Sharing {
     /// The time up to which the busy time is divided.
     at: Time,
     in_flight: u32,
-    /// Nanoseconds of a command that was always in flight, with [`FRACTION`] binary digits.
+    /// Device time in ns of a command that is always in flight, with [`FRACTION`] binary digits.
     integral: u128,
-    /// Nanoseconds during which something was in flight.
+    /// Nanoseconds during which a command was in flight.
     busy: u64,
-    /// The exact shares of all completed commands, with [`FRACTION`] binary digits.
+    /// Sum of the exact shares of all completed commands, with [`FRACTION`] binary digits.
     earned: u128,
-    /// Nanoseconds that were charged to them.
+    /// Sum of the device times returned for them, in nanoseconds.
     charged: u64,
 }
 
@@ -42,7 +42,8 @@ impl Sharing {
         Started(self.integral)
     }
 
-    /// The command that began at `started` completes at `now`. Returns its device time.
+    /// The command that [`start`](Self::start) returned `started` for completes at `now`. Returns
+    /// its device time.
     pub fn complete(&mut self, now: Time, started: Started) -> Span {
         self.divide(now);
         self.in_flight -= 1;
@@ -57,17 +58,18 @@ impl Sharing {
         Span::from_ns(service)
     }
 
-    /// How long something was in flight, up to the last start or completion.
+    /// Time during which a command was in flight, up to the last start or completion.
     pub fn busy(&self) -> Span {
         Span::from_ns(self.busy)
     }
 
+    /// Divides the time since the last call among the commands in flight.
     fn divide(&mut self, now: Time) {
         let passed = now.since(self.at).ns();
         self.at = self.at.max(now);
         if self.in_flight > 0 {
             self.busy += passed;
-            // Four seconds are rarely passed at once, and a division of 64 bits is much the faster.
+            // More than four seconds at once are rare, and a 64-bit division is much faster.
             self.integral += if passed >> FRACTION == 0 {
                 u128::from((passed << FRACTION) / u64::from(self.in_flight))
             } else {
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_pays_for_its_stay() {
+    fn a_command_alone_is_charged_its_whole_flight() {
         let mut sharing = Sharing::default();
         let a = sharing.start(at(10));
         assert_eq!(sharing.complete(at(35), a), Span::from_ns(25));
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn together_they_share() {
+    fn commands_in_flight_together_share_the_time() {
         let mut sharing = Sharing::default();
         let a = sharing.start(at(0));
         let b = sharing.start(at(100));
@@ -117,7 +119,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a ledger that divides every nanosecond in exact 1/2520 parts (`n` up to 10).
+        /// Compares with a ledger that divides every nanosecond into exact 1/2520 parts (`n` up to
+        /// 10).
         #[test]
         fn sums_to_busy_and_each_is_fair(
             steps in prop::collection::vec((0_u64..50, 0_usize..12), 1..200),

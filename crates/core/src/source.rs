@@ -7,8 +7,8 @@ use crate::time::Time;
 
 /// A generator of requests. Pure: the loop passes the time in.
 pub trait Source {
-    /// When the next request is due, as far as it is known; [`Time::NEVER`] while it waits for a
-    /// completion, or for good.
+    /// Time at which the next request is due, as far as that is known; [`Time::NEVER`] while the
+    /// source waits for a completion, and after its last request.
     fn next_due(&self) -> Time;
 
     /// The next request that is due at `now`, if any. Its `due` is the intended arrival.
@@ -17,8 +17,8 @@ pub trait Source {
     /// A request has finished: closed loops and programs go on from here.
     fn finished(&mut self, now: Time, req: &Request, done: &Done);
 
-    /// Whether it has more to do although it names no time. If nothing is outstanding then, it never goes
-    /// on, and the run fails.
+    /// Whether it has more requests although `next_due` names no time. If nothing is outstanding
+    /// then, nothing can wake it, and the run fails.
     fn waits(&self) -> bool {
         false
     }

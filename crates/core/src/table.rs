@@ -1,11 +1,11 @@
-//! A table of what is outstanding, indexed by ticket.
+//! A table of outstanding requests, indexed by ticket.
 
 use alloc::vec::Vec;
 
 use crate::request::ReqId;
 
-/// Values under tickets of slot and generation. Insertion and removal are O(1); slots are dense, so
-/// a policy may keep its own state in a `Vec` by slot. Memory grows to the high-water mark and stays.
+/// Values by ticket (slot and generation). Insertion and removal are O(1); slots are dense, so a
+/// policy may keep its own state in a `Vec` by slot. Memory grows to the high-water mark and stays.
 #[derive(Debug)]
 pub struct Table<T> {
     slots: Vec<Slot<T>>,
@@ -38,7 +38,7 @@ impl<T> Table<T> {
         Self { slots: Vec::new(), free: 0, len: 0 }
     }
 
-    /// How many values it holds.
+    /// Number of values.
     pub const fn len(&self) -> u32 {
         self.len
     }
@@ -66,10 +66,10 @@ impl<T> Table<T> {
         id
     }
 
-    /// Takes the value under `id` out.
+    /// Removes and returns the value under `id`.
     ///
     /// # Panics
-    /// If `id` is stale: a completion came twice. Only a mistake of a layer can cause that.
+    /// If `id` is stale: a completion was reported twice. Only a bug in a layer can cause that.
     #[inline]
     pub fn remove(&mut self, id: ReqId) -> T {
         let slot = &mut self.slots[id.index()];

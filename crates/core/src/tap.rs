@@ -15,7 +15,7 @@ pub struct Tap<D, S, F> {
 }
 
 impl<D: Device, S: FnMut(Time, &Request), F: FnMut(Time, &[Done])> Tap<D, S, F> {
-    /// `device`, with observers of its commands (`started`) and of its completions (`finished`).
+    /// Wraps `device` with observers of its commands (`started`) and its completions (`finished`).
     pub fn new(device: D, started: S, finished: F) -> Self {
         Self { device, started, finished }
     }

@@ -33,7 +33,7 @@ impl Time {
         self.0
     }
 
-    /// How long ago `earlier` was; zero if it is in the future.
+    /// Time from `earlier` to this point; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -73,7 +73,7 @@ impl Span {
     /// `self · part / whole`, rounded down; [`MAX`](Self::MAX) if that is longer.
     #[must_use]
     pub const fn share(self, part: u64, whole: u64) -> Self {
-        // A division of 128 bits takes several times as long.
+        // A 128-bit division takes several times as long.
         if let Some(product) = self.0.checked_mul(part) {
             return Self(product / whole);
         }
@@ -128,7 +128,7 @@ impl fmt::Debug for Time {
     }
 }
 
-/// Milliseconds with as many digits as are needed: `1.5ms`.
+/// Milliseconds, without trailing zeros: `1.5ms`.
 impl fmt::Debug for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, mut rest) = (self.0 / 1_000_000, self.0 % 1_000_000);

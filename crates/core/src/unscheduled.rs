@@ -1,7 +1,9 @@
-//! No policy in front of a device: requests go on as they come, and wait in line only while it has no room.
+//! A device without a policy: requests go on in order of arrival and wait only while it has no
+//! room.
 //!
-//! Use it where something below schedules, as the kernel does. It serves as [`Queued`](crate::Queued) with the policy
-//! `fcfs` would, except that a flush keeps its place in the line.
+//! Use it if a layer below schedules, such as the kernel. Its order is that of
+//! [`Queued`](crate::Queued) with the policy `fcfs`, except that a flush keeps its place in the
+//! line.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -10,15 +12,15 @@ use crate::device::Device;
 use crate::request::{Done, Op, Request};
 use crate::time::{Span, Time};
 
-/// `device`, with a line for what it has no room for. A request is never divided, merged or passed by another, so
-/// it keeps its ticket, and costs little more than at the device itself.
+/// A device with a waiting line for requests that it has no room for. A request is never divided,
+/// merged or overtaken, so it keeps its ticket, and costs little more than at the device itself.
 pub struct Unscheduled<D> {
     device: D,
     waiting: VecDeque<Request>,
 }
 
 impl<D: Device> Unscheduled<D> {
-    /// `device`, with no bound on the number of waiting requests.
+    /// Puts a line in front of `device`, with no bound on the number of waiting requests.
     pub fn new(device: D) -> Self {
         Self { device, waiting: VecDeque::new() }
     }

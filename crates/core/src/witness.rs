@@ -7,29 +7,29 @@ use crate::policy::{Go, Out, Part, Policy};
 use crate::request::{ReqId, Request};
 use crate::time::Time;
 
-/// One decision of a policy. Two runs decided alike if these are equal, in order.
+/// A decision of a policy. Two runs decided alike if their decisions are equal, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// When.
+    /// Time of the decision.
     pub at: Time,
-    /// What is sent.
+    /// The request and length to send.
     pub go: Go,
-    /// The neighbours merged behind it.
+    /// The neighbours merged behind the request.
     pub chain: Vec<ReqId>,
 }
 
-/// What sees the calls to a policy. A method that is left out does nothing.
+/// Observes the calls to a policy. Every method has an empty default.
 pub trait PolicyObserver {
-    /// `policy` is about to be called, and is as the call before has left it.
+    /// `policy` is about to be called; its state is that after the previous call.
     fn before(&mut self, _now: Time, _policy: &dyn Policy) {}
 
     /// The policy gets a request.
     fn enqueued(&mut self, _now: Time, _req: &Request) {}
 
-    /// The policy has decided: `go`, with the `chain` behind it.
+    /// The policy has decided to send `go`, with the `chain` behind it.
     fn decided(&mut self, _now: Time, _go: Go, _chain: &[ReqId]) {}
 
-    /// The policy learns of a request, or a piece of one, that has finished.
+    /// The policy gets a completion of a request or of a piece of one.
     fn completed(&mut self, _now: Time, _part: &Part) {}
 }
 
@@ -39,23 +39,23 @@ impl<F: FnMut(Time, Go, &[ReqId])> PolicyObserver for F {
     }
 }
 
-/// Passes every call on to `policy`, and what it sees to `observer`. Whatever only observes a policy
-/// is such an observer and no policy of its own, so that it need not pass on what the policy says.
+/// Passes every call on to `policy` and reports it to `observer`. Code that only observes a policy
+/// is such an observer, not a policy of its own, so that it need not forward every method.
 pub struct Witness<P, O> {
     policy: P,
     observer: O,
 }
 
 impl<P: Policy, F: FnMut(Time, Go, &[ReqId])> Witness<P, F> {
-    /// `policy`, with `observer` called for each of its decisions: the time, the request and length,
-    /// and the chain behind it.
+    /// Wraps `policy` and calls `observer` for each of its decisions: the time, the request and
+    /// length, and the chain behind it.
     pub fn new(policy: P, observer: F) -> Self {
         Self { policy, observer }
     }
 }
 
 impl<P: Policy, O: PolicyObserver> Witness<P, O> {
-    /// `policy`, with an `observer` of its calls.
+    /// Wraps `policy` with an `observer` of its calls.
     pub fn with(policy: P, observer: O) -> Self {
         Self { policy, observer }
     }
