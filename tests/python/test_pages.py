@@ -33,6 +33,19 @@ DOCUMENTS = (
     *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")),
 )
 
+NAMING_PATHS = (
+    *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md")),
+    ROOT / "docs/explanation/checks.md",
+    ROOT / "docs/explanation/engine.md",
+)
+"""Pages that name files and folders of the repository."""
+
+PATH = re.compile(
+    r"`((?:benches|crates|docs|examples|fuzz|papers|python|tests|validation)/"
+    r"(?![\w./-]*(?:NAME|TARGET))[\w./-]+)`"
+)
+"""A path from the repository's root, without a placeholder (`NAME`, `TARGET`)."""
+
 PROGRAMS_OF_A_PAPER = ("--repeat", "1", "--modes", "fifo", "--online", "1", "--batch", "0")
 
 LOADS_OF_A_PAPER = ("--repeat", "1", "--set", "cycles=50ms", "--set", "horizon=200ms")
@@ -245,8 +258,15 @@ def test_no_page_is_an_orphan() -> None:
     assert [page for page in PAGES if page not in linked and page != ROOT / "README.md"] == []
 
 
-def test_readme_is_short_enough_to_be_read() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+def test_readme_and_the_map_are_short_enough_to_be_read() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 130
+    assert len((ROOT / "ARCHITECTURE.md").read_bytes()) <= 12 * 1024
+
+
+@pytest.mark.parametrize("page", NAMING_PATHS, ids=named)
+def test_a_path_that_a_page_names_exists(page: Path) -> None:
+    missing = [path for path in PATH.findall(page.read_text()) if not (ROOT / path).exists()]
+    assert missing == []
 
 
 def test_a_block_is_read_as_it_is_meant() -> None:
