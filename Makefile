@@ -172,7 +172,7 @@ schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 
 .PHONY: accept
 accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
-	$(BIN)/python tests/python/result_types.py
+	$(BIN)/python tools/result_types.py
 	$(BIN)/python tests/python/policy_table.py
 	INSTA_UPDATE=always cargo test --locked -p penstock-spec -p penstock-run -p penstock-tests --test messages --test study --test from_fio --test golden --test public_figures
 

@@ -1,4 +1,4 @@
-"""Results in JSON, as types. tests/python/result_types.py writes this file.
+"""Results in JSON, as types. tools/result_types.py writes this file.
 
 Fields are declared and explained in crates/run/src/result.
 Names follow fio's where fio has one; a key that may be left out is `NotRequired`.

@@ -1,4 +1,4 @@
-"""Merges in JSON, as types. tests/python/result_types.py writes this file.
+"""Merges in JSON, as types. tools/result_types.py writes this file.
 
 Fields are declared and explained in crates/run/src/merge/result.rs.
 Names follow fio's where fio has one; a key that may be left out is `NotRequired`.
