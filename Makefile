@@ -105,7 +105,7 @@ FUZZ_ONE = mkdir -p target/corpus/$$target target/soak; \
 fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over many more random cases
 	for target in $(FUZZ_TARGETS); do $(FUZZ_ONE); done
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test contract --test trace_properties
-	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-spec --test job --lib
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-jobs --test job --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-run --test hdd_by_hand --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
 
@@ -174,7 +174,7 @@ schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
 	$(BIN)/python tools/result_types.py
 	$(BIN)/python tests/python/policy_table.py
-	INSTA_UPDATE=always cargo test --locked -p penstock-spec -p penstock-run -p penstock-tests --test messages --test study --test from_fio --test golden --test public_figures
+	INSTA_UPDATE=always cargo test --locked -p penstock-jobs -p penstock-run -p penstock-tests --test messages --test study --test from_fio --test golden --test public_figures
 
 .PHONY: clean
 clean: ## remove all that was built

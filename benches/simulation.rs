@@ -15,12 +15,12 @@ use penstock_core::{
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache};
+use penstock_jobs::devices::{Model, find};
 use penstock_policy::fcfs::{self, Fcfs};
 use penstock_policy::{
     Entry, POLICIES, Params, c_look, class_priority, deadline, look, noop, scan, size_priority,
     sptf, sstf,
 };
-use penstock_spec::devices::{Model, find};
 use rand::RngExt;
 
 const REQUESTS: u64 = 1_000_000;
@@ -111,13 +111,13 @@ fn cached(capacity: u64) -> impl Device {
 }
 
 fn hdd() -> Hdd {
-    let drive = penstock_spec::drives::drive("ibm18es").expect("a known drive");
+    let drive = penstock_jobs::drives::drive("ibm18es").expect("a known drive");
     Hdd::new(&drive, Options::MECHANICAL).expect("a sound drive")
 }
 
 /// The drive with its cache, and all else that is known of it.
 fn whole() -> Hdd {
-    let drive = penstock_spec::drives::drive("ibm18es").expect("a known drive");
+    let drive = penstock_jobs::drives::drive("ibm18es").expect("a known drive");
     let options = Options { cache: Some(drive.cache), ..Options::default() };
     Hdd::new(&drive, options).expect("a sound drive")
 }

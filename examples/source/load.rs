@@ -1,8 +1,8 @@
 //! The volleys of a job.
 
 use penstock_core::{ClassId, Seed, Source, StreamId, Time};
-use penstock_spec::Job;
-use penstock_spec::workload::volley::VolleySpec;
+use penstock_jobs::Job;
+use penstock_jobs::workload::volley::VolleySpec;
 use penstock_workload::volley::{Volley, Volleys};
 
 use super::load::{Books, Load, Workload, classes};

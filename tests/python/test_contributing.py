@@ -170,7 +170,7 @@ def test_a_paper_is_two_folders_and_a_line(tmp_path: Path) -> None:
 
 SOURCE = {
     "crates/workload/src/lib.rs": [("pub mod trace;\n", "{}pub mod volley;\n")],
-    "crates/spec/src/workload/mod.rs": [
+    "crates/jobs/src/workload/mod.rs": [
         ("pub mod traces;\n", "{}pub mod volley;\n"),
         (
             "use self::traces::{{RULE, TRACE, TraceSpec}};\n",
@@ -245,7 +245,7 @@ MEASURE = {
 
 NEW_SOURCE = {
     "examples/source/source.rs": "crates/workload/src/volley.rs",
-    "examples/source/section.rs": "crates/spec/src/workload/volley.rs",
+    "examples/source/section.rs": "crates/jobs/src/workload/volley.rs",
     "examples/source/load.rs": "crates/run/src/workload/volley.rs",
     "examples/measures/most_outstanding.rs": "crates/run/src/measures/most_outstanding.rs",
     "examples/source/test.rs": "crates/run/tests/volley.rs",

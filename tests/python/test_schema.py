@@ -592,7 +592,7 @@ def _defaults(table: Json) -> dict[str, Any]:
 
 def messages() -> Iterator[str]:
     """The jobs with a mistake whose messages are tested."""
-    source = (ROOT / "crates/spec/tests/messages.rs").read_text()
+    source = (ROOT / "crates/jobs/tests/messages.rs").read_text()
     found = re.search(r'GOOD: &str = r#"(.*?)"#', source, re.DOTALL)
     assert found
     good = found[1]

@@ -17,7 +17,7 @@ pub use run::whole_run;
 pub use sets::{set, set_text};
 
 use penstock_core::{Op, Time};
-use penstock_spec::Job;
+use penstock_jobs::Job;
 use penstock_workload::trace::{
     FORMATS, Format, Place, Record, Trace, TraceError, format, parse, read, read_any, stats,
 };

@@ -81,7 +81,7 @@ impl Observer for Bytes {
 /// The bytes that each agent gets in 20 s under `policy` on the disk with its cache, and the
 /// policy's counters.
 fn bytes(policy: impl Policy, agents: Vec<Agent>) -> (Vec<f64>, Vec<(String, u64)>) {
-    let drive = penstock_spec::drives::drive("hdd-7200").expect("a named drive");
+    let drive = penstock_jobs::drives::drive("hdd-7200").expect("a named drive");
     let parts = Parts { cache: Some(drive.cache), ..Parts::MECHANICAL };
     let disk = Hdd::new(&drive, parts).expect("a sound drive");
     let mut got = Bytes(vec![0; agents.len()]);

@@ -165,7 +165,7 @@ proptest! {
 }
 
 fn drive() -> penstock_device::hdd::Drive {
-    penstock_spec::drives::drive("ibm18es").expect("a known drive")
+    penstock_jobs::drives::drive("ibm18es").expect("a known drive")
 }
 
 #[test]

@@ -319,7 +319,7 @@ fn random_load(name: &str, device: impl Device) -> (u64, u64) {
 }
 
 fn disk() -> Hdd {
-    let drive = penstock_spec::drives::drive("hdd-7200").expect("a named drive");
+    let drive = penstock_jobs::drives::drive("hdd-7200").expect("a named drive");
     Hdd::new(&drive, Options::MECHANICAL).expect("a sound drive")
 }
 

@@ -235,7 +235,7 @@ fn class_priority_lets_no_request_wait_for_longer_than_aging() {
 }
 
 fn disk() -> Hdd {
-    let drive = penstock_spec::drives::drive("hdd-7200").expect("a named drive");
+    let drive = penstock_jobs::drives::drive("hdd-7200").expect("a named drive");
     Hdd::new(&drive, Options::MECHANICAL).expect("a sound drive")
 }
 

@@ -13,8 +13,8 @@ use penstock_core::{
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
+use penstock_jobs::drives;
 use penstock_policy::find;
-use penstock_spec::drives;
 use penstock_workload::trace::{ClassOf, Places, Record, Replay, Timing, Trace};
 use rand::RngExt;
 use rand_distr::{Distribution, Exp1};

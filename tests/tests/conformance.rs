@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
+use penstock_jobs::Job;
 use penstock_policy::{Entry, Kind, POLICIES, Param, Value};
 use penstock_run::record::replay::{Replay, replay};
 use penstock_run::{Options, TargetOptions, compare};
-use penstock_spec::Job;
 
 /// More requests outstanding than the device takes, so that there is always a decision to make:
 /// random reads, sequential writes that merge, long writes that are split.

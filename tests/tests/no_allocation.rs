@@ -15,8 +15,8 @@ use penstock_core::{
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Rack, Ssd, page_cache, ssd};
+use penstock_jobs::drives;
 use penstock_policy::{POLICIES, Value, fcfs};
-use penstock_spec::drives;
 use penstock_tests::any_params;
 use penstock_workload::trace::{ClassOf, Places, Record, Replay, Timing, Trace};
 use penstock_workload::{

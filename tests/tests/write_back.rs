@@ -11,8 +11,8 @@ use penstock_core::{
 use penstock_device::hdd::{Hdd, Options as HddOptions};
 use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{Cost, Fixed, PageCache, Rack};
+use penstock_jobs::drives;
 use penstock_policy::noop;
-use penstock_spec::drives;
 use rand::RngExt;
 
 const MIB: u64 = 1 << 20;

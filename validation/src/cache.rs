@@ -3,7 +3,7 @@
 use penstock_core::{Device, Queued};
 use penstock_device::hdd::{Cache, Drive, Hdd, Options, Tagged};
 use penstock_device::{Array, Level};
-use penstock_spec::drives;
+use penstock_jobs::drives;
 
 use crate::disksim::{answer, answered, policy};
 use crate::{Bounds, Case, Section};

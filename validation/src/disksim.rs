@@ -11,8 +11,8 @@ use penstock_core::{
     StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
+use penstock_jobs::drives;
 use penstock_policy::{MAX_SECTORS, Value};
-use penstock_spec::drives;
 use serde_json::Value as Json;
 
 /// Response times of a run, in milliseconds.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use penstock_core::{Device, Done, Io, Op, Queued, Request, Span, Time};
 use penstock_device::hdd::{Access, Hdd, Options};
-use penstock_spec::drives;
+use penstock_jobs::drives;
 use penstock_validation::cache::published_drive;
 use penstock_validation::disksim::{Trace, drive, part, played, policy, text};
 
@@ -28,7 +28,7 @@ fn ns(ms: f64) -> u64 {
 #[test]
 fn capacities_are_the_published_ones() {
     let facts: toml::Table =
-        include_str!("../../crates/spec/data/disks.toml").parse().expect("the facts");
+        include_str!("../../crates/jobs/data/disks.toml").parse().expect("the facts");
     let disks = facts["disk"].as_table().expect("a table of disks");
     let mut checked = 0;
     for (name, disk) in disks {

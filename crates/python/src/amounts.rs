@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use penstock_jobs::from_fio;
 use penstock_run::{Failure, amounts, trace_make};
-use penstock_spec::from_fio;
 use pyo3::prelude::*;
 
 use crate::answer::{json, raise};

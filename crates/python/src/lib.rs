@@ -26,9 +26,9 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
+use penstock_jobs::{Job, list};
 use penstock_run::record::replay;
 use penstock_run::{Candidate, Foreign, Options, Step};
-use penstock_spec::{Job, list};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -252,7 +252,7 @@ fn devices() -> String {
 /// The device of a name, or of a device file, as a device file with every default in place.
 #[pyfunction]
 fn device(py: Python<'_>, name: &str) -> PyResult<String> {
-    penstock_spec::machines::text(name).map_err(|error| raise(py, &error.into()))
+    penstock_jobs::machines::text(name).map_err(|error| raise(py, &error.into()))
 }
 
 /// What this machine can do, and what lies under `path`, as JSON; with `clean` what runs have left

@@ -4,12 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use penstock_jobs::Job;
 use penstock_run::papers::merge_placement::MergeCell;
 use penstock_run::{
     Candidate, Failure as RunFailure, Options, Session as Opened, TargetOptions,
     Variant as OfASession,
 };
-use penstock_spec::Job;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use penstock_jobs::Study;
 use penstock_run::Failure;
-use penstock_spec::Study;
 use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
@@ -19,5 +19,5 @@ pub(crate) fn study(py: Python<'_>, path: PathBuf) -> PyResult<String> {
 /// A number for each of `count` runs of a study with this seed, from the streams called `label`.
 #[pyfunction]
 pub(crate) fn drawn(seed: u64, label: &str, count: u64) -> Vec<u64> {
-    penstock_spec::study::drawn(seed, label, count)
+    penstock_jobs::study::drawn(seed, label, count)
 }

@@ -1,9 +1,9 @@
 //! Quantities for Python: read as the engine reads them.
 
 use penstock_core::Span;
+use penstock_jobs::diagnose::JobError;
+use penstock_jobs::units;
 use penstock_run::Failure;
-use penstock_spec::diagnose::JobError;
-use penstock_spec::units;
 use pyo3::prelude::*;
 
 use crate::answer::raise;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use penstock_core::{Span, Time};
-use penstock_spec::{AgentSpec, Extent, Job, devices};
+use penstock_jobs::{AgentSpec, Extent, Job, devices};
 use penstock_workload::{Agent, Arrivals};
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ pub fn amounts(path: &Path, sets: &[String], on: Option<&str>) -> Result<JobAmou
         .collect();
     let turns = agents.iter().filter(|agent| agent.arrivals == Arrivals::Turns).count() as u64;
     let all = sum(each.iter().map(|(_, one)| *one));
-    let class = |(index, class): (usize, &penstock_spec::Class)| ClassAmounts {
+    let class = |(index, class): (usize, &penstock_jobs::Class)| ClassAmounts {
         name: class.name.clone(),
         amounts: sum(each.iter().filter(|(of, _)| *of == index).map(|(_, one)| *one)),
     };

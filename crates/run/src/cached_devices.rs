@@ -1,8 +1,8 @@
 //! What lies below the page cache of a job: devices, and its files on them.
 
 use penstock_device::page_cache::{Options, Topology};
-use penstock_spec::units::size_text;
-use penstock_spec::{Extent, Job};
+use penstock_jobs::units::size_text;
+use penstock_jobs::{Extent, Job};
 
 use crate::failure::Failure;
 

@@ -11,11 +11,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use penstock_core::{ClassId, Policy, Served, Time};
+use penstock_jobs::Job;
+use penstock_jobs::diagnose::quote;
+use penstock_jobs::nearest::suggest;
+use penstock_jobs::params;
 use penstock_policy::{ALL, Entry, Facts, POLICIES, Params, USUAL, fcfs};
-use penstock_spec::Job;
-use penstock_spec::diagnose::quote;
-use penstock_spec::nearest::suggest;
-use penstock_spec::params;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;

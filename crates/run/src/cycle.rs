@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use penstock_spec::Job;
+use penstock_jobs::Job;
 use serde::Serialize;
 
 use crate::failure::Failure;

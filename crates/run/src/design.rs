@@ -1,6 +1,6 @@
 //! A design: which runs a session makes, and in which order.
 
-use penstock_spec::Job;
+use penstock_jobs::Job;
 
 use crate::candidate::Chosen;
 use crate::place::Place;

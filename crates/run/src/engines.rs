@@ -1,7 +1,7 @@
 //! The engines of a run: the one that was named, those that agents name, or the first that works.
 
+use penstock_jobs::{AgentSpec, Job, engines};
 use penstock_live::Engine;
-use penstock_spec::{AgentSpec, Job, engines};
 
 use crate::candidate::Chosen;
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! Devices behind each other in the address space of a run with several.
 
-use penstock_spec::Extent;
+use penstock_jobs::Extent;
 
 use crate::failure::Failure;
 

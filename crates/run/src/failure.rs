@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use penstock_jobs::diagnose::JobError;
 use penstock_live::scheduler::SchedulerError;
 use penstock_live::{EngineError, RecordError, TargetError};
-use penstock_spec::diagnose::JobError;
 
 /// A message with the exit code that goes with it.
 #[derive(Clone, PartialEq, Eq, Debug)]

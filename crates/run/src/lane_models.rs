@@ -2,8 +2,8 @@
 //! on, or those that files are on.
 
 use penstock_core::Seed;
-use penstock_spec::LaneDevice;
-use penstock_spec::devices::DeviceSpec;
+use penstock_jobs::LaneDevice;
+use penstock_jobs::devices::DeviceSpec;
 
 use crate::lane::Lane;
 

@@ -1,6 +1,6 @@
 //! Real targets of a run with several files: one for each file.
 
-use penstock_spec::{Extent, FileTarget, Job};
+use penstock_jobs::{Extent, FileTarget, Job};
 
 use crate::engines::RunEngine;
 use crate::extents;

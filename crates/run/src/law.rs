@@ -6,11 +6,11 @@ use penstock_core::{
     ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Queued, Request, Rng,
     RunError, Seed, Served, Source, Span, StreamId, Time, Virtual, run,
 };
+use penstock_jobs::Job;
+use penstock_jobs::devices::{self, DeviceSpec};
 use penstock_live::Speed;
 use penstock_policy::charge::{self, LawCost};
 use penstock_policy::{Params, fcfs};
-use penstock_spec::Job;
-use penstock_spec::devices::{self, DeviceSpec};
 use rand::RngExt;
 
 use crate::candidate::Chosen;

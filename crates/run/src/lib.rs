@@ -1,4 +1,4 @@
-//! How a job is run: from what `penstock-spec` read to results, and the only crate that writes JSON.
+//! How a job is run: from what `penstock-jobs` read to results, and the only crate that writes JSON.
 //!
 //! `session` keeps a target open and runs the `cells` of a `design` on it, and a comparison (`run`)
 //! is a session of one job. `runner` builds the stack of a cell and drives it at its `place` under its

@@ -1,7 +1,7 @@
 //! A real target and how it is driven.
 
+use penstock_jobs::Job;
 use penstock_live::{Engine, Target};
-use penstock_spec::Job;
 
 use crate::candidate::Chosen;
 use crate::engines::RunEngine;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use penstock_spec::{AgentSpec, Job, Stop};
+use penstock_jobs::{AgentSpec, Job, Stop};
 
 use crate::failure::Failure;
 use crate::options::Options;

@@ -1,6 +1,6 @@
 //! What a job with merges asks for, before it runs.
 
-use penstock_spec::Job;
+use penstock_jobs::Job;
 use penstock_workload::merge::Memory;
 use serde::Serialize;
 

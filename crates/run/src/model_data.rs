@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use penstock_core::{Device, Done, Op, Request, Rng, Tap};
+use penstock_jobs::VerifiedRanges;
 use penstock_live::{DIFFERENCES_KEPT, Difference, VERIFIED_BLOCK, Verified};
-use penstock_spec::VerifiedRanges;
 use rand::RngExt as _;
 
 /// Bytes of a block.

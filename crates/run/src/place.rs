@@ -4,9 +4,9 @@
 use std::num::NonZeroU32;
 
 use penstock_core::Seed;
+use penstock_jobs::devices::{self, DeviceSpec};
+use penstock_jobs::{AgentSpec, Extent, Job, LaneDevice, Stop};
 use penstock_live::{Engine, Null, Speed};
-use penstock_spec::devices::{self, DeviceSpec};
-use penstock_spec::{AgentSpec, Extent, Job, LaneDevice, Stop};
 
 use crate::candidate::{self, Chosen};
 use crate::engines::RunEngine;

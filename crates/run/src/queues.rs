@@ -2,8 +2,8 @@
 //! with several, on which files are or those of a trace are played. Here is what goes with which.
 
 use penstock_core::Seed;
-use penstock_spec::Job;
-use penstock_spec::devices::{self, DeviceSpec};
+use penstock_jobs::Job;
+use penstock_jobs::devices::{self, DeviceSpec};
 
 use crate::candidate::Chosen;
 use crate::extents::too_many_bytes;

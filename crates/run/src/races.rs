@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use penstock_core::{Done, Observer, ReqId, Request, Span, Time};
-use penstock_spec::Job;
+use penstock_jobs::Job;
 use penstock_workload::trace::races::{Finder, Followed, Race, Races};
 use penstock_workload::trace::{Record, Trace};
 use serde::Serialize;

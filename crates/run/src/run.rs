@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use penstock_spec::{Job, machines};
+use penstock_jobs::{Job, machines};
 
 use crate::failure::Failure;
 use crate::options::Options;

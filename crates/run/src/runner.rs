@@ -10,13 +10,13 @@ use penstock_core::{
 };
 use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{PageCache, Rack};
+use penstock_jobs::PageCacheSpec;
+use penstock_jobs::devices::ArraySpec;
+use penstock_jobs::{Job, Stop};
 use penstock_live::{
     Caching, Emulated, Engine, Guard, LiveClock, LiveDevice, Null, Order, Paced, Settings, Speed,
     Stage,
 };
-use penstock_spec::PageCacheSpec;
-use penstock_spec::devices::ArraySpec;
-use penstock_spec::{Job, Stop};
 
 use crate::below::Seen;
 use crate::candidate::{Chosen, QuitFlag};

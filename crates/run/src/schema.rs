@@ -1,9 +1,9 @@
 //! JSON Schemas (draft 2020-12) by kind: that of results is made of their types, the others are of
 //! what people write.
 
-use penstock_spec::diagnose::quote;
-use penstock_spec::nearest::suggest;
-use penstock_spec::schema as written;
+use penstock_jobs::diagnose::quote;
+use penstock_jobs::nearest::suggest;
+use penstock_jobs::schema as written;
 use schemars::JsonSchema;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;

@@ -1,7 +1,7 @@
 //! A session: a target that stays open and locked while jobs run on it.
 
+use penstock_jobs::Job;
 use penstock_live::Engine;
-use penstock_spec::Job;
 
 use crate::candidate::{self, Candidate, Chosen};
 use crate::cells::{self, Report};

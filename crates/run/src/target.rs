@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use penstock_jobs::units;
+use penstock_jobs::{Job, View};
 use penstock_live::{Contents, Target, User, VERIFIED_BLOCK};
-use penstock_spec::units;
-use penstock_spec::{Job, View};
 
 use crate::failure::Failure;
 use crate::step::Step;

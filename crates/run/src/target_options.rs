@@ -1,6 +1,6 @@
 //! Where a verb runs and what it may do there: the options that all of them share.
 
-use penstock_spec::devices;
+use penstock_jobs::devices;
 
 /// What begins an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use penstock_spec::traces;
+use penstock_jobs::traces;
 use penstock_workload::trace::{self, Trace, TraceError};
 
 use crate::failure::Failure;

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use penstock_core::{Done, ReqId, Seed, Source, Span, Time};
-use penstock_spec::{Extent, Job, Stop};
+use penstock_jobs::{Extent, Job, Stop};
 use penstock_workload::trace::{DeviceId, ProcessId, Record, Requests, Trace, TraceError};
 use penstock_workload::{Agent, Agents, Arrivals};
 use serde_json::{Value, json};

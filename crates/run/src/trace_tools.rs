@@ -5,10 +5,10 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use penstock_core::{ClassId, Span};
-use penstock_spec::Job;
-use penstock_spec::diagnose::JobError;
-use penstock_spec::nearest::suggest;
-use penstock_spec::traces::{OTHER, TraceSpec};
+use penstock_jobs::Job;
+use penstock_jobs::diagnose::JobError;
+use penstock_jobs::nearest::suggest;
+use penstock_jobs::traces::{OTHER, TraceSpec};
 use penstock_workload::trace::series::{self, Frame, Mix, Series};
 use penstock_workload::trace::{self, TraceError, stats};
 use serde_json::{Value, json};

@@ -8,12 +8,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use penstock_core::{Rng, Seed};
+use penstock_jobs::devices::DeviceSpec;
+use penstock_jobs::{Extent, Job, VerifiedRanges, Verify};
 use penstock_live::{
     DIFFERENCES_KEPT, Difference, RereadError, Trouble, Verified, Verifier, VerifyPlan,
     give_up_record, record_beside,
 };
-use penstock_spec::devices::DeviceSpec;
-use penstock_spec::{Extent, Job, VerifiedRanges, Verify};
 
 use crate::failure::Failure;
 use crate::live_target::Live;

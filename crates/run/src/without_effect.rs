@@ -1,8 +1,8 @@
 //! Remarks about weights and I/O priorities of a job that none of its policies uses.
 
+use penstock_jobs::diagnose::quote;
+use penstock_jobs::{Class, Job};
 use penstock_policy::Facts;
-use penstock_spec::diagnose::quote;
-use penstock_spec::{Class, Job};
 
 use crate::candidate::Chosen;
 

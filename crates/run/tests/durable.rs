@@ -1,9 +1,9 @@
 //! Runs with `stop = "durable"`: they end when everything written is on its device.
 
+use penstock_jobs::drives;
 use penstock_run::record::replay::replay;
 use penstock_run::result::RunResult;
 use penstock_run::{Options, TargetOptions, compare_text};
-use penstock_spec::drives;
 
 /// A drive of 10,000 rpm with a write cache of 8 MiB, and an agent that writes 256 MiB.
 const JOB: &str = r#"

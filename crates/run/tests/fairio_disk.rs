@@ -2,9 +2,9 @@
 //! two Illustrations of the report under `fcfs`.
 
 use penstock_core::{ClassId, Device, Done, Flags, Io, Op, Prio, ReqId, Seed, StreamId, Time};
+use penstock_jobs::Job;
 use penstock_run::result::{ClassResult, RunResult};
 use penstock_run::{Options, compare_text};
-use penstock_spec::Job;
 
 /// A disk of 100 cylinders with a track of 100 sectors each, which turns in 10 ms: a sector takes
 /// 0.1 ms, a seek 1 ms a cylinder, and a command 0.2 ms. Every track begins at angle 0.

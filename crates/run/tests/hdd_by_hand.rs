@@ -3,7 +3,7 @@
 
 use penstock_core::{ClassId, Device, Done, Flags, Io, Op, Prio, ReqId, Span, StreamId, Time};
 use penstock_device::hdd::{Drive, Hdd, Options, Place, Spares, TrackOrder};
-use penstock_spec::drives;
+use penstock_jobs::drives;
 use proptest::prelude::*;
 
 fn facts(name: &str) -> Drive {

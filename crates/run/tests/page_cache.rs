@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use penstock_jobs::Job;
 use penstock_run::record::replay::replay;
 use penstock_run::result::{ClassResult, Comparison, RunResult};
 use penstock_run::{Failure, Options, TargetOptions, compare, compare_text};
-use penstock_spec::Job;
 
 /// One agent reads eight mebibytes over and over, another writes more than may be dirty.
 const JOB: &str = r#"
@@ -173,7 +173,7 @@ fn a_page_cache_may_stand_over_a_model_in_real_time() {
 fn a_job_with_buffered_agents_has_a_page_cache_whether_it_says_or_not() {
     let text = JOB.replace("[page_cache]\nmemory = \"64MiB\"\ndirty_expire = \"2s\"\n", "");
     let job = Job::parse("job.toml", &text, &[]).unwrap();
-    assert_eq!(job.page_cache, Some(penstock_spec::PageCacheSpec::default()));
+    assert_eq!(job.page_cache, Some(penstock_jobs::PageCacheSpec::default()));
     assert_eq!(Job::parse("job.toml", &job.text(), &[]).unwrap().text(), job.text());
     let set = ["page_cache.dirty_ratio=40%".to_owned(), "page_cache.read_ahead=0B".to_owned()];
     let job = Job::parse("job.toml", JOB, &set).unwrap();

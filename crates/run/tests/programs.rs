@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use penstock_core::Span;
+use penstock_jobs::{Job, Stop};
 use penstock_run::record::replay;
 use penstock_run::result::{Comparison, RunResult};
 use penstock_run::{Options, TargetOptions, compare_text};
-use penstock_spec::{Job, Stop};
 use penstock_workload::program::{Cpus, Order, Pick, Starts};
 
 const PAPER: &str = include_str!("../../../papers/online-batch/job.toml");

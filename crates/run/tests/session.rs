@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use penstock_jobs::Job;
 use penstock_run::result::Comparison;
 use penstock_run::{Failure, Options, Session, Step, TargetOptions, Variant, compare_text};
-use penstock_spec::Job;
 
 /// Random reads for some milliseconds.
 const JOB: &str = r#"

@@ -14,9 +14,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("device", &["core"]),
     ("workload", &["core"]),
     ("live", &["core"]),
-    ("spec", &["core", "policy", "device", "workload", "live"]),
-    ("run", &["core", "policy", "device", "workload", "live", "spec"]),
-    ("python", &["core", "spec", "run"]),
+    ("jobs", &["core", "policy", "device", "workload", "live"]),
+    ("run", &["core", "policy", "device", "workload", "live", "jobs"]),
+    ("python", &["core", "jobs", "run"]),
 ];
 
 fn root() -> PathBuf {
@@ -76,7 +76,7 @@ fn the_lower_floors_forbid_what_they_must() {
 /// Jobs are read, and JSON written, above the lower floors: no manifest there may depend on the
 /// libraries that do either.
 #[test]
-fn nothing_below_spec_knows_toml_or_json() {
+fn nothing_below_jobs_knows_toml_or_json() {
     for name in ["core", "policy", "device", "workload", "live"] {
         let manifest = root().join("crates").join(name).join("Cargo.toml");
         let text = std::fs::read_to_string(&manifest).expect("every crate has a manifest");

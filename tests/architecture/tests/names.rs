@@ -12,7 +12,7 @@ const CRATES: [&str; 10] = [
     "crates/device",
     "crates/workload",
     "crates/live",
-    "crates/spec",
+    "crates/jobs",
     "crates/run",
     "crates/python",
     "validation",

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, Meta, UseTree};
 
-const CRATES: [&str; 8] = ["core", "policy", "device", "workload", "live", "spec", "run", "python"];
+const CRATES: [&str; 8] = ["core", "policy", "device", "workload", "live", "jobs", "run", "python"];
 
 /// A module by its path in the crate; empty for the root.
 type Module = Vec<String>;

@@ -1,6 +1,6 @@
 //! Devices: every model, arrays of every level, faults, caches and queues.
 
-use penstock_spec::drives;
+use penstock_jobs::drives;
 
 use super::{Draw, policies};
 

@@ -1,7 +1,7 @@
 //! Policies and their parameters: any that the registry declares.
 
+use penstock_jobs::Job;
 use penstock_policy::{Kind, MAX_SECTORS, POLICIES, Param};
-use penstock_spec::Job;
 
 use super::Draw;
 

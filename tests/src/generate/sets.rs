@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use penstock_spec::schema::schema;
+use penstock_jobs::schema::schema;
 use serde_json::Value;
 
 use super::Draw;

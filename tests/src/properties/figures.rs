@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use penstock_jobs::devices::Model;
+use penstock_jobs::{AgentSpec, Job, Stop};
 use penstock_run::result::{ClassDetail, Detail};
 use penstock_run::result::{
     ClassResult, DeviceStatsResult, DiskResult, Distribution, Milliseconds, ProgramResult,
     RunResult,
 };
-use penstock_spec::devices::Model;
-use penstock_spec::{AgentSpec, Job, Stop};
 use penstock_workload::Arrivals;
 
 /// The relative error of floating point in a sum of thousands of terms.

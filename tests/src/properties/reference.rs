@@ -8,9 +8,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use penstock_core::Op;
 use penstock_device::{Cost, Law};
+use penstock_jobs::devices::{FixedSpec, Model};
+use penstock_jobs::{AgentSpec, Edge, Job, Stop};
 use penstock_run::result::{ClassResult, Distribution};
-use penstock_spec::devices::{FixedSpec, Model};
-use penstock_spec::{AgentSpec, Edge, Job, Stop};
 use penstock_workload::trace::{Timing, Trace};
 use penstock_workload::{Arrivals, Ops, Pace, Think};
 

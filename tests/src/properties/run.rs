@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_core::Op;
+use penstock_jobs::devices::Model;
+use penstock_jobs::{AgentSpec, Job};
 use penstock_run::result::{Comparison, RunResult};
 use penstock_run::{Candidate, Options, compare_text};
-use penstock_spec::devices::Model;
-use penstock_spec::{AgentSpec, Job};
 use penstock_workload::trace::{self, Trace};
 use penstock_workload::{Arrivals, Ops};
 

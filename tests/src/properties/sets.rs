@@ -1,7 +1,7 @@
 //! Jobs changed by `--set`: refused with a message, or read back alike and run whole.
 
-use penstock_spec::Job;
-use penstock_spec::devices::Model;
+use penstock_jobs::Job;
+use penstock_jobs::devices::Model;
 use penstock_workload::Arrivals;
 
 use super::figures;

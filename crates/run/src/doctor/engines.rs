@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use penstock_jobs::Live;
 use penstock_live::{Engine, registered_buffers};
-use penstock_spec::Live;
 
 use super::check::{Check, State, bytes};
 use super::machine;

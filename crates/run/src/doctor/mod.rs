@@ -17,8 +17,8 @@ mod tests;
 use std::path::Path;
 
 use penstock_core::Span;
+use penstock_jobs::units::duration_text;
 use penstock_live::timer_lateness;
-use penstock_spec::units::duration_text;
 use serde::Serialize;
 
 pub use self::check::{Check, State};

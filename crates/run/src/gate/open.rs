@@ -8,14 +8,14 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
 use penstock_core::{Device, Queued, Seed, Served, Span};
+use penstock_jobs::devices::DeviceSpec;
+use penstock_jobs::diagnose::JobError;
+use penstock_jobs::{params, policies, timeout_in};
 use penstock_live::{
     Cargo, Emulated, Engine, EngineError, Handover, LiveClock, Settings, Speed, Stage, Stopwatch,
     Target, User,
 };
 use penstock_policy::{Entry, Params, size_priority};
-use penstock_spec::devices::DeviceSpec;
-use penstock_spec::diagnose::JobError;
-use penstock_spec::{params, policies, timeout_in};
 
 use super::bounds::{LONGEST, MOST};
 use super::carrier::Carrier;

@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use penstock_core::{Go, Op, Part, Policy, PolicyObserver, ReqId, Request, Span, Time, Witness};
 use penstock_device::hdd::Access;
+use penstock_jobs::units::parse_duration;
 use penstock_live::Speed;
-use penstock_spec::units::parse_duration;
 
 use crate::failure::Failure;
 use crate::measures::measure::Measure;

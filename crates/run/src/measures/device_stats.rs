@@ -15,8 +15,8 @@ use std::rc::Rc;
 use penstock_core::{Device, Done, Request, Span, Tap, Time};
 use penstock_device::hdd::Access;
 use penstock_device::ssd::Buffered;
+use penstock_jobs::devices::Watch;
 use penstock_live::Speed;
-use penstock_spec::devices::Watch;
 
 use crate::measures::arm::ArmCourse;
 use crate::measures::busy::Busy;

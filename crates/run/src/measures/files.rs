@@ -87,7 +87,7 @@ impl Measure for FileBooks<'_> {
 #[cfg(test)]
 mod tests {
     use penstock_core::{Errno, Span};
-    use penstock_spec::Job;
+    use penstock_jobs::Job;
 
     use super::*;
     use crate::measures::measure::samples::{finished, request};

@@ -49,7 +49,7 @@ pub(crate) fn all<'a>(subject: &Subject<'a>) -> Vec<Box<dyn Measure + 'a>> {
 #[cfg(test)]
 mod tests {
     use penstock_core::{Request, Span, Time};
-    use penstock_spec::Job;
+    use penstock_jobs::Job;
     use serde_json::Value;
 
     use super::measure::{Finished, samples};

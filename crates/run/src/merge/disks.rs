@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use penstock_jobs::units::size_text;
 use penstock_live::Target;
-use penstock_spec::units::size_text;
 
 use super::options::{AskedMerges, MergeOptions};
 use crate::failure::Failure;

@@ -54,12 +54,12 @@ use penstock_core::{
     ClassInfo, Device, Limits, Observer, Policy, Queued, RunError, Seed, Served, Time,
 };
 use penstock_device::Rack;
+use penstock_jobs::{DeviceSpec, params};
 use penstock_live::{
     Answers, Cargo, Emulated, Engine, EngineError, Guard, Handover, LiveClock, LiveDevice,
     Settings, Speed, Stage, process_time,
 };
 use penstock_policy::{Entry, Params};
-use penstock_spec::{DeviceSpec, params};
 
 use self::disk::FilesOfDisk;
 use self::disks::MergeDisks;
@@ -174,7 +174,7 @@ impl MergeParts {
         let shape = spec.shape;
         let longest = shape.read.max(shape.write) * shape.block;
         let (memory, when_full, block) = (spec.memory, spec.when_full, shape.block);
-        let class = |class: &penstock_spec::Class| ClassInfo::new(class.name.clone());
+        let class = |class: &penstock_jobs::Class| ClassInfo::new(class.name.clone());
         Ok(Self {
             entry,
             params,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use penstock_core::{Device, Seed};
+use penstock_jobs::{DeviceSpec, Job, MergeFiles, MergeSpec};
 use penstock_live::Speed;
-use penstock_spec::{DeviceSpec, Job, MergeFiles, MergeSpec};
 use penstock_workload::Merge;
 use penstock_workload::merge::Shape;
 

@@ -18,8 +18,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use penstock_core::{Seed, Span, Time};
+use penstock_jobs::nearest::suggest;
 use penstock_live::{User, fill, lower_priority, use_processor};
-use penstock_spec::nearest::suggest;
 use serde::Serialize;
 
 use crate::below::Seen;

@@ -16,8 +16,8 @@ use penstock_core::{
 };
 use penstock_device::page_cache::Topology;
 use penstock_device::{PageCache, Rack};
-use penstock_spec::params;
-use penstock_spec::{Extent, Job};
+use penstock_jobs::params;
+use penstock_jobs::{Extent, Job};
 use serde::Serialize;
 
 use super::format::Event;

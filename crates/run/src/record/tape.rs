@@ -5,7 +5,7 @@ use std::io;
 
 use penstock_core::{Io, Time};
 use penstock_device::page_cache::Topology;
-use penstock_spec::Job;
+use penstock_jobs::Job;
 
 use super::format::Event;
 use super::header::Header;

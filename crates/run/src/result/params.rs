@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 
 /// Parameters of a policy by name.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "only its schema is of use: `spec` makes the values")]
+#[expect(dead_code, reason = "only its schema is of use: `jobs` makes the values")]
 pub(crate) struct Params(BTreeMap<String, ParamValue>);
 
 /// A parameter's value: a size or a length of time as text with its unit, a device, a number, a switch, or the

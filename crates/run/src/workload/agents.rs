@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use penstock_core::{ClassId, Flags, Seed, Source, Span, StreamId, Time};
+use penstock_jobs::{AgentSpec, Extent, Job};
 use penstock_live::{Caching, Engine, Order};
-use penstock_spec::{AgentSpec, Extent, Job};
 use penstock_workload::{Agent, Agents, Arrivals, Ops, Pattern};
 
 use super::load::{Books, Load, ThreadsOf, Workload, classes};

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_device::page_cache::Topology;
+use penstock_jobs::{Class, Job};
 use penstock_live::{Caching, Engine, Order};
-use penstock_spec::{Class, Job};
 
 use crate::failure::Failure;
 use crate::lane::Lane;

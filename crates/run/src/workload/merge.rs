@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
-use penstock_spec::{Job, MergeSpec};
+use penstock_jobs::{Job, MergeSpec};
 use penstock_workload::{Merge, Merges};
 
 use super::load::{Books, Load, Workload, classes};

@@ -7,7 +7,7 @@ mod programs;
 mod trace;
 mod trace_devices;
 
-use penstock_spec::{Job, WorkloadSpec};
+use penstock_jobs::{Job, WorkloadSpec};
 
 pub(crate) use self::load::{Books, Load};
 

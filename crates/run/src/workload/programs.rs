@@ -1,7 +1,7 @@
 //! The programs of a job, on its modelled processors.
 
 use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
-use penstock_spec::{Job, ProgramsSpec, Stop};
+use penstock_jobs::{Job, ProgramsSpec, Stop};
 use penstock_workload::program::{Cpus, Starts};
 use penstock_workload::{Program, Programs};
 

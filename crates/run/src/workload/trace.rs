@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
-use penstock_spec::traces::{OTHER, TraceSpec};
-use penstock_spec::{Job, LaneDevice};
+use penstock_jobs::traces::{OTHER, TraceSpec};
+use penstock_jobs::{Job, LaneDevice};
 use penstock_workload::trace::{
     ClassOf, DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError,
 };

@@ -1,10 +1,10 @@
 //! The devices of a trace by name, and the devices that they are played on.
 
 use penstock_core::Seed;
-use penstock_spec::LaneDevice;
-use penstock_spec::diagnose::quote;
-use penstock_spec::nearest::suggest;
-use penstock_spec::traces::TraceSpec;
+use penstock_jobs::LaneDevice;
+use penstock_jobs::diagnose::quote;
+use penstock_jobs::nearest::suggest;
+use penstock_jobs::traces::TraceSpec;
 use penstock_workload::trace::{DeviceId, Trace};
 
 use crate::failure::Failure;

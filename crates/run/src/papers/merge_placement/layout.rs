@@ -1,6 +1,6 @@
 //! Where the runs and outputs of a job with merges lie.
 
-use penstock_spec::{Job, WorkloadSpec};
+use penstock_jobs::{Job, WorkloadSpec};
 use penstock_workload::merge::{JobLayout, Layout, Place as At};
 use serde::Serialize;
 
