@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -34,8 +33,8 @@ MORE_POLICIES = (
     ),
     (
         "kernel:NAME",
-        "no policy: each class by itself, as programs of their own, under that scheduler of the "
-        "kernel (none, mq-deadline, bfq, kyber, as the disk has them); on a real file, as root",
+        "no policy: each class by itself under that scheduler of the kernel (none, mq-deadline, "
+        "bfq, kyber, as the disk has them); on a real file, as root",
     ),
 )
 """What may stand in a policy's place."""
@@ -51,22 +50,22 @@ MORE_DEVICES = (
 """What may stand in a device's place."""
 
 
-@app.command(short_help="Show every policy with its parameters, or one.")
+@app.command(short_help="Show every policy, or one with its parameters.")
 def policies(
     name: Annotated[
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A policy, to see its rule and its use as well; without one, all of them.",
+            help="A policy, to see its rule, its use and its parameters; without one, all of them.",
             show_default=False,
         ),
     ] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Show every policy with its parameters: default, kind, meaning and source.
+    """Show every policy: its name and what it is for.
 
-    With the name of a policy: that one, and its rule, its use and its promise.
+    With the name of a policy: its rule, its use, its promise and its parameters.
     """
     if name is not None:
         _one(name, as_json=as_json)
@@ -78,15 +77,9 @@ def policies(
     entries: list[Policy] = json.loads(text)
 
     def draw(console: Console) -> None:
-        # What takes a policy's place is printed last: it has no parameters.
-        for number, entry in enumerate(entries):
-            if number:
-                console.print()
-            _head(console, entry)
-            if entry["params"]:
-                console.print(Padding(_params(entry["params"]), (0, 0, 0, INDENT), expand=False))
+        for entry in entries:
+            _title(console, entry["name"], entry["summary"])
         for other, summary in MORE_POLICIES:
-            console.print()
             _title(console, other, summary)
 
     drawn(draw)
@@ -102,7 +95,9 @@ def _one(name: str, *, as_json: bool) -> None:
     entry: Policy = json.loads(text)
 
     def draw(console: Console) -> None:
-        _head(console, entry)
+        _title(console, entry["name"], entry["summary"])
+        if entry["linux"]:
+            console.print(Text(f"{' ' * INDENT}Linux {entry['linux']}", style="dim"))
         for paragraph in entry["text"].split("\n\n"):
             console.print()
             for item in ITEM.split(paragraph):
@@ -130,13 +125,6 @@ def devices(*, as_json: Json = False) -> None:
             _title(console, name, summary)
 
     drawn(draw)
-
-
-def _head(console: Console, entry: Policy) -> None:
-    """Its name, what it does in a line, and in which kernels it is."""
-    _title(console, entry["name"], entry["summary"])
-    if entry["linux"]:
-        console.print(Text(f"{' ' * INDENT}Linux {entry['linux']}", style="dim"))
 
 
 def _title(console: Console, name: str, summary: str) -> None:
