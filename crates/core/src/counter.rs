@@ -11,7 +11,7 @@ pub enum Moves {
     Level,
 }
 
-/// One counter of a policy, without its value.
+/// A counter of a policy, without its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter<'a> {
     /// The name, which ends with the unit if there is one.

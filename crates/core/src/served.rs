@@ -45,6 +45,6 @@ pub struct Served<'a> {
 }
 
 impl Served<'_> {
-    /// One disk and no classes.
+    /// A single disk and no classes.
     pub const ONE_DISK: Served<'static> = Served { classes: &[], disks: NonZeroU32::MIN };
 }

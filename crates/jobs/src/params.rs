@@ -261,7 +261,7 @@ arrivals = { kind = "closed", depth = 1 }
     #[test]
     fn costs_may_be_those_of_a_device() {
         let params = fairio(&["charge=law", "law=ssd-nvme"]).unwrap();
-        assert_eq!(charge::costs_of(&params), Some("ssd-nvme"));
+        assert_eq!(charge::law_device(&params), Some("ssd-nvme"));
         assert!(charge::lacks_costs(&params) && params.group("law").is_none());
         let message = fairio(&["law=ssd-nvm"]).unwrap_err();
         for said in ["unknown device `ssd-nvm`", "fairio.law=ssd-nvm", "did you mean `ssd-nvme`?"] {

@@ -52,16 +52,16 @@ use crate::queue::{Chains, Lanes, MAX_SECTORS, max_sectors};
 
 const KERNEL: &str = "the kernel's as-iosched";
 
-/// As near as this is near enough to go at once: within a track the arm need not move.
+/// Distance in bytes within which the arm goes at once: within a track it need not move.
 const NEAR: u64 = 1 << 20;
 
-/// How far back a request may lie and still go before one ahead.
+/// Largest distance in bytes behind the arm at which a request may go before one ahead.
 const BACK: u64 = 512 << 20;
 
-/// It goes only if it is less than half as far as the one ahead.
+/// A distance backwards counts this many times.
 const BACK_PENALTY: u64 = 2;
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "anticipatory",
     summary: "deadline's queues; after a read the arm waits for the same stream's next one",
@@ -108,7 +108,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, linux: Some("2.6.0 to 2.6.32"), conflict, ..Facts::NONE },
 };
 
-/// A wait that is longer than a batch of reads would never end by itself.
+/// Checks that a wait is not longer than a batch of reads: such a wait would never end by itself.
 fn conflict(params: &Params) -> Option<Conflict> {
     let [wait, batch] = ["antic_expire", "read_batch_expire"].map(|name| params.duration(name));
     let message = || {
@@ -120,27 +120,27 @@ fn conflict(params: &Params) -> Option<Conflict> {
     (wait > batch).then(|| Conflict { param: "antic_expire", message: message(), hint })
 }
 
-/// The queues, the batch that runs, and what the arm may wait for.
+/// The queues, the running batch, and the read that the arm may wait for.
 #[derive(Debug)]
 pub struct Anticipatory {
     queues: Lanes,
-    /// By direction.
+    /// `read_expire` and `write_expire`, by direction.
     expire: [Span; 2],
     batch_expire: [Span; 2],
     antic_expire: Span,
-    /// Whether the streams' histories decide what is worth waiting for.
+    /// Whether the histories of the streams decide if a wait pays.
     statistics: bool,
     batch: Batch,
-    /// By direction: when the oldest request may next go before its turn.
+    /// Time from which the oldest request may go before its turn again, by direction.
     next_check: [Time; 2],
-    /// Where the last command ended.
+    /// Position at which the last command ended.
     arm: u64,
     /// Requests at the device.
     in_flight: u32,
     histories: Histories,
-    /// The read that has finished last, if nothing was sent since.
+    /// The read that finished last, if nothing was sent since.
     finished: Option<Finished>,
-    /// When to go on, if the arm waits.
+    /// Time at which a wait of the arm ends.
     wake: Time,
     counts: Waits,
 }
@@ -148,7 +148,7 @@ pub struct Anticipatory {
 #[derive(Debug)]
 struct Batch {
     direction: u32,
-    /// When it has to end if the other direction waits.
+    /// Time at which it ends if the other direction waits.
     ends: Time,
 }
 
@@ -157,34 +157,34 @@ struct Batch {
 struct Finished {
     stream: StreamId,
     at: Time,
-    /// Since when the arm waits although something is queued.
+    /// Time since which the arm waits although a request is queued.
     waits: Option<Time>,
 }
 
-/// What became of the waits.
+/// Counters of batches and waits.
 #[derive(Debug, Default)]
 struct Waits {
-    /// By direction.
+    /// Batches, by direction.
     batches: [u64; 2],
     expired: u64,
     begun: u64,
-    /// The expected read came.
+    /// Waits that ended with the expected read.
     right: u64,
-    /// The time ran out.
+    /// Waits whose time ran out.
     wrong: u64,
-    /// A nearer request or an expired one came first, or the batch was over.
+    /// Waits cut short by a nearer or an expired request, or by the end of the batch.
     ended: u64,
-    /// Not begun, by what is known of the stream.
+    /// Waits not begun because of the stream's history.
     given_up: u64,
     held: Span,
 }
 
-/// Whether the arm waits.
+/// The decision whether the arm waits.
 enum Wait {
     Until(Time),
-    /// The stream's history speaks against it.
+    /// The stream's history makes a wait unlikely to pay.
     NotWorth,
-    /// There is nothing to wait for, or no time left.
+    /// There is no read to wait for, or no time left.
     Over,
 }
 
@@ -210,29 +210,29 @@ impl Anticipatory {
         }
     }
 
-    /// The same without regard to how streams behaved before, to see what the statistics are for.
+    /// Ignores the histories of the streams, to show the effect of the statistics.
     #[must_use]
     pub fn without_statistics(self) -> Self {
         Self { statistics: false, ..self }
     }
 
-    /// The command that goes now, and its lane, if any does.
+    /// The lane and founder of the command that goes now, if any does.
     fn next(&mut self, now: Time) -> Option<(u32, u32)> {
         let Batch { direction, ends } = self.batch;
-        let other = 1 - direction;
-        let [own, others] = [direction, other].map(|lane| !self.queues.is_empty(lane));
+        let opposite = 1 - direction;
+        let [own, others] = [direction, opposite].map(|lane| !self.queues.is_empty(lane));
         if !own && !others || self.reads_one_by_one(direction) && self.in_flight > 0 {
             return None;
         }
         if others && ends <= now {
-            return self.change(now, other);
+            return self.change(now, opposite);
         }
         if let Some(oldest) = self.expired(now, direction) {
             return Some((direction, oldest));
         }
         let nearest = self.nearest(direction);
         if self.reads_one_by_one(direction) {
-            // With no read queued the arm would leave for the oldest write.
+            // If no read is queued the arm would leave for the oldest write.
             let candidate = nearest.or_else(|| self.queues.oldest(WRITE))?;
             if self.waits(now, candidate) {
                 return None;
@@ -240,7 +240,7 @@ impl Anticipatory {
         }
         match nearest {
             Some(founder) => Some((direction, founder)),
-            None => self.change(now, other),
+            None => self.change(now, opposite),
         }
     }
 
@@ -248,7 +248,7 @@ impl Anticipatory {
         direction == READ && self.antic_expire > Span::ZERO
     }
 
-    /// Begins a batch with the oldest request of `lane`, when all of the other batch has finished.
+    /// Begins a batch with the oldest request of `lane`, once the other batch has finished.
     fn change(&mut self, now: Time, lane: u32) -> Option<(u32, u32)> {
         if self.in_flight > 0 {
             return None;
@@ -271,7 +271,7 @@ impl Anticipatory {
         Some(oldest)
     }
 
-    /// The next of `lane` by position. If nothing lies near it is the oldest, as with `deadline`.
+    /// The next request of `lane` by position; the oldest if none lies near, as in `deadline`.
     fn nearest(&self, lane: u32) -> Option<u32> {
         nearest(self.queues.chains(), lane, self.arm, BACK, BACK_PENALTY)
             .or_else(|| self.queues.oldest(lane))
@@ -281,7 +281,7 @@ impl Anticipatory {
         self.queues.chains().start(founder).abs_diff(self.arm)
     }
 
-    /// Whether the arm waits rather than to go to `candidate`; counts what becomes of the wait.
+    /// Decides whether the arm waits instead of going to `candidate`, and counts the decision.
     fn waits(&mut self, now: Time, candidate: u32) -> bool {
         let Some(finished) = self.finished else { return false };
         match self.wait(now, finished, candidate) {
@@ -302,7 +302,7 @@ impl Anticipatory {
     }
 
     fn wait(&self, now: Time, finished: Finished, candidate: u32) -> Wait {
-        let history = self.histories.of(finished.stream);
+        let history = self.histories.stream(finished.stream);
         let mut until = finished.at + self.antic_expire;
         if let Some(oldest) = self.queues.oldest(READ) {
             let expires = self.queues.arrived(oldest) + self.expire[READ as usize];
@@ -311,22 +311,22 @@ impl Anticipatory {
         if !self.queues.is_empty(WRITE) {
             until = until.min(self.batch.ends);
         }
-        let way = self.distance(candidate);
-        if !history.rests() || until <= now || way <= NEAR {
+        let distance = self.distance(candidate);
+        if !history.is_idle() || until <= now || distance <= NEAR {
             return Wait::Over;
         }
         let left = until.since(finished.at);
-        let pays = !self.statistics || history.thinks_within(left) && history.seek() < way;
+        let pays = !self.statistics || history.thinks_within(left) && history.seek() < distance;
         if pays { Wait::Until(until) } else { Wait::NotWorth }
     }
 
-    /// The arm goes on: counts what became of the wait, if it waited.
+    /// The arm goes on: counts the outcome of its wait, if it waited.
     fn go_on(&mut self, now: Time) {
         let Some(Finished { stream, at, waits: Some(began) }) = self.finished.take() else {
             return;
         };
         self.counts.held += now.since(began);
-        if !self.histories.of(stream).rests() {
+        if !self.histories.stream(stream).is_idle() {
             self.counts.right += 1;
         } else if at + self.antic_expire <= now {
             self.counts.wrong += 1;

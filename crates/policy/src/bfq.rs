@@ -73,7 +73,7 @@ use queue::{BudgetQueue, WEIGHT_MOST, WorkClass};
 use raising::Raised;
 use virtual_time::FairOrder;
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "bfq",
     summary: "budget fair queueing: bytes by weight, idling, and programs that start go first",
@@ -96,18 +96,18 @@ pub struct Bfq {
     timeout: Span,
     low_latency: bool,
     strict: bool,
-    /// Of requests that no caller waits for, and of the others.
+    /// `fifo_expire_async` and `fifo_expire_sync`.
     expire: [Span; 2],
     /// Classes of work; the last stands for those that are not listed.
     classes: Vec<WorkClass>,
     lanes: OneWay,
-    /// By lane: first those that streams share, one for each class of work, then one for each
-    /// stream.
+    /// Queues by lane: first those that streams share, one for each class of work, then one for
+    /// each stream.
     queues: Vec<BudgetQueue>,
-    /// By class of I/O priorities.
+    /// Order of the waiting queues of each class of I/O priority.
     orders: [FairOrder; 3],
     service: Option<Service>,
-    /// A queue that is raised waits, and that in service is not.
+    /// Whether a queue waits that is raised higher than the one in service.
     interrupts: bool,
     in_flight: u32,
     idling: Idling,
@@ -163,7 +163,7 @@ impl Bfq {
         }
     }
 
-    /// Where the class of `req` stands among the classes.
+    /// The index of the class of `req` in `classes`.
     fn class(&self, req: &Request) -> usize {
         req.class.index().min(self.classes.len() - 1)
     }
@@ -186,12 +186,12 @@ impl Bfq {
         &mut self.queues[lane as usize]
     }
 
-    /// The class of I/O priorities that is next, if a queue waits.
+    /// The highest class of I/O priority in which a queue waits.
     fn first_order(&self) -> Option<usize> {
         self.orders.iter().position(|order| !order.is_empty())
     }
 
-    /// A queue that had nothing to do gets a request.
+    /// An idle queue gets a request.
     fn joins(&mut self, now: Time, lane: u32, class: WorkClass) {
         let raised = self.low_latency && !self.is_shared(lane);
         let (rate, first) = (self.budgets.rate(), self.budgets.first());
@@ -208,7 +208,7 @@ impl Bfq {
         }
         let (weight, budget) = (queue.weight(), queue.budget.unwrap_or(first));
         let order = &mut self.orders[class.order];
-        // Had its time not been over, the disk would have been kept idle for this request.
+        // If its service had not been cut off, the disk would have been kept idle for this request.
         if queue.cut_off.take().is_some_and(|cut_off| now <= cut_off + self.slice_idle) {
             order.rejoin(&mut queue.stamps, weight);
         } else {
@@ -236,9 +236,9 @@ impl Bfq {
         Some(Service { lane, began: now, budget, used: 0 })
     }
 
-    /// Why the service of `service` is over, if it is. If its queue is empty, begins to wait for its
-    /// next request where that pays.
-    fn ended(&mut self, now: Time, service: &Service) -> Option<EndOfService> {
+    /// Returns the reason why `service` ends now, if it does. If its queue is empty, begins to wait
+    /// for its next request if that pays.
+    fn end_reason(&mut self, now: Time, service: &Service) -> Option<EndOfService> {
         let queue = &self.queues[service.lane as usize];
         let before = self.first_order().is_some_and(|first| first < queue.class.order);
         if before || self.interrupts {
@@ -265,15 +265,15 @@ impl Bfq {
             self.idling.decline();
             return Some(EndOfService::Emptied);
         }
-        // What it has in flight completes first.
+        // Waiting begins when its commands in flight have completed.
         if queue.in_flight == 0 {
             self.idling.begin(now, length, self.first_order().is_some());
         }
         None
     }
 
-    /// Ends `service`: the queue is charged, gets its next budget, and waits again if it has
-    /// something to do.
+    /// Ends `service`: charges the queue, sets its next budget, and lets it wait again if it has
+    /// requests.
     fn end(&mut self, now: Time, service: Service, end: EndOfService) {
         let Service { lane, began, budget, used } = service;
         let took = self.idling.until().map_or(now, |until| until.min(now)).since(began);
@@ -336,7 +336,7 @@ impl Policy for Bfq {
         }
         loop {
             if let Some(service) = self.service
-                && let Some(end) = self.ended(now, &service)
+                && let Some(end) = self.end_reason(now, &service)
             {
                 self.end(now, service, end);
             }
@@ -351,7 +351,7 @@ impl Policy for Bfq {
                 self.lanes.next(lane)?
             };
             let used = service.used + self.lanes.len(founder);
-            // A command that is longer than any budget goes alone.
+            // The first command of a service goes even if it is longer than the budget.
             if service.used > 0 && used > service.budget {
                 self.end(now, service, EndOfService::Exhausted);
                 continue;
@@ -360,7 +360,7 @@ impl Policy for Bfq {
             let go = self.lanes.take(lane, founder, out);
             let sent = 1 + out.chain.len() as u32;
             let queue = &mut self.queues[lane as usize];
-            queue.raising.serves(used - service.used);
+            queue.raising.sent(used - service.used);
             queue.in_flight += sent;
             self.in_flight += sent;
             return Some(go);
@@ -374,8 +374,8 @@ impl Policy for Bfq {
             let queue = self.queue(lane);
             queue.in_flight -= 1;
             queue.think.completes(now);
-            if queue.think.rests() {
-                queue.raising.rests(now, idle);
+            if queue.think.is_idle() {
+                queue.raising.went_idle(now, idle);
             }
         }
     }

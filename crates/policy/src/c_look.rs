@@ -24,7 +24,7 @@ use crate::entry::{Entry, Facts};
 use crate::params::Params;
 use crate::queue::{MAX_SECTORS, Positions, max_sectors};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "c-look",
     summary: "sweeps upwards, each from the lowest request to the highest",
@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
-/// What is queued, and how far the sweep has come.
+/// The queue, and the progress of the sweep.
 #[derive(Debug)]
 pub struct CLook {
     queue: Positions,

@@ -56,7 +56,7 @@ mod slices;
 
 const KERNEL: &str = "the kernel's cfq-iosched";
 
-/// Parameters of one mode, which the other has no use for.
+/// Parameters that only one mode uses.
 const OF_REQUESTS: &[&str] = &["quantum"];
 const OF_SLICES: &[&str] = &[
     "slice_sync",
@@ -67,7 +67,7 @@ const OF_SLICES: &[&str] = &[
     "back_seek_penalty",
 ];
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "cfq",
     summary: "round robin over streams, each in order of position, by requests or by time",
@@ -144,7 +144,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// A parameter that the chosen mode has no use for must be left at its default.
+/// Checks that parameters of the other mode are left at their defaults.
 fn conflict(params: &Params) -> Option<Conflict> {
     let (mode, others, hint) = if params.is("mode", "slices") {
         ("slices", OF_REQUESTS, "leave it out, or set mode to \"requests\"")

@@ -1,9 +1,10 @@
-//! What a completed command is charged to its class, and what the next one will probably be.
+//! The charge of a completed command to its class, and the expected charge of the next one.
 //!
-//! A device that serves one command at a time, or an array of such disks, says what a command cost:
-//! its device time. A device that serves many at once divides its time equally among the commands in
-//! flight, so a short command pays as much as a long one. There a law, a base and a part for each
-//! byte, gives each class its part of what the class would have alone.
+//! A device that serves one command at a time, or an array of such disks, reports the cost of a
+//! command: its device time. A device that serves many at once divides its time equally among the
+//! commands in flight, so a short command pays as much as a long one. For such a device a law (a
+//! base and an amount for each byte) gives each class its part of the throughput that it would have
+//! alone.
 
 use alloc::vec::Vec;
 
@@ -12,7 +13,7 @@ use penstock_core::{Op, Part, ReqId, Request, Span, Table};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::Taken;
 
-/// What a class is charged for.
+/// Whether commands are charged by device time or by `law`.
 pub(crate) const CHARGE: Param = Param {
     name: "charge",
     kind: Kind::Choice(&["time", "law"]),
@@ -52,31 +53,31 @@ const COST: &[Param] = &[
         name: "base",
         kind: Kind::Duration,
         default: Value::Duration(Span::ZERO),
-        doc: "of a command of no length",
+        doc: "the cost of a command of no length",
         source: "ours",
     },
     Param {
         name: "per_mb",
         kind: Kind::Duration,
         default: Value::Duration(Span::ZERO),
-        doc: "of each megabyte, 1,000,000 bytes",
+        doc: "the cost of each megabyte, 1,000,000 bytes",
         source: "ours",
     },
 ];
 
-/// How commands are charged.
+/// The rule by which commands are charged.
 #[derive(Debug)]
 pub(crate) struct Charge {
-    /// Of a read and of a write; without them, device time is charged.
+    /// The costs of a read and of a write; without them, device time is charged.
     law: Option<[LawCost; 2]>,
 }
 
-/// What commands of one kind cost by a law.
+/// The cost of a read or a write by a law.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LawCost {
-    /// Of a command of no length.
+    /// Cost of a command of no length.
     pub base: Span,
-    /// Of each megabyte, 1,000,000 bytes.
+    /// Cost of each megabyte, 1,000,000 bytes.
     pub per_mb: Span,
 }
 
@@ -87,21 +88,21 @@ impl LawCost {
     }
 }
 
-/// Whether a policy with `params` charges by a law, and none is stated.
+/// Whether a policy with `params` charges by a law whose costs are not stated.
 pub fn lacks_costs(params: &Params) -> bool {
     let charges = params.iter().any(|(name, _)| *name == LAW.name);
     charges && params.is(CHARGE.name, "law") && Charge::new(params).law.is_none()
 }
 
-/// The device, by its name or the path of its file, that `params` name for their costs.
-pub fn costs_of(params: &Params) -> Option<&str> {
-    let found = params.iter().find(|(name, _)| *name == LAW.name);
-    found.and_then(
+/// The device that `params` name as the source of the costs: its name or the path of its file.
+pub fn law_device(params: &Params) -> Option<&str> {
+    let law = params.iter().find(|(name, _)| *name == LAW.name);
+    law.and_then(
         |(_, value)| if let Value::Device(name) = value { Some(name.as_str()) } else { None },
     )
 }
 
-/// `params` with these costs of reads and of writes.
+/// Sets the costs of reads and writes in a copy of `params`.
 #[must_use]
 pub fn with_costs(params: &Params, read: LawCost, write: LawCost) -> Params {
     let Kind::GroupOrDevice(members) = LAW.kind else { unreachable!("a law is a group") };
@@ -124,12 +125,12 @@ impl Charge {
         Self { law }
     }
 
-    /// Whether costs are stated, and charged.
+    /// Whether commands are charged by stated costs, not by device time.
     pub(crate) fn by_law(&self) -> bool {
         self.law.is_some()
     }
 
-    /// The charge of a command, if it is known before the command has completed.
+    /// The charge of a command, if it is known before the command completes.
     pub(crate) fn known(&self, op: Op, bytes: u64) -> Option<u64> {
         let LawCost { base, per_mb } = self.law?[usize::from(op != Op::Read)];
         let bytes = if op == Op::Discard { 0 } else { bytes };
@@ -137,18 +138,18 @@ impl Charge {
         Some((base + per_mb.share(bytes, 1_000_000)).ns().max(1))
     }
 
-    /// The charge of a completed command that took `service`.
-    pub(crate) fn of<T>(&self, sent: &Sent<T>) -> u64 {
+    /// The charge of a completed command.
+    pub(crate) fn amount<T>(&self, sent: &Sent<T>) -> u64 {
         self.known(sent.op, sent.bytes).unwrap_or(sent.service)
     }
 }
 
-/// The charge of a class's next command: a running mean in which the last counts a tenth.
+/// The expected charge of a class's next command: a running mean in which the last counts a tenth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RunningMean(Option<u64>);
 
 impl RunningMean {
-    /// A first guess, if there is one. Without it the first command that is measured is the mean.
+    /// Starts from `guess`; without one, the first measured charge is the mean.
     pub(crate) fn starting(guess: Option<Span>) -> Self {
         Self(guess.map(Span::ns))
     }
@@ -158,22 +159,22 @@ impl RunningMean {
         self.0
     }
 
-    /// A command was charged this. Nine times the mean overflows after 64 years: it saturates.
+    /// Adds the charge of a command. Nine times the mean overflows after 64 years: it saturates.
     pub(crate) fn measured(&mut self, charge: u64) {
         let mean = |old: u64| old.saturating_mul(9).saturating_add(charge) / 10;
         self.0 = Some(self.0.map_or(charge, mean));
     }
 }
 
-/// A command in flight, and what a policy notes about it.
+/// A command in flight, with a note of the policy.
 #[derive(Debug)]
 pub(crate) struct Sent<T> {
     pub(crate) note: T,
     op: Op,
     bytes: u64,
-    /// Device time of the requests that have completed.
+    /// Device time of its completed requests.
     service: u64,
-    /// Requests that have not.
+    /// Number of its requests that have not completed.
     left: u32,
 }
 
@@ -181,7 +182,7 @@ pub(crate) struct Sent<T> {
 #[derive(Debug)]
 pub(crate) struct Commands<T> {
     table: Table<Sent<T>>,
-    /// By slot of a request: the command that carries it.
+    /// The command that carries a request, by slot of the request.
     carriers: Vec<ReqId>,
 }
 
@@ -192,12 +193,12 @@ impl<T> Default for Commands<T> {
 }
 
 impl<T> Commands<T> {
-    /// How many there are.
+    /// Number of commands in flight.
     pub(crate) fn len(&self) -> u32 {
         self.table.len()
     }
 
-    /// `taken`, with the requests of `chain` behind it, goes to the device.
+    /// The command `taken`, with the requests of `chain` behind it, goes to the device.
     pub(crate) fn sent(&mut self, taken: &Taken, chain: &[ReqId], note: T) {
         let Taken { go, op, bytes } = *taken;
         let left = 1 + chain.len() as u32;
@@ -210,7 +211,7 @@ impl<T> Commands<T> {
         }
     }
 
-    /// A part of a request has completed. Returns the command if that was the last of it.
+    /// A part of a request has completed. Returns its command if that completes it.
     pub(crate) fn completed(&mut self, req: &Request, part: &Part) -> Option<Sent<T>> {
         let command = self.carriers[req.id.index()];
         let sent = self.table.get_mut(command).expect("a command in flight");
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_that_is_not_stated_is_that_of_the_other_operation() {
+    fn an_operation_without_a_stated_cost_costs_as_much_as_the_other() {
         let reads = charge(&[("read", cost(15, 0))]);
         assert_eq!(reads.known(Op::Write, 1), Some(15_000));
         assert_eq!(charge(&[("write", cost(0, 0))]).known(Op::Read, 1), Some(1), "never nothing");

@@ -21,7 +21,7 @@ use crate::entry::{Bound, Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Added, Links, List, MAX_SECTORS, Merges, max_sectors};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "class-priority",
     summary: "strictly by priority of the class, until a request has waited too long",
@@ -40,17 +40,17 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
-/// A queue for each priority, and one of all.
+/// A queue for each priority, and one of all requests.
 #[derive(Debug)]
 pub struct ClassPriority {
     aging: Option<Span>,
-    /// By priority: its requests in order of arrival.
+    /// Queue of each priority, in order of arrival.
     queues: Vec<List>,
     queue_links: Links,
-    /// All of them in order of arrival.
+    /// All requests in order of arrival.
     ages: List,
     age_links: Links,
-    /// By slot.
+    /// Waiting requests, by slot.
     requests: Vec<Waiting>,
     merges: Merges,
 }
@@ -75,7 +75,7 @@ impl ClassPriority {
         }
     }
 
-    /// The oldest of all, if it has waited for too long.
+    /// The oldest request, if it has waited for `aging`.
     fn aged(&self, now: Time) -> Option<u32> {
         let (aging, oldest) = (self.aging?, self.ages.front()?);
         (self.requests[oldest as usize].since + aging <= now).then_some(oldest)

@@ -1,63 +1,64 @@
-//! What a command costs a device, learned from those that have completed: a base, and a part for
-//! each byte.
+//! The cost of a command on a device, learned from completed commands: a base and a cost per byte.
 //!
-//! A device that serves several commands at once lets each of them wait for others, so that the time
-//! of one says little. Therefore commands are added up: in a window of as many completions as
-//! commands were in flight, or a few of them, the time in which the device was busy is
-//! `base · commands + part · bytes`.
-//! Windows differ in their mix, and least squares over them gives both unknowns. Where commands
-//! overlap, the base that is hidden behind others is not counted: that is what a further command
-//! costs.
+//! On a device that serves several commands at once each waits for others, so the time of a single
+//! command says little. Therefore commands are added up: over a window of completions (as many as
+//! commands were in flight, at most [`WINDOW_COMMANDS_MOST`]) the busy time of the device is
+//! `base · commands + per_byte · bytes`. Windows differ in their mix, and least squares over them
+//! gives both unknowns. If commands overlap, a base that is hidden behind other commands is not
+//! counted: the estimate is what a further command costs.
 //!
-//! Integers decide. Old windows fade: every so many all sums are halved.
+//! Integers decide. Old windows fade: after [`HALVED_AFTER`] windows all sums are halved.
 //!
 //! Source: ordinary least squares through the origin; the windows and their fading are ours.
 
 use penstock_core::{Span, Time};
 
-/// Bytes are counted in these.
+/// Bytes are counted in units of this many bytes.
 const UNIT: u32 = 512;
 
-/// After so many windows all sums are halved.
-const WINDOWS: u32 = 512;
+/// Number of windows after which all sums are halved.
+const HALVED_AFTER: u32 = 512;
 
-/// Fewer windows say nothing.
-const FEW: u32 = 16;
+/// Fewest windows for an estimate.
+const WINDOWS_LEAST: u32 = 16;
 
-/// A window has so many commands at most: long ones are too alike.
-const COMMANDS: u32 = 8;
+/// Most commands in a window: longer windows are too alike.
+const WINDOW_COMMANDS_MOST: u32 = 8;
 
-/// The part of the determinant below which windows are too alike to tell base and bytes apart.
-const APART: i128 = 1 << 12;
+/// Windows are too alike to tell base and bytes apart if the determinant is at most this fraction
+/// of its first product.
+const DISTINCT_FRACTION: i128 = 1 << 12;
 
-/// A window counts as no more than 8 GiB and 18 minutes, so that no product overflows.
-const MOST: (i128, i128) = (1 << 24, 1 << 40);
+/// Limits on the units and nanoseconds of a window (8 GiB, 18 minutes), so that no product
+/// overflows.
+const WINDOW_MOST: (i128, i128) = (1 << 24, 1 << 40);
 
-/// Of the throughput that a request has in one piece it keeps so many tenths in several.
-const KEPT: i128 = 9;
+/// A split request keeps at least this many tenths of its unsplit throughput.
+const THROUGHPUT_TENTHS: i128 = 9;
 
-/// A command in nanoseconds.
+/// The estimated cost of a command: `base / scale` ns and `unit / scale` ns for each [`UNIT`]
+/// bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Estimate {
-    /// The base times this is what it costs, exactly.
     scale: i128,
     base: i128,
     unit: i128,
 }
 
-/// What is known of a device.
+/// The cost of commands on a device, as learned so far.
 #[derive(Debug, Default)]
 pub(crate) struct Cost {
-    /// Commands that the device has.
+    /// Commands at the device.
     in_flight: u32,
-    /// When it was given the first of them, or when the last one completed if that is later.
+    /// Time up to which busy time was counted: the last completion, or the start after an idle
+    /// time.
     since: Time,
     window: Window,
     sums: Sums,
     estimate: Option<Estimate>,
 }
 
-/// Commands that completed one after another.
+/// A window: successive completions, added up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     left: u32,
@@ -93,7 +94,8 @@ impl Cost {
         self.since = self.since.max(now);
         let window = &mut self.window;
         if window.left == 0 {
-            *window = Window { left: in_flight.clamp(1, COMMANDS), ..Window::default() };
+            let left = in_flight.clamp(1, WINDOW_COMMANDS_MOST);
+            *window = Window { left, ..Window::default() };
         }
         window.left -= 1;
         window.commands += 1;
@@ -101,28 +103,28 @@ impl Cost {
         window.ns += i128::from(busy.ns());
         if window.left == 0 {
             self.sums.add(window);
-            self.estimate = self.sums.solved().or(self.estimate);
+            self.estimate = self.sums.solve().or(self.estimate);
         }
     }
 
-    /// The length of the pieces of a request of `len` bytes, no less than `least`: as short as they
-    /// may be while the request costs the device at most a ninth more than whole. All of it while
-    /// nothing is known.
+    /// The length of the pieces of a request of `len` bytes: as short as possible, but not below
+    /// `least`, and such that the request costs the device at most a ninth more than unsplit.
+    /// Returns `len` while there is no estimate.
     pub(crate) fn piece(&self, len: u32, least: u32) -> u32 {
         let Some(Estimate { scale, base, unit }) = self.estimate else { return len };
         let transfer = unit * i128::from(len.div_ceil(UNIT));
-        // A base that is no more than the rounding of its estimate costs nothing.
+        // A base below 1 ns is within the rounding of its estimate.
         let base = base.max(scale);
-        // `base + transfer`, over `n · base + transfer`, is to be nine tenths at least.
-        let pieces = (10 * base + transfer) / (KEPT * base);
+        // `(base + transfer) / (n · base + transfer)` must be at least nine tenths.
+        let pieces = (10 * base + transfer) / (THROUGHPUT_TENTHS * base);
         let pieces = u32::try_from(pieces).unwrap_or(u32::MAX).max(1);
         let piece = len.div_ceil(pieces).max(least);
         // Whole blocks, whatever the device's blocks are.
         piece.checked_next_multiple_of(1 << 12).unwrap_or(piece).min(len)
     }
 
-    /// The base of a command, and what each MiB adds to it.
-    pub(crate) fn known(&self) -> Option<(Span, Span)> {
+    /// The estimated base of a command and the cost of each MiB; `None` without an estimate.
+    pub(crate) fn base_and_mib(&self) -> Option<(Span, Span)> {
         let Estimate { scale, base, unit } = self.estimate?;
         let span = |ns: i128| Span::from_ns(u64::try_from(ns / scale).unwrap_or(0));
         Some((span(base), span(unit * i128::from((1 << 20) / UNIT))))
@@ -131,8 +133,9 @@ impl Cost {
 
 impl Sums {
     fn add(&mut self, window: &Window) {
-        let (c, b, t) = (window.commands, window.units.min(MOST.0), window.ns.min(MOST.1));
-        if self.windows == WINDOWS {
+        let (units_most, ns_most) = WINDOW_MOST;
+        let (c, b, t) = (window.commands, window.units.min(units_most), window.ns.min(ns_most));
+        if self.windows == HALVED_AFTER {
             for sum in [&mut self.cc, &mut self.cb, &mut self.bb, &mut self.ct, &mut self.bt] {
                 *sum /= 2;
             }
@@ -146,11 +149,11 @@ impl Sums {
         self.bt += b * t;
     }
 
-    /// The two unknowns; none while there are few windows, or while all have the same mix.
-    fn solved(&self) -> Option<Estimate> {
+    /// Solves for the two unknowns; `None` while there are few windows or all have the same mix.
+    fn solve(&self) -> Option<Estimate> {
         let Self { windows, cc, cb, bb, ct, bt } = *self;
         let scale = cc * bb - cb * cb;
-        if windows < FEW || scale * APART <= cc * bb {
+        if windows < WINDOWS_LEAST || scale * DISTINCT_FRACTION <= cc * bb {
             return None;
         }
         let base = (bb * ct - cb * bt).max(0);
@@ -184,7 +187,7 @@ mod tests {
         /// Serves `commands`, every fifth of 4 KiB and the rest of `long` bytes.
         fn serve(&mut self, commands: u32, base: u64, mib: u64, long: u32) {
             for n in 0..commands {
-                // Not in step with any window.
+                // The mix has another period than the windows.
                 let len = if n * 7 % 11 < 2 { 4 * KIB } else { long };
                 self.cost.sent(Time::ZERO + Span::from_ns(self.now));
                 self.sent.push_back(len);
@@ -205,18 +208,18 @@ mod tests {
 
     #[test]
     fn the_base_and_the_rate_come_out() {
-        let (base, mib) = learned(80, 2_000, 256 * KIB).known().expect("both are known");
+        let (base, mib) = learned(80, 2_000, 256 * KIB).base_and_mib().expect("both are known");
         assert!((79_000..=81_000).contains(&base.ns()), "{base:?}");
         assert!((1_990_000..=2_010_000).contains(&mib.ns()), "{mib:?}");
     }
 
     #[test]
-    fn what_overlaps_costs_nothing_more() {
-        // Of each command nothing but its 2 us on the link adds to the time of all.
+    fn a_base_that_overlaps_is_not_counted() {
+        // Only the 2 us on the link of each command add to the busy time.
         for depth in [2, 8, 32] {
             let mut device = Device::new(depth);
             device.serve(4_000, 2, 2_000, 256 * KIB);
-            let (base, mib) = device.cost.known().expect("windows differ");
+            let (base, mib) = device.cost.base_and_mib().expect("windows differ");
             assert!((1_000..=3_000).contains(&base.ns()), "depth {depth}: {base:?}");
             assert!((1_990_000..=2_010_000).contains(&mib.ns()), "depth {depth}: {mib:?}");
         }
@@ -230,7 +233,7 @@ mod tests {
             device.serve(11, 80, 2_000, MIB);
             device.now += 1_000_000_000;
         }
-        let (base, _) = device.cost.known().expect("both are known");
+        let (base, _) = device.cost.base_and_mib().expect("both are known");
         assert!((79_000..=81_000).contains(&base.ns()), "{base:?}");
     }
 
@@ -253,10 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_of_commands_that_are_all_alike() {
+    fn there_is_no_estimate_from_commands_that_are_all_alike() {
         let mut device = Device::new(4);
         device.serve(1000, 80, 2_000, 4 * KIB);
-        assert_eq!(device.cost.known(), None);
+        assert_eq!(device.cost.base_and_mib(), None);
         assert_eq!(device.cost.piece(MIB, 16 * KIB), MIB);
     }
 
@@ -265,7 +268,7 @@ mod tests {
         let mut device = Device::new(1);
         device.serve(200, 80, 2_000, MIB);
         device.serve(8_000, 800, 2_000, MIB);
-        let (base, _) = device.cost.known().expect("both are known");
+        let (base, _) = device.cost.base_and_mib().expect("both are known");
         assert!((780_000..=810_000).contains(&base.ns()), "{base:?}");
     }
 

@@ -74,7 +74,7 @@ pub(crate) const WRAP: Param = Param {
 };
 const LOWEST: &str = "lowest";
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "deadline",
     summary: "sorted batches of one direction; reads first, and nothing waits for ever",
@@ -107,16 +107,16 @@ pub(crate) fn chains(params: &Params) -> Chains {
     Chains::new(max_sectors(params).unwrap_or(0), params.switch("front_merges"))
 }
 
-/// The bound that the batches of two lanes keep by themselves.
+/// The starvation bound of the batches of two lanes.
 pub(crate) fn bound(params: &Params) -> Option<Bound> {
     let after = params.duration("read_expire").max(params.duration("write_expire"));
     let batches = params.count("writes_starved").saturating_add(2);
     let overtakes = batches.saturating_mul(params.count("fifo_batch"));
-    // With 0, writes always go first, as in the kernel: reads are promised nothing.
+    // With 0, writes always go first, as in the kernel, so there is no bound for reads.
     (params.count("writes_starved") > 0).then_some(Bound { after, overtakes })
 }
 
-/// Four queues, and the batches that are made of them.
+/// Four queues, and the batches made from them.
 #[derive(Debug)]
 pub struct Deadline {
     queues: Lanes,
@@ -149,43 +149,43 @@ impl Policy for Deadline {
     }
 }
 
-/// The rule of batches over two lanes, reads and writes: which chain goes next.
+/// Batches over a lane of reads and a lane of writes: the rule that chooses the next chain.
 #[derive(Debug)]
 pub(crate) struct Batches {
-    /// The lane of reads; that of writes is the next.
+    /// The lane of reads; the lane of writes follows it.
     first: u32,
-    /// By direction.
+    /// `read_expire` and `write_expire`, by direction.
     expire: [Span; 2],
     writes_starved: u32,
     fifo_batch: u32,
     wrap: Wrap,
-    /// The lane of the running batch, and how many commands it may still send.
+    /// The lane of the running batch, and the number of commands that it may still send.
     batch: (u32, u32),
-    /// Batches of reads since writes were waiting.
+    /// Batches of reads since writes began to wait.
     starved: u32,
     counts: Counts,
 }
 
-/// Where a batch begins when nothing lies ahead.
+/// The request at which a batch begins when none lies ahead.
 #[derive(Clone, Copy, Debug)]
 enum Wrap {
     Fifo,
     Lowest,
 }
 
-/// What became of the batches.
+/// Counters of the batches.
 #[derive(Debug, Default)]
 struct Counts {
-    /// By direction: batches begun.
+    /// Batches begun, by direction.
     batches: [u64; 2],
-    /// Batches that began at a request that had expired.
+    /// Batches that began at an expired request.
     expired: u64,
     /// Batches of reads that went while writes waited.
     passed_over: u64,
 }
 
 impl Batches {
-    /// Batches of the lanes from `first` on, with the kernel's tunables.
+    /// Creates batches over lanes `first` and `first + 1`, with the kernel's tunables.
     pub(crate) fn new(params: &Params, first: u32) -> Self {
         Self {
             first,
@@ -199,12 +199,12 @@ impl Batches {
         }
     }
 
-    /// Whether anything waits in its lanes.
+    /// Whether a request waits in its lanes.
     pub(crate) fn waits(&self, queues: &Lanes) -> bool {
         !queues.is_empty(self.first + READ) || !queues.is_empty(self.first + WRITE)
     }
 
-    /// The chain that goes next, and its lane. The caller takes it.
+    /// The lane and founder of the chain that goes next. The caller takes it out.
     pub(crate) fn next(&mut self, now: Time, queues: &Lanes) -> Option<(u32, u32)> {
         let (lane, left) = self.batch;
         // A batch goes on while its limit allows and something lies ahead.
@@ -238,8 +238,8 @@ impl Batches {
         Some(writes)
     }
 
-    /// The chain with which a batch begins: the oldest if it has expired, otherwise the next by
-    /// position. If there is none, `wrap` decides.
+    /// The chain at which a batch begins: the oldest if it has expired, otherwise the next by
+    /// position. If none lies ahead, `wrap` decides.
     fn begin(&mut self, now: Time, queues: &Lanes, lane: u32) -> Option<u32> {
         let direction = (lane - self.first) as usize;
         self.counts.batches[direction] += 1;
@@ -251,7 +251,7 @@ impl Batches {
         })
     }
 
-    /// Reports what became of the batches.
+    /// Reports the counters of the batches.
     pub(crate) fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         let Counts { batches: [reads, writes], expired, passed_over } = self.counts;
         report(Counter::total("read_batches"), reads);

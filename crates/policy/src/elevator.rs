@@ -30,7 +30,7 @@ use crate::queue::{Added, Chains, Line, MAX_SECTORS, max_sectors};
 
 const ELVTUNE: &str = "elvtune(8) of Linux 2.4";
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "elevator",
     summary: "one queue in the order of sectors; a request is overtaken a limited number of times",
@@ -59,7 +59,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, linux: Some("2.4"), ..Facts::NONE },
 };
 
-/// The queue, and where the arm is.
+/// The queue and the arm.
 #[derive(Debug)]
 pub struct Elevator {
     read_latency: u32,
@@ -68,14 +68,14 @@ pub struct Elevator {
     line: Line<PlaceInLine>,
     arrivals: u64,
     arm: Arm,
-    /// Requests that rule 3 sent to the end.
+    /// Requests sent to the end of the queue.
     at_end: u64,
 }
 
 /// The order of the queue: sweep, first byte, arrival number.
 type PlaceInLine = (u64, u64, u64);
 
-/// Where the last command ended.
+/// The sweep and position at which the last command ended.
 #[derive(Debug, Default)]
 struct Arm {
     sweep: u64,
@@ -96,12 +96,12 @@ impl Elevator {
         }
     }
 
-    /// The place by rules 2 and 3.
+    /// The place of a request that does not merge: by position, or at the end of the queue.
     fn place(&mut self, start: u64) -> PlaceInLine {
         let Arm { sweep, position } = self.arm;
-        let due = (sweep + u64::from(start < position), start, self.arrivals);
-        if self.line.may_overtake(due) {
-            return due;
+        let sorted = (sweep + u64::from(start < position), start, self.arrivals);
+        if self.line.may_overtake(sorted) {
+            return sorted;
         }
         self.at_end += 1;
         let last = self.line.last().expect("a request that may not be overtaken");
@@ -113,8 +113,8 @@ impl Elevator {
 impl Policy for Elevator {
     fn enqueue(&mut self, _: Time, req: &Request) {
         let line = &self.line;
-        let fair = |founder: u32| line.may_overtake(line.key(founder));
-        match self.chains.add_where(0, req, fair) {
+        let may_join = |founder: u32| line.may_overtake(line.key(founder));
+        match self.chains.add_where(0, req, may_join) {
             Added::Joined(founder) => self.line.overtake(self.line.key(founder)),
             Added::Founded(founder) => {
                 let place = self.place(req.start);

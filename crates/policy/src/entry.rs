@@ -1,4 +1,4 @@
-//! What a policy declares about itself, for the registry.
+//! The declaration of a policy for the registry.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -8,58 +8,58 @@ use penstock_core::{Policy, Served, Span};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::MAX_SECTORS;
 
-/// What the other crates know of a policy.
+/// A registered policy: all that the other crates know about it.
 pub struct Entry {
     /// Its name on the command line and in job files.
     pub name: &'static str,
-    /// One sentence: what it does.
+    /// Its rule, in a few words.
     pub summary: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Builds the policy from its parameters, for what it serves.
+    /// Builds the policy from its parameters, for the classes and disks that it serves.
     pub build: fn(&Params, &Served<'_>) -> Box<dyn Policy>,
-    /// How long it may keep a request waiting while `streams` streams are active; `None` if it
-    /// promises nothing. The contract tests hold it to this.
+    /// Its starvation bound while `streams` streams are active; `None` if it promises none. The
+    /// contract tests check it.
     pub bound: fn(&Params, streams: u32) -> Option<Bound>,
     /// Facts that callers need.
     pub facts: Facts,
 }
 
-/// What a policy declares for callers that size buffers, count requests or warn. No caller decides by
-/// the policy's name.
+/// Properties of a policy for callers that size buffers, count requests or warn. No caller decides
+/// by the policy's name.
 pub struct Facts {
-    /// The longest command that it makes by merging, in bytes; `None` if it merges nothing.
+    /// The longest command that it makes by merging, in bytes; `None` if it does not merge.
     pub merges: fn(&Params) -> Option<u32>,
     /// The longest request that it treats as short, in bytes; `None` if it does not distinguish by
     /// length.
     pub short: fn(&Params) -> Option<u32>,
-    /// It divides the device by the weights of the classes.
+    /// Whether it divides the device by the weights of the classes.
     pub heeds_weights: bool,
-    /// It goes by the I/O priorities of the classes.
+    /// Whether it uses the I/O priorities of the classes.
     pub heeds_ioprio: bool,
-    /// The versions of Linux that have it, as `2.6 to 4.20`; `None` if it is of no kernel.
+    /// The versions of Linux that have it, as `2.6 to 4.20`; `None` if it is not from Linux.
     pub linux: Option<&'static str>,
-    /// What is wrong with parameters that are right one by one.
+    /// Finds parameters that are valid one by one but not together.
     pub conflict: fn(&Params) -> Option<Conflict>,
-    /// Parameters that it has as the policy of a drive's own queue alone, since they need what only
-    /// a drive knows.
+    /// Further parameters that it has only as the policy of a drive's own queue, because they need
+    /// knowledge that only the drive has.
     pub in_drive: &'static [Param],
 }
 
-/// A parameter that does not fit the others.
+/// A parameter whose value conflicts with the others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
     /// Its name.
     pub param: &'static str,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// What would be right.
+    /// A correct setting.
     pub hint: &'static str,
 }
 
 impl Facts {
-    /// It merges nothing, treats no request as short, uses neither weights nor I/O priorities, is of
-    /// no kernel, takes parameters in any combination, and has the same ones everywhere.
+    /// The facts of a policy that does not merge, treats no request as short, uses neither weights
+    /// nor I/O priorities, is not from Linux, and takes the same parameters in any combination.
     pub const NONE: Self = Self {
         merges: |_| None,
         short: |_| None,
@@ -72,12 +72,12 @@ impl Facts {
 }
 
 impl Entry {
-    /// Its parameters, each at its default.
+    /// The default values of its parameters.
     pub fn defaults(&self) -> Params {
         Params::defaults(self.params)
     }
 
-    /// `params` without merging, if it merges at all.
+    /// Turns off merging in `params`, if the policy merges at all.
     #[must_use]
     pub fn unmerged(&self, mut params: Params) -> Params {
         if self.params.iter().any(|param| param.name == MAX_SECTORS.name) {
@@ -86,7 +86,7 @@ impl Entry {
         params
     }
 
-    /// `params` for a real device: a parameter `auto` becomes its table, where it has one.
+    /// Replaces `auto` in `params` by the table that it stands for on a real device.
     #[must_use]
     pub fn real(&self, mut params: Params) -> Params {
         for param in self.params {
@@ -108,13 +108,13 @@ impl Entry {
 /// commands of younger ones, counted from the end of `after`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bound {
-    /// How long a request waits before the bound holds.
+    /// Waiting time after which the bound holds.
     pub after: Span,
-    /// Commands of younger requests for each command of an older one or of itself.
+    /// Largest number of commands of younger requests before each command of this or an older one.
     pub overtakes: u32,
 }
 
 impl Bound {
-    /// Strict order of arrival.
+    /// The bound of strict order of arrival.
     pub const FIFO: Self = Self { after: Span::ZERO, overtakes: 0 };
 }

@@ -53,7 +53,7 @@ use cycle::Cycle;
 use ranking::Ranking;
 use settings::{Exempt, Settings};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "fairio",
     summary: "shares of disk time by weight, accounted in cycles, with a memory of the last ones",
@@ -68,7 +68,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// Queues and the account of the classes.
+/// The queues and the accounts of the classes.
 #[derive(Debug)]
 pub struct Fairio {
     settings: Settings,
@@ -77,14 +77,15 @@ pub struct Fairio {
     commands: Commands<Flight>,
     cycle: Cycle,
     ranking: Ranking,
-    /// Something has completed since the last decision.
+    /// Whether a command has completed since the last decision.
     completed: bool,
-    /// Requests sent to fill an under-loaded disk, and sent although their class was held back.
+    /// Numbers of requests sent to fill an under-loaded disk, and sent although their class was
+    /// held back.
     filled: u64,
     released: u64,
 }
 
-/// What is noted of a command in flight.
+/// The account of a command in flight.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     class: u32,
@@ -136,11 +137,11 @@ impl Fairio {
         ranking.refresh(&cycle.classes, |class| backlog.first(class));
     }
 
-    /// Whether all who could use a share have used theirs.
-    fn spent(&self, now: Time) -> bool {
-        // Nothing in flight: a request has come after all shares were used.
-        let asked = self.completed || self.commands.len() == 0;
-        let ends = self.settings.early_end && asked && now > self.cycle.start();
+    /// Whether every class that has requests has used its share, so that the cycle may end.
+    fn all_shares_used(&self, now: Time) -> bool {
+        // If nothing is in flight, a request came after all shares were used.
+        let may_end = self.completed || self.commands.len() == 0;
+        let ends = self.settings.early_end && may_end && now > self.cycle.start();
         ends && self.ranking.waiting() > 0 && self.ranking.open() == 0
     }
 
@@ -168,13 +169,13 @@ impl Policy for Fairio {
             self.cycle.add(&info, false, &self.settings);
         }
         if !self.cycle.classes[class].active {
-            // It has been given up, or is new: it has a share from now on.
+            // The class is new or was inactive: it has a share from now on.
             self.cycle.close(now, &self.settings);
             self.cycle.classes[class].active = true;
             self.cycle.begin(now, &self.settings);
             self.refresh();
         }
-        self.cycle.asks(class, now);
+        self.cycle.arrives(class, now);
         if self.backlog.add(req) {
             let first = self.backlog.first(class as u32);
             self.ranking.update(class as u32, &self.cycle.classes[class], first);
@@ -183,7 +184,7 @@ impl Policy for Fairio {
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         self.advance(now);
-        if self.spent(now) {
+        if self.all_shares_used(now) {
             self.cycle.early += 1;
             self.restart(now);
         }
@@ -205,7 +206,7 @@ impl Policy for Fairio {
             self.filled += 1;
             return Some(self.send(class, exempt, out));
         }
-        // A threshold must not keep the disk idle: with nothing in flight, nothing would change.
+        // A threshold must not keep the disk idle: if nothing is in flight, nothing would change.
         if in_flight > 0 {
             return None;
         }
@@ -217,7 +218,7 @@ impl Policy for Fairio {
     fn complete(&mut self, now: Time, req: &Request, part: &Part) {
         self.advance(now);
         let Some(sent) = self.commands.completed(req, part) else { return };
-        let charge = self.charge.of(&sent);
+        let charge = self.charge.amount(&sent);
         let Flight { class, reserved, exempt } = sent.note;
         let entry = &mut self.cycle.classes[class as usize];
         entry.charge(now, charge, reserved, exempt);
@@ -225,8 +226,8 @@ impl Policy for Fairio {
         self.completed = true;
     }
 
-    /// The end of the cycle, while something is queued. Without that, idle cycles are counted when
-    /// the next request comes.
+    /// The end of the cycle while a request is queued. Otherwise the next request counts the idle
+    /// cycles.
     fn wakeup(&self) -> Time {
         if self.ranking.waiting() > 0 { self.cycle.end() } else { Time::NEVER }
     }

@@ -11,7 +11,7 @@ use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Time};
 use crate::entry::{Bound, Entry, Facts};
 use crate::params::Params;
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "fcfs",
     summary: "first come, first served: no merging, no sorting, no splitting",
@@ -21,14 +21,14 @@ pub const ENTRY: Entry = Entry {
     facts: Facts::NONE,
 };
 
-/// One queue.
+/// The queue.
 #[derive(Debug, Default)]
 pub struct Fcfs {
     queue: VecDeque<ReqId>,
 }
 
 impl Fcfs {
-    /// It has no parameters.
+    /// Creates an empty queue; there are no parameters.
     pub fn new(_: &Params) -> Self {
         Self::default()
     }

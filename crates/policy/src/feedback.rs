@@ -1,21 +1,22 @@
-//! How many bytes long requests may have at a real device, found by feedback.
+//! A bound on the bytes of long requests at a real device, regulated by feedback.
 //!
-//! Additive increase, multiplicative decrease, as TCP finds what a path bears: what a device does
-//! with much in flight is not known beforehand and changes while it runs. The signal is the latency
-//! of the short requests. A request that stays within the target lets the bound grow by a small
-//! part of a piece. A request that misses it cuts the bound by a quarter, and requests that were
-//! already under way do not cut it again. So about one short request in a hundred misses where the
-//! bound settles: the target is nearly their 99th percentile. The size of a miss does not count:
-//! the longest latencies are stalls that no bound causes. A bound that is much too wide is cut by
-//! one request after another.
+//! Additive increase, multiplicative decrease, as TCP uses to find the capacity of a path: how a
+//! device behaves with much in flight is not known beforehand and changes while it runs. The signal
+//! is the latency of the short requests. A request within the target lets the bound grow by a small
+//! part of a piece. A request that misses the target cuts the bound by a quarter, and requests that
+//! were already under way do not cut it again. So the bound settles where about one short request
+//! in a hundred misses: the target is nearly their 99th percentile. The size of a miss does not
+//! count: the longest latencies are stalls that no bound causes. A bound that is much too wide is
+//! cut by one request after another.
 //!
-//! Holding back is worth its price only if it helps. What short requests reach while one piece of a
-//! long one is in flight is the most that any bound can do for them. Their median there, and half of
-//! it, is the target if that is more than what was asked for. As often as they miss the target there,
-//! they may miss it anywhere without a cut. Both may change, so from time to time the bound goes
-//! back to one piece while they are used.
+//! Holding back is worth its price only if it helps. The latency of short requests while one piece
+//! of a long one is in flight is the best that any bound can reach: the baseline. If one and a half
+//! times the baseline's median exceeds the configured target, it is the target instead. If short
+//! requests miss the target at a certain rate at the baseline, the same rate of misses is excused
+//! anywhere. Both may change, so if either is in use the bound returns to one piece from time to
+//! time.
 //!
-//! While no short request has come for [`QUIET`] there is no request to protect, and no bound.
+//! If no short request has come for [`QUIET`] there is no request to protect, and no bound.
 //!
 //! Source: Jacobson, "Congestion Avoidance and Control" (1988), for increase, decrease and the
 //! first growth by doubling; what one piece reaches, and the constants, are ours.
@@ -26,91 +27,92 @@ use penstock_core::{Span, Time};
 /// pieces, `L · GROWTH / 4` such requests make up for one miss.
 const GROWTH: u64 = 128;
 
-/// After this long without a short request none is waiting.
+/// Time without a short request after which the bound is lifted.
 const QUIET: Span = Span::from_ms(1000);
 
-/// More in flight makes no device faster.
-const MOST: u64 = 64 << 20;
+/// Largest bound in bytes: more in flight makes no device faster.
+const BOUND_MOST: u64 = 64 << 20;
 
-/// Short requests that say what one piece in flight reaches.
-const REACHED: usize = 32;
+/// Number of short requests in a median of the baseline.
+const BASELINE_SAMPLES: usize = 32;
 
-/// After so many short requests what one piece in flight reaches is looked at again.
-const STALE: u32 = 1024;
+/// Number of short requests after which the baseline is measured again.
+const BASELINE_STALE: u32 = 1024;
 
-/// Misses with one piece in flight are counted over so many requests, the last ones.
-const COUNTED: u32 = 256;
+/// Number of requests after which the counts of baseline requests and misses are halved.
+const MISSES_COUNTED: u32 = 256;
 
-/// Misses that may be excused in a row.
-const CREDITS: u64 = 4;
+/// Most misses that may be excused in a row.
+const CREDITS_MOST: u64 = 4;
 
-/// One miss, in credit.
-const ONE: u64 = 1 << 16;
+/// The credit that excuses one miss.
+const CREDIT: u64 = 1 << 16;
 
-/// The bound and what moves it.
+/// The bound, and the state that regulates it.
 #[derive(Debug)]
 pub(crate) struct Feedback {
     target: Span,
     /// The bound never falls below one piece, so that long requests move.
     piece: u64,
     bound: u64,
-    /// Until the first miss each good request adds a whole piece.
-    first: bool,
-    /// It stays at one piece until it is known what that reaches.
+    /// Until the first miss each request within the target adds a whole piece.
+    slow_start: bool,
+    /// The bound stays at one piece until the baseline has a median.
     probing: bool,
-    /// Requests that were due by then do not count: the bound has changed since.
+    /// Time of the last cut: requests due by then do not count, because the bound has changed
+    /// since.
     cut: Option<Time>,
-    /// When a short request last arrived or finished.
+    /// Time at which a short request last arrived or finished.
     last_short: Option<Time>,
-    least: Least,
-    /// Short requests since it was last known what one piece in flight reaches.
-    since_least: u32,
-    /// Misses that are excused, of which each is [`ONE`].
+    baseline: Baseline,
+    /// Short requests since the baseline was last measured.
+    since_baseline: u32,
+    /// Excused misses, in units of [`CREDIT`] each.
     credit: u64,
 }
 
-/// What short requests meet while one piece of a long one is in flight.
+/// Latencies of short requests while one piece of a long one is in flight.
 #[derive(Debug, Default)]
-struct Least {
-    latencies: [u64; REACHED],
+struct Baseline {
+    latencies: [u64; BASELINE_SAMPLES],
     filled: usize,
-    /// The median of as many latencies.
+    /// The median of the last [`BASELINE_SAMPLES`] latencies.
     median: Option<Span>,
     requests: u32,
     misses: u32,
-    /// Requests that were due by then may have met more.
+    /// Time since which the bound is one piece; requests due by then may have met more in flight.
     since: Option<Time>,
 }
 
-impl Least {
-    /// Takes in a latency; true if this completes as many as say something.
+impl Baseline {
+    /// Adds a latency. Returns whether this completes a median.
     fn add(&mut self, latency: Span) -> bool {
         self.latencies[self.filled] = latency.ns();
         self.filled += 1;
-        if self.filled < REACHED {
+        if self.filled < BASELINE_SAMPLES {
             return false;
         }
         self.filled = 0;
         self.latencies.sort_unstable();
         if self.median.is_none() {
-            // They were held to a target that may be out of reach.
+            // These misses were counted against a target that may be out of reach.
             (self.requests, self.misses) = (0, 0);
         }
-        self.median = Some(Span::from_ns(self.latencies[REACHED / 2]));
+        self.median = Some(Span::from_ns(self.latencies[BASELINE_SAMPLES / 2]));
         true
     }
 
     fn count(&mut self, missed: bool) {
-        if self.requests == COUNTED {
+        if self.requests == MISSES_COUNTED {
             (self.requests, self.misses) = (self.requests / 2, self.misses / 2);
         }
         self.requests += 1;
         self.misses += u32::from(missed);
     }
 
-    /// How often a request misses, of [`ONE`]; one or two are no rate.
-    fn misses(&self) -> u64 {
-        u64::from(self.misses.saturating_sub(2)) * ONE / u64::from(self.requests.max(1))
+    /// The rate of misses, as a part of [`CREDIT`]; two misses or fewer count as none.
+    fn miss_rate(&self) -> u64 {
+        u64::from(self.misses.saturating_sub(2)) * CREDIT / u64::from(self.requests.max(1))
     }
 }
 
@@ -118,24 +120,24 @@ impl Feedback {
     /// Keeps the latency of short requests near `target`, with long ones in pieces of `piece`
     /// bytes.
     pub(crate) fn new(target: Span, piece: u32) -> Self {
-        let piece = u64::from(piece).min(MOST);
+        let piece = u64::from(piece).min(BOUND_MOST);
         Self {
             target,
             piece,
             bound: piece,
-            first: true,
+            slow_start: true,
             probing: true,
             cut: None,
             last_short: None,
-            least: Least::default(),
-            since_least: 0,
+            baseline: Baseline::default(),
+            since_baseline: 0,
             credit: 0,
         }
     }
 
-    /// Pieces have this length from now on.
-    pub(crate) fn pieces(&mut self, piece: u32) {
-        self.piece = u64::from(piece).min(MOST);
+    /// Sets the length of pieces from now on.
+    pub(crate) fn set_piece(&mut self, piece: u32) {
+        self.piece = u64::from(piece).min(BOUND_MOST);
         self.bound = self.bound.max(self.piece);
     }
 
@@ -150,30 +152,30 @@ impl Feedback {
     /// A short request has arrived.
     pub(crate) fn arrived(&mut self, now: Time) {
         if self.bound(now) == u64::MAX {
-            // It meets commands that were sent while there was no bound, so it does not count.
+            // It waits behind commands that were sent without a bound, so it does not count.
             self.cut = Some(now);
         }
         self.last_short = Some(now);
     }
 
     /// A short request that was due at `due` has finished. `pressed`: long requests are waiting, so
-    /// the bound is what holds them back.
+    /// the bound holds them back.
     pub(crate) fn finished(&mut self, now: Time, due: Time, pressed: bool) {
         self.last_short = Some(now);
         let latency = now.since(due);
         let target =
-            self.least.median.map_or(self.target, |median| self.target.max(median.share(3, 2)));
+            self.baseline.median.map_or(self.target, |median| self.target.max(median.share(3, 2)));
         let counts = self.cut.is_none_or(|cut| due > cut);
         let missed = latency > target;
-        // What is missed with one piece in flight is missed with any bound.
-        let least = self.bound < 2 * self.piece;
+        // No bound prevents a miss that happens with one piece in flight.
+        let at_one_piece = self.bound < 2 * self.piece;
         if counts && pressed {
             self.learn(now, due, missed);
         }
         if !missed {
             if pressed && !self.probing {
-                let step = if self.first { self.piece } else { self.piece / GROWTH };
-                self.bound = (self.bound + step).min(MOST);
+                let step = if self.slow_start { self.piece } else { self.piece / GROWTH };
+                self.bound = (self.bound + step).min(BOUND_MOST);
             }
             return;
         }
@@ -181,35 +183,36 @@ impl Feedback {
             return;
         }
         self.cut = Some(now);
-        if least {
+        if at_one_piece {
             return;
         }
-        if self.credit >= ONE {
-            self.credit -= ONE;
+        if self.credit >= CREDIT {
+            self.credit -= CREDIT;
             return;
         }
         self.bound = (self.bound - self.bound / 4).max(self.piece);
-        self.first = false;
+        self.slow_start = false;
     }
 
-    /// Learns what one piece in flight reaches if there is no more, and goes back there at times if
-    /// that decides anything.
+    /// Measures the baseline while the bound is one piece. Otherwise adds credit, and returns to
+    /// one piece if a baseline that is in use is stale.
     fn learn(&mut self, now: Time, due: Time, missed: bool) {
         if self.bound < 2 * self.piece {
-            self.since_least = 0;
-            if due > *self.least.since.get_or_insert(now) {
-                self.least.count(missed);
-                if self.least.add(now.since(due)) && self.probing {
-                    (self.probing, self.first) = (false, true);
+            self.since_baseline = 0;
+            if due > *self.baseline.since.get_or_insert(now) {
+                self.baseline.count(missed);
+                if self.baseline.add(now.since(due)) && self.probing {
+                    (self.probing, self.slow_start) = (false, true);
                 }
             }
             return;
         }
-        self.least.since = None;
-        self.credit = (self.credit + self.least.misses()).min(CREDITS * ONE);
-        self.since_least += 1;
-        let relative = self.least.median.is_some_and(|median| median.share(3, 2) > self.target);
-        if self.since_least >= STALE && (relative || self.least.misses() > 0) {
+        self.baseline.since = None;
+        self.credit = (self.credit + self.baseline.miss_rate()).min(CREDITS_MOST * CREDIT);
+        self.since_baseline += 1;
+        let relative = self.baseline.median.is_some_and(|median| median.share(3, 2) > self.target);
+        let in_use = relative || self.baseline.miss_rate() > 0;
+        if self.since_baseline >= BASELINE_STALE && in_use {
             (self.bound, self.probing) = (self.piece, true);
         }
     }

@@ -1,49 +1,49 @@
-//! A disk that is kept idle for the next request of one queue, although others wait.
+//! Keeping the disk idle for the next request of a queue, although other queues wait.
 
 use penstock_core::{Counter, Span, Time};
 
-/// At most one queue is waited for at a time.
+/// The wait for the next request of a queue. At most one queue is waited for at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Idling {
-    /// When the wait ends at the latest; `None` if nothing is waited for.
+    /// Latest end of the wait; `None` if there is none.
     until: Option<Time>,
-    /// Since when another queue could have used the disk.
+    /// Time since which another queue could have used the disk.
     held: Option<Time>,
     begun: u64,
     right: u64,
     wrong: u64,
     /// Waits that statistics advised against.
     declined: u64,
-    /// How long the disk stood idle although other queues had requests.
+    /// Time for which the disk stood idle although other queues had requests.
     cost: Span,
 }
 
 impl Idling {
-    /// Waits for `length` from now on; `others` says whether other queues have requests.
-    pub(crate) fn begin(&mut self, now: Time, length: Span, others: bool) {
+    /// Begins to wait for `length`. `others_wait` says whether other queues have requests.
+    pub(crate) fn begin(&mut self, now: Time, length: Span, others_wait: bool) {
         self.until = Some(now + length);
-        self.held = others.then_some(now);
+        self.held = others_wait.then_some(now);
         self.begun += 1;
     }
 
-    /// It would have been possible to wait, and does not pay.
+    /// Counts a wait that was possible but would not pay.
     pub(crate) fn decline(&mut self) {
         self.declined += 1;
     }
 
-    /// When the wait ends; `None` if there is none.
+    /// Latest end of the wait; `None` if there is none.
     pub(crate) fn until(&self) -> Option<Time> {
         self.until
     }
 
-    /// Another queue has got a request.
+    /// Another queue gets a request.
     pub(crate) fn others_wait(&mut self, now: Time) {
         if self.until.is_some() {
             self.held = self.held.or(Some(now));
         }
     }
 
-    /// The queue's next request has come.
+    /// The queue's next request arrives.
     pub(crate) fn arrived(&mut self, now: Time) {
         if self.until.is_some_and(|until| now <= until) {
             self.right += 1;
@@ -53,7 +53,7 @@ impl Idling {
         }
     }
 
-    /// The wait ends without that request, if there is one.
+    /// Ends the wait, if there is one, without that request.
     pub(crate) fn end(&mut self, now: Time) {
         self.wrong += u64::from(self.until.is_some());
         self.stop(now);
@@ -67,7 +67,7 @@ impl Idling {
         }
     }
 
-    /// Reports what waiting did.
+    /// Reports the counters of the waits.
     pub(crate) fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         report(Counter::total("idlings"), self.begun);
         report(Counter::total("idlings_right"), self.right);

@@ -41,7 +41,7 @@ use latencies::{Latencies, TARGET};
 
 const KERNEL: &str = "the kernel's kyber-iosched";
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "kyber",
     summary: "tokens for reads and writes, fewer for those that keep others from their latency",
@@ -67,40 +67,41 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, linux: Some("since 4.12"), ..Facts::NONE },
 };
 
-/// How often tokens are judged.
+/// Time between two adjustments of the tokens.
 const WINDOW: Span = Span::from_ms(100);
 
-/// No caller waits for a discard.
+/// The latency that discards should have: long, because no caller waits for them.
 const DISCARD_TARGET: Span = Span::from_secs(5);
 
-/// A domain: its name in counters, its tokens at first and at most, the commands of a batch.
-struct Fixed {
+/// The constants of a domain: its name in counters, its first and largest number of tokens, the
+/// commands of a batch.
+struct DomainLimits {
     name: &'static str,
     tokens: u32,
     batch: u32,
 }
 
-const DOMAINS: [Fixed; 3] = [
-    Fixed { name: "read", tokens: 256, batch: 16 },
-    Fixed { name: "write", tokens: 128, batch: 8 },
-    Fixed { name: "discard", tokens: 64, batch: 1 },
+const DOMAINS: [DomainLimits; 3] = [
+    DomainLimits { name: "read", tokens: 256, batch: 16 },
+    DomainLimits { name: "write", tokens: 128, batch: 8 },
+    DomainLimits { name: "discard", tokens: 64, batch: 1 },
 ];
 
 /// A queue for each domain, and their tokens.
 #[derive(Debug)]
 pub struct Kyber {
-    /// One lane for each domain.
+    /// Merged requests, with a lane for each domain.
     chains: Chains,
     links: Links,
     domains: [Domain; DOMAINS.len()],
-    /// The domain whose turn it is, and how many commands it may still send.
+    /// The domain whose turn it is, and the number of commands that it may still send.
     turn: (usize, u32),
     window_ends: Time,
-    /// By slot: when it arrived.
+    /// Arrival times, by slot.
     arrived: Vec<Time>,
-    /// By slot of the first request of a command in flight.
+    /// Commands in flight, by slot of their first request.
     commands: Vec<Option<Command>>,
-    /// Windows judged, and those that found the device congested.
+    /// Numbers of all windows, and of those in which the device was congested.
     windows: [u64; 2],
 }
 
@@ -108,13 +109,13 @@ pub struct Kyber {
 struct Domain {
     fifo: List,
     tokens: u32,
-    /// The fewest that it ever had.
+    /// The fewest tokens that it ever had.
     fewest: u32,
     in_flight: u32,
     in_device: Latencies,
     since_arrival: Latencies,
-    /// The last 99th percentile that changed nothing: for a window that has too few latencies.
-    kept: Option<u32>,
+    /// The last unused 99th percentile, for a window with too few latencies.
+    unused_p99: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +136,7 @@ impl Kyber {
             in_flight: 0,
             in_device: Latencies::new(target),
             since_arrival: Latencies::new(target),
-            kept: None,
+            unused_p99: None,
         };
         let targets = ["read_lat_nsec", "write_lat_nsec"].map(|name| params.duration(name));
         Self {
@@ -150,25 +151,25 @@ impl Kyber {
         }
     }
 
-    /// Whether a domain has something to send, and a token for it.
-    fn ready(&self, domain: usize) -> bool {
+    /// Whether a domain has a request to send, and a token for it.
+    fn is_ready(&self, domain: usize) -> bool {
         let Domain { fifo, tokens, in_flight, .. } = &self.domains[domain];
         !fifo.is_empty() && in_flight < tokens
     }
 
-    /// The domain that sends the next command: the one whose turn it is until its batch ends,
-    /// otherwise the next one that can.
+    /// The domain that sends the next command, and the commands left in its batch: the domain whose
+    /// turn it is until its batch ends, otherwise the next one that is ready.
     fn next(&self) -> Option<(usize, u32)> {
         let (domain, left) = self.turn;
-        if left > 0 && self.ready(domain) {
+        if left > 0 && self.is_ready(domain) {
             return Some((domain, left));
         }
         let others = (1..=DOMAINS.len()).map(|n| (domain + n) % DOMAINS.len());
-        others.filter(|&n| self.ready(n)).map(|n| (n, DOMAINS[n].batch)).next()
+        others.filter(|&n| self.is_ready(n)).map(|n| (n, DOMAINS[n].batch)).next()
     }
 
-    /// Compares a window's latencies with the targets, and scales the tokens.
-    fn judge(&mut self, now: Time) {
+    /// Compares the latencies of a window with the targets, and scales the tokens.
+    fn adjust_tokens(&mut self, now: Time) {
         let mut congested = false;
         for domain in &mut self.domains {
             let p90 = domain.in_device.take_percentile(now, 90);
@@ -176,22 +177,22 @@ impl Kyber {
         }
         self.windows[0] += 1;
         self.windows[1] += u64::from(congested);
-        for (domain, Fixed { tokens: most, .. }) in self.domains.iter_mut().zip(&DOMAINS) {
+        for (domain, DomainLimits { tokens: most, .. }) in self.domains.iter_mut().zip(&DOMAINS) {
             domain.scale(now, congested, *most);
         }
     }
 }
 
 impl Domain {
-    /// Scales its tokens by the 99th percentile of its latencies since arrival: to fewer only if the
-    /// device is congested.
+    /// Scales its tokens by the 99th percentile of its latencies since arrival. The number falls
+    /// only if the device is congested.
     fn scale(&mut self, now: Time, congested: bool, most: u32) {
-        let found = self.since_arrival.take_percentile(now, 99);
-        // What is known counts once for fewer tokens, however long it takes to know more.
-        let kept = self.kept.take();
-        let p99 = if congested { found.or(kept) } else { found };
+        let measured = self.since_arrival.take_percentile(now, 99);
+        // A percentile may reduce the tokens once, however long the next one takes.
+        let unused = self.unused_p99.take();
+        let p99 = if congested { measured.or(unused) } else { measured };
         if !congested {
-            self.kept = found.or(kept);
+            self.unused_p99 = measured.or(unused);
         }
         if let Some(p99) = p99
             && (congested || p99 > TARGET)
@@ -229,7 +230,7 @@ impl Policy for Kyber {
     }
 
     fn complete(&mut self, now: Time, req: &Request, _: &Part) {
-        // Of a merged command only the first request stands for it.
+        // A merged command is recorded at its first request only.
         let Some(command) = self.commands[req.id.index()].take() else { return };
         let domain = &mut self.domains[command.domain];
         domain.in_flight -= 1;
@@ -237,12 +238,12 @@ impl Policy for Kyber {
         domain.since_arrival.add(now, now.since(command.arrived));
         if now >= self.window_ends {
             self.window_ends = now + WINDOW;
-            self.judge(now);
+            self.adjust_tokens(now);
         }
     }
 
     fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
-        for (domain, Fixed { name, .. }) in self.domains.iter().zip(&DOMAINS) {
+        for (domain, DomainLimits { name, .. }) in self.domains.iter().zip(&DOMAINS) {
             report(Counter::level(&format!("{name}.tokens")), u64::from(domain.tokens));
             report(Counter::level(&format!("{name}.fewest_tokens")), u64::from(domain.fewest));
         }

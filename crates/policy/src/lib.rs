@@ -1,8 +1,8 @@
 //! Scheduling policies, one file each, and the registry that names them.
 //!
-//! A policy is a pure state machine (see [`penstock_core::Policy`]). To add one: a file here with a line
-//! below and one in `registry.rs`, and an accepted golden table; its contract tests, its name on the
-//! command line and its parameters in the reference follow.
+//! A policy is a pure state machine (see [`penstock_core::Policy`]). To add one, write its file
+//! here, add a line below and one in `registry.rs`, and accept its golden table. Its contract
+//! tests, its name on the command line and its parameters in the reference follow from these.
 #![no_std]
 #![forbid(unsafe_code)]
 

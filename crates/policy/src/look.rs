@@ -26,7 +26,7 @@ use crate::entry::{Entry, Facts};
 use crate::params::Params;
 use crate::queue::{MAX_SECTORS, Positions, max_sectors};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "look",
     summary: "the elevator: up to the highest request, down to the lowest",
@@ -36,7 +36,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
-/// What is queued, and the sweep.
+/// The queue and the sweep.
 #[derive(Debug)]
 pub struct Look {
     queue: Positions,
@@ -66,8 +66,8 @@ impl Policy for Look {
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
 }
 
-/// Where an elevator stands and its direction. On the way up, requests that begin at `at` or later
-/// lie ahead; on the way down, requests that begin before. The rest lies ahead after a turn.
+/// Position and direction of an elevator. On the way up, requests that begin at `at` or later lie
+/// ahead; on the way down, requests that begin before. The others lie ahead after a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sweep {
     pub(crate) heading: Heading,
@@ -80,7 +80,7 @@ pub(crate) enum Heading {
     Down,
 }
 
-/// At the lowest byte.
+/// Starts at the lowest byte, upwards.
 impl Default for Sweep {
     fn default() -> Self {
         Self { heading: Heading::Up, at: 0 }
@@ -96,7 +96,7 @@ impl Sweep {
         }
     }
 
-    /// The same place, heading the other way.
+    /// Turns the direction at the same place.
     pub(crate) fn turned(self) -> Self {
         let heading = match self.heading {
             Heading::Up => Heading::Down,

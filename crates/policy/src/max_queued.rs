@@ -28,7 +28,7 @@ use penstock_core::{ClassId, Go, Op, Out, Part, Policy, ReqId, Request, Time};
 use crate::entry::{Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "max-queued",
     summary: "in order of arrival, with at most so many writes of a class at the disk",
@@ -55,8 +55,9 @@ pub struct MaxQueued {
 /// The writes of a class.
 #[derive(Debug, Default)]
 struct ClassWrites {
-    /// In the line or in flight.
+    /// Writes in the line or in flight.
     at_disk: u32,
+    /// Writes that wait above the line.
     above: VecDeque<ReqId>,
 }
 
@@ -78,9 +79,9 @@ impl MaxQueued {
 impl Policy for MaxQueued {
     fn enqueue(&mut self, _: Time, req: &Request) {
         if req.op == Op::Write {
-            let most = self.writes;
+            let limit = self.writes;
             let class = self.class(req.class);
-            if class.at_disk == most {
+            if class.at_disk == limit {
                 class.above.push_back(req.id);
                 return;
             }

@@ -39,7 +39,7 @@ use crate::queue::{Lanes, MAX_SECTORS, max_sectors};
 
 const KERNEL: &str = "the kernel's mq-deadline";
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "mq-deadline",
     summary: "deadline in each class of I/O priority: real-time, then best-effort, then idle",
@@ -78,21 +78,21 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// Classes of I/O priority.
+/// Number of classes of I/O priority.
 const CLASSES: u32 = 3;
 
-/// Their names, as counters have them.
+/// Their names in counters.
 const NAMES: [&str; CLASSES as usize] = ["rt", "be", "idle"];
 
 /// Two lanes and their batches for each class.
 #[derive(Debug)]
 pub struct MqDeadline {
     prio_aging_expire: Span,
-    /// By class of the job: its class of I/O priority, from 0, which goes first.
+    /// Class of I/O priority of each class of the job; 0 goes first.
     levels: Vec<u32>,
     queues: Lanes,
     batches: [Batches; CLASSES as usize],
-    /// Requests that went before a class above theirs.
+    /// Number of requests that went before a class above theirs.
     aged: u64,
 }
 
@@ -112,8 +112,8 @@ impl MqDeadline {
         self.batches[level as usize].waits(&self.queues)
     }
 
-    /// The oldest of all requests and its lane, if it is of a class below `highest` and has waited
-    /// for too long.
+    /// The lane and founder of the oldest of all requests, if its class is below `highest` and it
+    /// has waited for `prio_aging_expire`.
     fn aged(&self, now: Time, highest: u32) -> Option<(u32, u32)> {
         if (highest + 1..CLASSES).all(|level| !self.waits(level)) {
             return None;
@@ -127,7 +127,7 @@ impl MqDeadline {
     }
 }
 
-/// The place of a class of I/O priority in their order.
+/// Returns the place of a class of I/O priority in the order of service; 0 goes first.
 const fn level(ioprio: IoPrio) -> u32 {
     match ioprio.class() {
         IoClass::RealTime => 0,

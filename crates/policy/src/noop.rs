@@ -25,7 +25,7 @@ use crate::entry::{Bound, Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Added, Chains, Links, List, MAX_SECTORS, max_sectors};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "noop",
     summary: "a FIFO that merges neighbours, front and back",
@@ -44,20 +44,20 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: longest, linux: Some("2.6 to 4.20"), ..Facts::NONE },
 };
 
-/// The longest command that merging makes; `None` if nothing is merged.
+/// Returns the longest command that merging makes; `None` if nothing is merged.
 fn longest(params: &Params) -> Option<u32> {
     if params.count("nomerges") < 2 { max_sectors(params) } else { None }
 }
 
-/// One FIFO of chains.
+/// A FIFO of chains.
 #[derive(Debug)]
 pub struct Noop {
     chains: Chains,
     links: Links,
     fifo: List,
-    /// Only the chain of the request that came last is a neighbour.
+    /// Whether requests merge only with the chain of the request that came last.
     last_only: bool,
-    /// Its founder, while it waits.
+    /// The founder of that chain, while it waits.
     last: Option<u32>,
 }
 
@@ -76,8 +76,8 @@ impl Noop {
 
 impl Policy for Noop {
     fn enqueue(&mut self, _: Time, req: &Request) {
-        let near = |founder: u32| !self.last_only || self.last == Some(founder);
-        let added = self.chains.add_where(0, req, near);
+        let may_join = |founder: u32| !self.last_only || self.last == Some(founder);
+        let added = self.chains.add_where(0, req, may_join);
         if let Added::Founded(founder) = added {
             self.links.push_back(&mut self.fifo, founder);
         }

@@ -1,8 +1,8 @@
 //! The one-way elevator of `cfq` and `bfq` over the queues of streams.
 //!
-//! Within a queue commands go in ascending position from where the arm is. A command a little behind
-//! the arm goes first if that is nearer, although the way back counts several times. A queue's turn
-//! begins with its oldest command, if that has expired.
+//! Within a queue commands go in ascending position from the arm on. A command a little behind the
+//! arm goes first if it is nearer although the distance backwards counts several times. A queue's
+//! turn begins with its oldest command, if that has expired.
 
 use penstock_core::{Counter, Go, Out, Request, Span, Time};
 
@@ -43,8 +43,8 @@ pub(crate) const FIFO_EXPIRE_ASYNC: Param = Param {
     source: KERNEL,
 };
 
-/// The chain of `lane` that is nearest to the arm: the first ahead, unless one at most `back_max`
-/// behind is nearer although its distance counts `penalty` times.
+/// Returns the chain of `lane` that is nearest to `arm`: the first ahead, unless one at most
+/// `back_max` behind is nearer although its distance counts `penalty` times.
 pub(crate) fn nearest(
     chains: &Chains,
     lane: u32,
@@ -54,20 +54,20 @@ pub(crate) fn nearest(
 ) -> Option<u32> {
     let back = |founder: u32| arm - chains.start(founder);
     let ahead = chains.at_or_after(lane, arm);
-    let behind = chains.before(lane, arm).filter(|&found| back(found) <= back_max);
+    let behind = chains.before(lane, arm).filter(|&founder| back(founder) <= back_max);
     let (Some(ahead), Some(behind)) = (ahead, behind) else { return ahead.or(behind) };
     let forwards = chains.start(ahead) - arm;
     let backwards = back(behind).saturating_mul(penalty);
     Some(if backwards < forwards { behind } else { ahead })
 }
 
-/// Queues, a lane each, and the arm that goes over them.
+/// Queues, a lane each, and the arm that they share.
 #[derive(Debug)]
 pub(crate) struct OneWay {
     back_seek_max: u64,
     back_seek_penalty: u64,
     lanes: Lanes,
-    /// Where the last command of any lane ended.
+    /// Position at which the last command of any lane ended.
     arm: u64,
 }
 
@@ -82,7 +82,7 @@ impl OneWay {
         }
     }
 
-    /// Queues `req` in `lane`. Returns whether nothing waited there before.
+    /// Queues `req` in `lane`. Returns whether the lane was empty before.
     pub(crate) fn add(&mut self, now: Time, lane: u32, req: &Request) -> bool {
         let first = self.is_empty(lane);
         let added = self.lanes.add(now, lane, req);
@@ -90,7 +90,7 @@ impl OneWay {
         first
     }
 
-    /// Whether nothing waits in `lane`.
+    /// Whether `lane` is empty.
     pub(crate) fn is_empty(&self, lane: u32) -> bool {
         self.lanes.is_empty(lane)
     }
@@ -103,8 +103,8 @@ impl OneWay {
         self.lanes.expired(now, lane, expire).or_else(|| self.next(lane))
     }
 
-    /// The command of `lane` that is nearest to the arm; the lowest, if none lies ahead and none a
-    /// little behind.
+    /// The command of `lane` that is nearest to the arm; the lowest, if none lies ahead or within
+    /// `back_seek_max` behind.
     pub(crate) fn next(&self, lane: u32) -> Option<u32> {
         let Self { back_seek_max, back_seek_penalty, .. } = *self;
         nearest(self.lanes.chains(), lane, self.arm, back_seek_max, back_seek_penalty)
@@ -123,7 +123,7 @@ impl OneWay {
         self.lanes.take(lane, founder, out)
     }
 
-    /// Reports how many requests were merged.
+    /// Reports the numbers of merged requests.
     pub(crate) fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         self.lanes.chains().counters(report);
     }

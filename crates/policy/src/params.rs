@@ -1,4 +1,4 @@
-//! Parameters of policies: declared once, read from job files, shown in lists and results.
+//! Parameters of policies, declared once: read from job files and shown in lists and results.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,11 +12,11 @@ pub struct Param {
     pub name: &'static str,
     /// The values that it may have.
     pub kind: Kind,
-    /// Its value if the job does not set it.
+    /// The value if the job sets none.
     pub default: Value,
     /// Its effect, in one sentence.
     pub doc: &'static str,
-    /// Where its default comes from.
+    /// The source of its default.
     pub source: &'static str,
 }
 
@@ -27,8 +27,8 @@ pub enum Kind {
     Size,
     /// A size, or one of these words.
     SizeOr(&'static [&'static str]),
-    /// A size, one of these words, or a table of these parameters. Where `auto` is one of the
-    /// words, it stands for the table on a real device.
+    /// A size, one of these words, or a table of these parameters. If `auto` is one of the words,
+    /// it stands for the table on a real device.
     SizeOrGroup(&'static [&'static str], &'static [Param]),
     /// A length of time, with its unit.
     Duration,
@@ -36,19 +36,20 @@ pub enum Kind {
     DurationOr(&'static [&'static str]),
     /// A length of time above zero, or one of these words.
     PositiveDurationOr(&'static [&'static str]),
-    /// A whole number of at least this.
+    /// A whole number not below this minimum.
     Count(u64),
-    /// A whole number of at least the first and at most the second.
+    /// A whole number from a minimum to a maximum.
     CountIn(u64, u64),
-    /// A whole number of at least this, or one of these words.
+    /// A whole number not below this minimum, or one of these words.
     CountOr(u64, &'static [&'static str]),
     /// True or false.
     Switch,
-    /// One of these words.
+    /// A choice among these words.
     Choice(&'static [&'static str]),
     /// A table of parameters, or the word `off`.
     Group(&'static [Param]),
-    /// The same, or a device that the table is made from when a run begins.
+    /// A table of parameters, the word `off`, or a device whose costs fill the table when a run
+    /// begins.
     GroupOrDevice(&'static [Param]),
 }
 
@@ -63,9 +64,9 @@ pub enum Value {
     Count(u64),
     /// True or false.
     Switch(bool),
-    /// A word of its kind.
+    /// A word that its kind allows.
     Word(&'static str),
-    /// The members of a group. As a default, an empty one stands for its members' defaults.
+    /// The members of a group. As a default, an empty group stands for the defaults of its members.
     Group(Params),
     /// A device: its name, or the path of its file.
     Device(String),
@@ -79,7 +80,7 @@ impl Params {
     /// No values.
     pub const NONE: Self = Self(Vec::new());
 
-    /// Each of `params` at its default.
+    /// The default values of `params`.
     pub fn defaults(params: &'static [Param]) -> Self {
         let default = |param: &'static Param| match (&param.kind, &param.default) {
             (Kind::Group(members), Value::Group(_)) => Value::Group(Self::defaults(members)),
@@ -88,7 +89,7 @@ impl Params {
         Self(params.iter().map(|param| (param.name, default(param))).collect())
     }
 
-    /// These values and those of `others`, whose names are other ones.
+    /// Appends the values of `others`, which has none of the same names.
     #[must_use]
     pub fn and(mut self, others: Self) -> Self {
         self.0.extend(others.0);
@@ -102,11 +103,11 @@ impl Params {
 
     /// Sets `name`, which must be declared.
     pub fn set(&mut self, name: &str, value: Value) {
-        let found = self.0.iter_mut().find(|(known, _)| *known == name);
-        found.unwrap_or_else(|| panic!("no parameter {name}")).1 = value;
+        let entry = self.0.iter_mut().find(|(known, _)| *known == name);
+        entry.unwrap_or_else(|| panic!("no parameter {name}")).1 = value;
     }
 
-    /// The same with `name` set: for tests and for building by hand.
+    /// Sets `name` in a chain of calls, for tests and for building by hand.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
         self.set(name, value);
@@ -115,11 +116,11 @@ impl Params {
 
     /// The value of `name`, which must be declared.
     pub fn get(&self, name: &str) -> &Value {
-        let found = self.0.iter().find(|(known, _)| *known == name);
-        &found.unwrap_or_else(|| panic!("no parameter {name}")).1
+        let entry = self.0.iter().find(|(known, _)| *known == name);
+        &entry.unwrap_or_else(|| panic!("no parameter {name}")).1
     }
 
-    /// A size in bytes; `None` if it is a word.
+    /// The size `name` in bytes; `None` if it is a word.
     pub fn size(&self, name: &str) -> Option<u64> {
         match *self.get(name) {
             Value::Size(bytes) => Some(bytes),
@@ -127,12 +128,12 @@ impl Params {
         }
     }
 
-    /// A size of a command, cut to the longest possible one.
+    /// The size `name` as the length of a command, limited to the longest possible one.
     pub fn len(&self, name: &str) -> Option<u32> {
         self.size(name).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX))
     }
 
-    /// A length of time.
+    /// The length of time `name`.
     pub fn duration(&self, name: &str) -> Span {
         match *self.get(name) {
             Value::Duration(span) => span,
@@ -140,7 +141,7 @@ impl Params {
         }
     }
 
-    /// A length of time; `None` if it is a word.
+    /// The length of time `name`; `None` if it is a word.
     pub fn duration_or(&self, name: &str) -> Option<Span> {
         match *self.get(name) {
             Value::Duration(span) => Some(span),
@@ -148,7 +149,7 @@ impl Params {
         }
     }
 
-    /// A whole number.
+    /// The whole number `name`.
     pub fn count(&self, name: &str) -> u32 {
         match *self.get(name) {
             Value::Count(n) => u32::try_from(n).unwrap_or(u32::MAX),
@@ -156,7 +157,7 @@ impl Params {
         }
     }
 
-    /// A whole number; `None` if it is a word.
+    /// The whole number `name`; `None` if it is a word.
     pub fn count_or(&self, name: &str) -> Option<u32> {
         match *self.get(name) {
             Value::Count(n) => Some(u32::try_from(n).unwrap_or(u32::MAX)),
@@ -164,24 +165,24 @@ impl Params {
         }
     }
 
-    /// True or false.
+    /// Whether the switch `name` is on.
     pub fn switch(&self, name: &str) -> bool {
         *self.get(name) == Value::Switch(true)
     }
 
-    /// Whether `name`, which need not be declared, is this word.
+    /// Whether `name`, which need not be declared, is `word`.
     pub fn has(&self, name: &str, word: &str) -> bool {
         self.0.iter().any(|(known, value)| {
-            *known == name && matches!(value, Value::Word(found) if *found == word)
+            *known == name && matches!(value, Value::Word(value) if *value == word)
         })
     }
 
-    /// Whether it is this word.
+    /// Whether `name` is `word`.
     pub fn is(&self, name: &str, word: &str) -> bool {
-        matches!(self.get(name), Value::Word(found) if *found == word)
+        matches!(self.get(name), Value::Word(value) if *value == word)
     }
 
-    /// The members of a group; `None` if it is off.
+    /// The members of the group `name`; `None` if it is off.
     pub fn group(&self, name: &str) -> Option<&Self> {
         match self.get(name) {
             Value::Group(members) => Some(members),

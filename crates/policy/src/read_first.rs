@@ -23,7 +23,7 @@ use penstock_core::{Go, Op, Out, Part, Policy, ReqId, Request, Time};
 use crate::entry::{Entry, Facts};
 use crate::params::Params;
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "read-first",
     summary: "reads in order of arrival, then writes in order of arrival, without a limit",
@@ -33,7 +33,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts::NONE,
 };
 
-/// A queue of reads, and one of all else.
+/// A queue of reads, and a queue of all other requests.
 #[derive(Debug, Default)]
 pub struct ReadFirst {
     reads: VecDeque<ReqId>,
@@ -41,7 +41,7 @@ pub struct ReadFirst {
 }
 
 impl ReadFirst {
-    /// It has no parameters.
+    /// Creates empty queues; there are no parameters.
     pub fn new(_: &Params) -> Self {
         Self::default()
     }

@@ -1,16 +1,16 @@
-//! The one list of policies.
+//! The list of all policies.
 
 use alloc::string::String;
 
 use crate::entry::Entry;
 
-/// The policies, and the files that they are in.
+/// Declares the list of policies and that of their source files.
 macro_rules! policies {
     ($(crate::$name:ident::ENTRY,)*) => {
         /// Every policy, in the order in which `penstock list policies` prints them.
         pub static POLICIES: &[Entry] = &[$(crate::$name::ENTRY,)*];
 
-        /// The file of each, in the same order.
+        /// The source file of each policy, in the same order.
         static FILES: &[&str] = &[$(include_str!(concat!(stringify!($name), ".rs")),)*];
     };
 }
@@ -39,10 +39,10 @@ policies![
     crate::sfq::ENTRY,
 ];
 
-/// The policies that are compared if none are named: as different as there are, in few.
+/// The policies that are compared if none are named: few, and as different as possible.
 pub const USUAL: &[&str] = &["noop", "deadline", "cfq", "class-priority", "size-priority"];
 
-/// Names every policy, where policies are named.
+/// The word that stands for every policy in a list of names.
 pub const ALL: &str = "all";
 
 /// The policy called `name`.
@@ -50,17 +50,17 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     POLICIES.iter().find(|entry| entry.name == name)
 }
 
-/// What the module of `entry` says of it, in paragraphs: its rule, its use, its promise, its source.
+/// Returns the module documentation of `entry`: paragraphs on its rule, use, promise and source.
 /// `None` if it is not registered.
 pub fn text(entry: &Entry) -> Option<String> {
-    let number = POLICIES.iter().position(|one| one.name == entry.name)?;
+    let number = POLICIES.iter().position(|known| known.name == entry.name)?;
     let lines = FILES[number].lines().map_while(|line| line.strip_prefix("//!"));
     let mut text = String::new();
     for line in lines {
         text.push_str(line.strip_prefix(' ').unwrap_or(line));
         text.push('\n');
     }
-    // Links of the documentation of Rust.
+    // Removes the brackets of rustdoc links.
     Some(text.replace("[`", "`").replace("`]", "`"))
 }
 
@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    /// The page of the schedulers of Linux is made of these paragraphs.
+    /// The page about the schedulers of Linux is made of these paragraphs.
     #[test]
     fn a_scheduler_of_linux_has_a_rule_of_five_lines_a_use_and_what_it_leaves_out() {
         for entry in POLICIES.iter().filter(|entry| entry.facts.linux.is_some()) {
@@ -90,7 +90,7 @@ mod tests {
                 assert!(paragraphs[number].starts_with(begins), "{}: {text}", entry.name);
             }
             for begins in ["Promise", "What it leaves out: "] {
-                let count = paragraphs.iter().filter(|one| one.starts_with(begins)).count();
+                let count = paragraphs.iter().filter(|text| text.starts_with(begins)).count();
                 assert_eq!(count, 1, "{} has `{begins}` so often: {text}", entry.name);
             }
         }

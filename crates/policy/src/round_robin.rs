@@ -27,7 +27,7 @@ use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Time};
 use crate::entry::{Bound, Entry, Facts};
 use crate::params::Params;
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "round-robin",
     summary: "one request of each class in turn, each class in order of arrival",
@@ -41,12 +41,12 @@ pub const ENTRY: Entry = Entry {
 #[derive(Debug, Default)]
 pub struct RoundRobin {
     queues: Vec<VecDeque<ReqId>>,
-    /// The class behind the one served last: it goes next if it has something.
+    /// The class after the one served last: it goes next if it has requests.
     next: usize,
 }
 
 impl RoundRobin {
-    /// It has no parameters.
+    /// Creates empty queues; there are no parameters.
     pub fn new(_: &Params) -> Self {
         Self::default()
     }

@@ -33,7 +33,7 @@ use crate::look::{Heading, Sweep};
 use crate::params::Params;
 use crate::queue::{MAX_SECTORS, Positions, max_sectors};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "scan",
     summary: "the elevator that goes to the end of the device before it turns",
@@ -43,25 +43,25 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
-/// What is queued, and the arm.
+/// The queue and the arm.
 #[derive(Debug)]
 pub struct Scan {
     queue: Positions,
     sweep: Sweep,
-    /// Under way to the end with nothing ahead.
+    /// The way to the end of the device, while the arm is on it.
     way: Option<Way>,
 }
 
 #[derive(Debug)]
 struct Way {
-    /// The end.
+    /// Position of the end.
     to: u64,
     begun: Time,
     takes: Span,
 }
 
 impl Way {
-    /// From the position of `sweep` to the end that it moves towards.
+    /// Begins the way from the position of `sweep` to the end that it moves towards.
     fn new(now: Time, sweep: Sweep, below: &dyn Device) -> Self {
         let (to, block) = match sweep.heading {
             Heading::Up => (below.capacity(), u64::from(below.block())),
@@ -75,7 +75,7 @@ impl Way {
         self.begun + self.takes
     }
 
-    /// Where the arm is after it left `from`, before the end of the way.
+    /// Position of the arm at `now`, before the end of the way, after it left `from`.
     fn place(&self, from: u64, now: Time) -> u64 {
         let bytes = u128::from(from.abs_diff(self.to));
         let elapsed = u128::from(now.since(self.begun).ns());
@@ -90,8 +90,8 @@ impl Scan {
         Self { queue: Positions::new(params), sweep: Sweep::default(), way: None }
     }
 
-    /// Where the arm stands at `now`. At the end of its way it has turned, and all requests lie
-    /// ahead.
+    /// Position and direction of the arm at `now`. At the end of its way it has turned, and all
+    /// requests lie ahead.
     fn arm(&mut self, now: Time) -> Sweep {
         match &self.way {
             Some(way) if way.ends() <= now => {
@@ -104,8 +104,8 @@ impl Scan {
         }
     }
 
-    /// At the end from which a sweep is `heading`, with everything ahead, even requests past the
-    /// end.
+    /// A sweep from an end of the device in direction `heading`. All requests lie ahead, even those
+    /// beyond the end of the device.
     fn at_end(heading: Heading) -> Sweep {
         Sweep { heading, at: if heading == Heading::Up { 0 } else { u64::MAX } }
     }
@@ -122,7 +122,7 @@ impl Policy for Scan {
         let rests = arm == Self::at_end(arm.heading);
         if next.is_none() && self.way.is_none() && !rests {
             self.way = Some(Way::new(now, arm, out.below));
-            // Where position costs nothing the arm is there at once.
+            // If position costs nothing the arm is at the end at once.
             arm = self.arm(now);
             next = arm.ahead(&self.queue);
         }

@@ -28,7 +28,7 @@ use crate::entry::{Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Backlog, MAX_SECTORS, Tournament, max_sectors};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "sfq",
     summary: "start-time fair queueing: shares of disk time by weight, charged by a running mean",
@@ -49,7 +49,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, heeds_weights: true, ..Facts::NONE },
 };
 
-/// Virtual time in parts of a nanosecond, so that a charge divided by any weight is above zero.
+/// Ticks of virtual time in a nanosecond, so that a charge divided by any weight is above zero.
 /// 2^64 ns times this is 2^96; only a sum of 2^32 such charges would overflow.
 const TICKS: u128 = 1 << 32;
 
@@ -60,25 +60,25 @@ pub struct Sfq {
     charge: Charge,
     flows: Vec<Flow>,
     backlog: Backlog,
-    /// Classes of which something waits, by start tag; of equal ones, by arrival.
+    /// Waiting classes by start tag; ties go by arrival.
     order: Tournament<(u128, u64)>,
     commands: Commands<u32>,
     /// The start tag of the last command that was sent.
     virtual_time: u128,
 }
 
-/// A class.
+/// The state of a class.
 #[derive(Debug)]
 struct Flow {
     name: String,
     weight: u32,
-    /// Where its last command ends in virtual time.
+    /// End of its last command in virtual time.
     finish: u128,
     estimate: RunningMean,
 }
 
 impl Flow {
-    fn of(class: &ClassInfo) -> Self {
+    fn new(class: &ClassInfo) -> Self {
         let (name, weight) = (class.name.clone(), class.weight.get());
         Self { name, weight, finish: 0, estimate: RunningMean::default() }
     }
@@ -90,7 +90,7 @@ impl Sfq {
         Self {
             depth: params.count("depth"),
             charge: Charge::new(params),
-            flows: served.classes.iter().map(Flow::of).collect(),
+            flows: served.classes.iter().map(Flow::new).collect(),
             backlog: Backlog::new(params),
             order: Tournament::default(),
             commands: Commands::default(),
@@ -98,7 +98,7 @@ impl Sfq {
         }
     }
 
-    /// Gives `class` its place in the order, if something of it waits.
+    /// Puts `class` in the order by its first request; removes it if it has none.
     fn line_up(&mut self, class: u32) {
         let start = self.flows[class as usize].finish.max(self.virtual_time);
         self.order.set(class, self.backlog.first(class).map(|number| (start, number)));
@@ -109,7 +109,7 @@ impl Policy for Sfq {
     fn enqueue(&mut self, _: Time, req: &Request) {
         while self.flows.len() <= req.class.index() {
             let class = ClassInfo::new(format!("{}", self.flows.len()));
-            self.flows.push(Flow::of(&class));
+            self.flows.push(Flow::new(&class));
         }
         if self.backlog.add(req) {
             self.line_up(req.class.index() as u32);
@@ -135,7 +135,7 @@ impl Policy for Sfq {
 
     fn complete(&mut self, _: Time, req: &Request, part: &Part) {
         if let Some(sent) = self.commands.completed(req, part) {
-            self.flows[sent.note as usize].estimate.measured(self.charge.of(&sent));
+            self.flows[sent.note as usize].estimate.measured(self.charge.amount(&sent));
         }
     }
 

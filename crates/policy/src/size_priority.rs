@@ -31,20 +31,21 @@ use crate::feedback::Feedback;
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Added, MAX_SECTORS, Merges, max_sectors};
 
-/// The longest request that is short by itself: longer than a page of any database, shorter than
-/// what programs read ahead.
+/// The longest short request in bytes, unless parameters say otherwise: longer than a page of any
+/// database, shorter than the read-ahead of programs.
 const SHORT: u32 = 64 << 10;
 
-/// Pieces whose length is learned are no shorter: commands cost the processor too.
+/// The shortest piece of learned length, in bytes: commands cost the processor too.
 const LEAST: u32 = 16 << 10;
 
-/// Near what a flash disk needs for a short write alone, and far below the latency under a flood.
+/// Default target for the latency of short requests: near the time that a flash disk needs for a
+/// short write alone, and far below the latency under a flood.
 pub const TARGET: Span = Span::from_us(500);
 
 const OURS: &str = "ours";
 const PAPER: &str = "online-batch, section IV.A";
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "size-priority",
     summary: "short requests first; long ones in pieces, behind a guard against starvation",
@@ -127,7 +128,7 @@ pub const ENTRY: Entry = Entry {
     bound: |params, _| {
         let guard = params.group("guard").map(|guard| guard.count("after"));
         match guard {
-            _ if !matches!(Bytes::new(params, 1), Bytes::Unlimited) => None,
+            _ if !matches!(InFlightBound::new(params, 1), InFlightBound::Unlimited) => None,
             _ if !params.switch("priority") => Some(Bound::FIFO),
             guard => guard.map(|after| Bound { after: Span::ZERO, overtakes: after }),
         }
@@ -135,7 +136,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, short: |params| Some(threshold(params)), ..Facts::NONE },
 };
 
-/// The longest short request in bytes, under these parameters of the policy.
+/// Returns the length of the longest short request in bytes under these parameters of the policy.
 pub fn threshold(params: &Params) -> u32 {
     let split = params.len("split").unwrap_or(SHORT);
     match params.len("threshold") {
@@ -145,7 +146,7 @@ pub fn threshold(params: &Params) -> u32 {
     }
 }
 
-/// Two queues: short requests whole, long ones with what is left of them.
+/// Two queues: short requests, and the unsent parts of long ones.
 #[derive(Debug)]
 pub struct SizePriority {
     split: Split,
@@ -153,21 +154,21 @@ pub struct SizePriority {
     priority: bool,
     order: Order,
     guard: Option<Guard>,
-    bytes: Bytes,
+    bound: InFlightBound,
     merges: Merges,
-    /// Founders.
+    /// Founders of the chains of short requests.
     short: VecDeque<u32>,
-    /// Every request, if there is no priority.
+    /// Long requests; all requests if there is no priority.
     long: VecDeque<Long>,
     in_flight: InFlight,
-    /// By slot, of merged commands: their bytes at the first request, [`TRAVELS`] at the others.
+    /// For merged commands, by slot: their bytes at the first request, [`MERGED_BEHIND`] at others.
     merged: Vec<u32>,
 }
 
-/// Of a request that goes in the command of another.
-const TRAVELS: u32 = u32::MAX;
+/// The value in `merged` for a request that goes in the command of another.
+const MERGED_BEHIND: u32 = u32::MAX;
 
-/// How long a piece is.
+/// The length of a piece.
 #[derive(Debug)]
 enum Split {
     Off,
@@ -194,24 +195,25 @@ impl Split {
     }
 }
 
-/// What waits in the queue of long requests.
+/// An entry of the queue of long requests.
 #[derive(Debug)]
 struct Long {
-    what: What,
-    /// It goes in pieces, and its bytes in flight are bounded.
+    content: Content,
+    /// Whether it goes in pieces, with a bound on its bytes in flight.
     in_pieces: bool,
-    /// Of all of it: how long a piece is follows from this.
+    /// Length of the whole request or chain, from which the length of a piece follows.
     len: u32,
+    /// Bytes not sent yet.
     left: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum Content {
     /// A chain that may still grow, by its founder.
     Chain(u32),
-    /// What is left of a chain, by its first request.
+    /// The rest of a closed chain, by its first request.
     Members(u32),
-    /// A request that does not merge, or what is left of one.
+    /// A request that does not merge, or the rest of a request.
     Alone(ReqId),
 }
 
@@ -221,15 +223,15 @@ enum Order {
     RoundRobin,
 }
 
-/// What long requests may have in flight.
+/// The bound on the bytes of long requests in flight.
 #[derive(Debug)]
-enum Bytes {
+enum InFlightBound {
     Unlimited,
     Fixed(u64),
     Regulated(Box<Feedback>),
 }
 
-impl Bytes {
+impl InFlightBound {
     fn new(params: &Params, piece: u32) -> Self {
         match params.get("long_in_flight") {
             Value::Size(bytes) => Self::Fixed(*bytes),
@@ -253,13 +255,13 @@ impl Bytes {
 struct Guard {
     after: u32,
     stall: Span,
-    /// Short requests sent since a long one waits and the last piece of a long one went.
+    /// Short requests sent since the last piece of a long request, while long ones waited.
     passed: u32,
-    /// When a piece of a long request last went, or when the long requests began to wait.
+    /// Time at which a piece of a long request last went, or the long requests began to wait.
     moved: Time,
 }
 
-/// Long requests' account of what is in flight.
+/// The class of long requests in [`InFlight`].
 const LONG: usize = 0;
 
 impl SizePriority {
@@ -278,7 +280,7 @@ impl SizePriority {
                 passed: 0,
                 moved: Time::ZERO,
             }),
-            bytes: Bytes::new(params, params.len("split").unwrap_or(SHORT)),
+            bound: InFlightBound::new(params, params.len("split").unwrap_or(SHORT)),
             merges: Merges::new(params),
             short: VecDeque::new(),
             long: VecDeque::new(),
@@ -287,48 +289,48 @@ impl SizePriority {
         }
     }
 
-    /// Whether a request goes in pieces, and its bytes in flight are bounded.
+    /// Whether a request goes in pieces, with a bound on its bytes in flight.
     fn is_long(&self, req: &Request) -> bool {
         req.len > self.threshold && req.op != Op::Discard
     }
 
-    /// The next piece of the first long request, if it may go now.
+    /// The length of the next piece of the first long request, if it may go now.
     fn piece(&self, now: Time) -> Option<u32> {
-        let Long { what, in_pieces, mut len, mut left } = *self.long.front()?;
-        if let What::Chain(founder) = what {
+        let Long { content, in_pieces, mut len, mut left } = *self.long.front()?;
+        if let Content::Chain(founder) = content {
             len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
             left = len;
         }
         let piece = if in_pieces { self.split.piece(len).min(left) } else { left };
         let bytes = self.in_flight.bytes(LONG);
-        let fits = bytes == 0 || bytes + u64::from(piece) <= self.bytes.bound(now);
+        let fits = bytes == 0 || bytes + u64::from(piece) <= self.bound.bound(now);
         (!in_pieces || fits).then_some(piece)
     }
 
     fn send_long(&mut self, now: Time, piece: u32, out: &mut Out<'_>) -> Option<Go> {
         let mut long = self.long.pop_front()?;
-        if let What::Chain(founder) = long.what {
+        if let Content::Chain(founder) = long.content {
             long.len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
             long.left = long.len;
-            long.what = What::Members(self.merges.close(founder));
+            long.content = Content::Members(self.merges.close(founder));
         }
-        // What a piece leaves of a request, and behind it of the chain.
+        // The rest of the request after this piece, and the rest of the chain behind it.
         let (mut rest, mut behind) = (None, None);
-        let (go, sent) = match long.what {
-            What::Chain(head) | What::Members(head) => {
+        let (go, sent) = match long.content {
+            Content::Chain(head) | Content::Members(head) => {
                 let (id, len, next) = self.merges.member(head);
                 if piece < len {
-                    rest = Some((What::Alone(id), len - piece));
-                    behind = next.map(|next| (What::Members(next), long.left - len));
+                    rest = Some((Content::Alone(id), len - piece));
+                    behind = next.map(|next| (Content::Members(next), long.left - len));
                     (Go { id, len: piece }, piece)
                 } else {
                     let (go, sent, next) = self.merges.run(head, piece, out);
-                    behind = next.map(|next| (What::Members(next), long.left - sent));
+                    behind = next.map(|next| (Content::Members(next), long.left - sent));
                     (go, sent)
                 }
             }
-            What::Alone(id) => {
-                rest = (piece < long.left).then_some((long.what, long.left - piece));
+            Content::Alone(id) => {
+                rest = (piece < long.left).then_some((long.content, long.left - piece));
                 (Go { id, len: piece }, piece)
             }
         };
@@ -337,13 +339,14 @@ impl SizePriority {
             let behind = out.chain.iter().map(|id| self.merges.member(id.slot()).1);
             let behind = behind.inspect(|&len| self.in_flight.sent(LONG, len)).sum::<u32>();
             self.in_flight.sent(LONG, sent - behind);
-            // What is left of a request says nothing of the others.
-            if let (Bytes::Regulated(feedback), true) = (&mut self.bytes, sent < long.left) {
-                feedback.pieces(sent);
+            // The last piece is a remainder, so its length says nothing about other pieces.
+            if let (InFlightBound::Regulated(feedback), true) = (&mut self.bound, sent < long.left)
+            {
+                feedback.set_piece(sent);
             }
         }
         let left = [rest, behind].into_iter().flatten();
-        let left = left.map(|(what, left)| Long { what, left, ..long });
+        let left = left.map(|(content, left)| Long { content, left, ..long });
         match self.order {
             Order::Fifo => left.rev().for_each(|long| self.long.push_front(long)),
             Order::RoundRobin => self.long.extend(left),
@@ -362,7 +365,7 @@ impl SizePriority {
         Some(self.merges.take(founder, out))
     }
 
-    /// Remembers what a merged command carries.
+    /// Records the bytes of a merged command.
     fn note(&mut self, head: ReqId, chain: &[ReqId]) {
         let Some(last) = chain.iter().chain([&head]).map(|id| id.index()).max() else { return };
         if last >= self.merged.len() {
@@ -371,12 +374,12 @@ impl SizePriority {
         let mut sum = self.merges.member(head.slot()).1;
         for id in chain {
             sum += self.merges.member(id.slot()).1;
-            self.merged[id.index()] = TRAVELS;
+            self.merged[id.index()] = MERGED_BEHIND;
         }
         self.merged[head.index()] = sum;
     }
 
-    /// Whether the long requests have been passed over for long enough. In any case a short one
+    /// Whether the long requests have been passed over for long enough. At least one short request
     /// must have gone since their last piece, or a device slower than `stall` would serve only long
     /// ones.
     fn guard_fires(&self, now: Time) -> bool {
@@ -388,23 +391,23 @@ impl SizePriority {
 
 impl Policy for SizePriority {
     fn enqueue(&mut self, now: Time, req: &Request) {
-        let heavy = req.len > self.threshold;
-        if let Bytes::Regulated(feedback) = &mut self.bytes
-            && !heavy
+        let long = req.len > self.threshold;
+        if let InFlightBound::Regulated(feedback) = &mut self.bound
+            && !long
         {
             feedback.arrived(now);
         }
-        let Added::Founded(founder) = self.merges.add(req, heavy) else { return };
-        if self.priority && !heavy {
+        let Added::Founded(founder) = self.merges.add(req, long) else { return };
+        if self.priority && !long {
             return self.short.push_back(founder);
         }
         if let Some(guard) = self.guard.as_mut().filter(|_| self.long.is_empty()) {
             (guard.passed, guard.moved) = (0, now);
         }
         let merges = self.merges.any();
-        let what = if merges { What::Chain(founder) } else { What::Alone(req.id) };
+        let content = if merges { Content::Chain(founder) } else { Content::Alone(req.id) };
         let in_pieces = self.is_long(req);
-        self.long.push_back(Long { what, in_pieces, len: req.len, left: req.len });
+        self.long.push_back(Long { content, in_pieces, len: req.len, left: req.len });
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
@@ -429,13 +432,13 @@ impl Policy for SizePriority {
             let moved = if req.op == Op::Discard { 0 } else { part.len };
             match merged {
                 0 => cost.finished(now, moved),
-                TRAVELS => {}
-                all => cost.finished(now, all),
+                MERGED_BEHIND => {}
+                bytes => cost.finished(now, bytes),
             }
         }
         if self.is_long(req) {
             self.in_flight.finished(LONG, part.len);
-        } else if let Bytes::Regulated(feedback) = &mut self.bytes
+        } else if let InFlightBound::Regulated(feedback) = &mut self.bound
             && part.last
             && req.len <= self.threshold
         {
@@ -445,7 +448,7 @@ impl Policy for SizePriority {
 
     fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         if let Split::Learned(cost) = &self.split
-            && let Some((base, mib)) = cost.known()
+            && let Some((base, mib)) = cost.base_and_mib()
         {
             report(Counter::level("base_ns"), base.ns());
             report(Counter::level("mib_ns"), mib.ns());

@@ -27,7 +27,7 @@ use crate::entry::{Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Added, MAX_SECTORS, Merges, Sorted, max_sectors};
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "sptf",
     summary: "shortest positioning time first: the device says what each request would cost",
@@ -47,21 +47,21 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
-/// What is queued, in order of address.
+/// The queue, in order of address.
 #[derive(Debug)]
 pub struct Sptf {
     candidates: u32,
-    /// First byte, arrival number.
+    /// Chains by first byte and arrival number.
     sorted: Sorted<(u64, u64)>,
     arrivals: u64,
-    /// By slot.
+    /// Chains by slot.
     nodes: Vec<LinkedRequest>,
-    /// Where the last command ended.
+    /// Position at which the last command ended.
     position: u64,
     merges: Merges,
 }
 
-/// A chain and its neighbours: a step to the next costs no search.
+/// A chain with links to its neighbours, so that a step to the next needs no search.
 #[derive(Clone, Debug)]
 struct LinkedRequest {
     op: Op,
@@ -89,7 +89,7 @@ impl Sptf {
         &self.nodes[slot as usize]
     }
 
-    /// The candidate that costs least, the oldest of these.
+    /// The candidate that costs least; the oldest if several do.
     fn cheapest(&self, now: Time, out: &Out<'_>) -> Option<u32> {
         let mut above = self.sorted.at_or_after((self.position, 0));
         let mut below = self.sorted.before((self.position, 0));
@@ -133,7 +133,7 @@ impl Sptf {
         self.join(below, above);
     }
 
-    /// Makes `below` and `above` neighbours of one another.
+    /// Links `below` and `above` as neighbours.
     fn join(&mut self, below: Option<u32>, above: Option<u32>) {
         if let Some(slot) = below {
             self.nodes[slot as usize].above = above;

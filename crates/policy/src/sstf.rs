@@ -25,7 +25,7 @@ use crate::queue::{MAX_SECTORS, Positions, max_sectors};
 const BYTES: &str = "bytes";
 const CYLINDERS: &str = "cylinders";
 
-/// What is near.
+/// The measure of distance.
 const DISTANCE: Param = Param {
     name: "distance",
     kind: Kind::Choice(&[BYTES, CYLINDERS]),
@@ -35,7 +35,7 @@ const DISTANCE: Param = Param {
     source: "`bytes`, as before a device, where cylinders are not known",
 };
 
-/// Its entry in the registry.
+/// The entry of the policy in the registry.
 pub const ENTRY: Entry = Entry {
     name: "sstf",
     summary: "shortest seek first: the request nearest to where the last one ended",
@@ -51,11 +51,11 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, in_drive: &[DISTANCE], ..Facts::NONE },
 };
 
-/// What is queued, and the assumed position of the arm.
+/// The queue, and the assumed position of the arm.
 #[derive(Debug)]
 pub struct Sstf {
     queue: Positions,
-    /// Where the last command ended.
+    /// Position at which the last command ended.
     position: u64,
 }
 

@@ -1,8 +1,8 @@
-//! What a stream does between one request and the next: how long it thinks, and how far it goes.
+//! Think times of streams and distances between their successive requests.
 //!
-//! Policies that keep a disk idle for a stream's next request go by this. Means decay: each sample
-//! takes an eighth of the mean's place, so a stream that changes its ways is known after a dozen
-//! requests. Integers only.
+//! Policies that keep a disk idle for a stream's next request decide by these. Means decay: each
+//! sample has the weight of an eighth, so a changed behaviour shows after a dozen requests.
+//! Integers only.
 
 use penstock_core::{Span, Time};
 
@@ -15,7 +15,7 @@ pub(crate) struct DecayingMean {
 }
 
 impl DecayingMean {
-    /// Takes a sample in; the first is the mean.
+    /// Adds a sample; the first one is the mean.
     pub(crate) fn add(&mut self, sample: u64) {
         let sample = sample.min(u64::MAX / 16);
         self.eightfold =
@@ -29,13 +29,13 @@ impl DecayingMean {
     }
 }
 
-/// How long a stream thinks: the time from the completion that leaves it without a request to its
-/// next one.
+/// The think time of a stream: the time from the completion that leaves it without a request to its
+/// next request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ThinkTime {
-    /// Requests that are queued or in flight.
+    /// Number of requests queued or in flight.
     outstanding: u32,
-    /// When the last of them completed, if none is there.
+    /// Time of the last completion.
     since: Option<Time>,
     mean: DecayingMean,
 }
@@ -58,13 +58,12 @@ impl ThinkTime {
         self.since = Some(now);
     }
 
-    /// Whether it has nothing queued and nothing in flight.
-    pub(crate) fn rests(&self) -> bool {
+    /// Whether it has no request queued or in flight.
+    pub(crate) fn is_idle(&self) -> bool {
         self.outstanding == 0
     }
 
-    /// Whether its next request is likely to come within `limit`. A stream of which nothing is
-    /// known yet is trusted.
+    /// Whether its next request is likely to come within `limit`; `true` before the first pause.
     pub(crate) fn within(&self, limit: Span) -> bool {
         self.mean.get().is_none_or(|mean| mean <= limit.ns())
     }
@@ -73,17 +72,17 @@ impl ThinkTime {
 /// Whether a stream's requests follow one another on the disk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Locality {
-    /// Where its last request ended.
+    /// Position at which its last request ended.
     end: Option<u64>,
-    /// Of 1,024 requests, how many began far from the end of the one before.
+    /// Share of requests, in 1,024ths, that began far from the end of the previous one.
     far: DecayingMean,
 }
 
-/// From here on a request is far: more than a disk reads ahead or a track holds.
+/// Distance in bytes from which a request is far: more than a disk reads ahead or a track holds.
 const FAR: u64 = 1 << 20;
 
 impl Locality {
-    /// A request of these bytes arrives.
+    /// A request of the bytes from `start` to `end` arrives.
     pub(crate) fn arrives(&mut self, start: u64, end: u64) {
         if let Some(last) = self.end {
             self.far.add(if start.abs_diff(last) < FAR { 0 } else { 1024 });
@@ -91,8 +90,8 @@ impl Locality {
         self.end = Some(end);
     }
 
-    /// Whether half of its requests or more begin far from the one before. One of which nothing is
-    /// known yet is taken to be sequential.
+    /// Whether at least half of its requests begin far from the previous one; `false` before the
+    /// second request.
     pub(crate) fn is_scattered(&self) -> bool {
         self.far.get().is_some_and(|far| far >= 512)
     }
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_follows_what_changes_and_comes_to_rest_there() {
+    fn a_mean_follows_a_change_and_settles_at_the_new_value() {
         let mut mean = DecayingMean::default();
         assert_eq!(mean.get(), None);
         mean.add(1_000);
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_begins_when_nothing_is_left() {
+    fn think_time_begins_when_no_request_is_left() {
         let (mut think, longest) = (ThinkTime::default(), Span::from_ms(16));
         assert!(think.within(Span::ZERO), "nothing is known");
         think.arrives(at(0), longest);
@@ -134,7 +133,7 @@ mod tests {
         assert!(think.within(Span::ZERO), "a request was there all the time");
         think.completes(at(60));
         think.completes(at(61));
-        assert!(think.rests());
+        assert!(think.is_idle());
         think.arrives(at(64), longest);
         assert!(think.within(Span::from_ms(3)) && !think.within(Span::from_ms(2)));
         think.completes(at(70));

@@ -50,7 +50,7 @@ pub(crate) fn state(job: &mut Job, policies: &[Chosen], place: &Place) -> Result
 /// # Errors
 /// No device has this name, or its model does not go on.
 pub(crate) fn of_device(params: Params, seed: Seed) -> Result<Params, Failure> {
-    match charge::costs_of(&params) {
+    match charge::law_device(&params) {
         Some(device) => with_costs_of(&params, &devices::find(device)?, Speed::ONE, seed),
         None => Ok(params),
     }

@@ -1,4 +1,4 @@
-//! How streams read: how long they think between two reads, and how far apart the reads are.
+//! The read pattern of each stream: its think time between reads and the distance between them.
 
 use alloc::vec::Vec;
 
@@ -6,11 +6,11 @@ use penstock_core::{Request, Span, StreamId, Time};
 
 use crate::think_time::{DecayingMean, ThinkTime};
 
-/// A pause counts as at most so many times the longest wait. A mean above one such time already says
-/// that no wait pays, and one long pause of a stream that thinks briefly does not say it.
-const LONGEST: u64 = 4;
+/// A pause counts as at most this many times the longest wait. A mean above one such wait already
+/// means that waiting does not pay, and a single long pause must not raise the mean that far.
+const PAUSE_MOST: u64 = 4;
 
-/// What is known of each stream.
+/// The read history of each stream.
 #[derive(Debug)]
 pub(super) struct Histories {
     streams: Vec<ReadHistory>,
@@ -21,21 +21,21 @@ pub(super) struct Histories {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadHistory {
     think: ThinkTime,
-    /// From the end of a read to the beginning of the next one, in bytes.
+    /// Distance from the end of a read to the beginning of the next one, in bytes.
     seek: DecayingMean,
-    /// Where its last read ended.
+    /// Position at which its last read ended.
     end: Option<u64>,
 }
 
 impl Histories {
-    /// For waits of at most `wait`.
+    /// Creates histories for a scheduler that waits for at most `wait`.
     pub(super) fn new(wait: Span) -> Self {
-        let longest_pause = Span::from_ns(wait.ns().saturating_mul(LONGEST));
+        let longest_pause = Span::from_ns(wait.ns().saturating_mul(PAUSE_MOST));
         Self { streams: Vec::new(), longest_pause }
     }
 
-    /// The history of `stream`, of which a read has arrived.
-    pub(super) fn of(&self, stream: StreamId) -> &ReadHistory {
+    /// The history of `stream`, which must have read before.
+    pub(super) fn stream(&self, stream: StreamId) -> &ReadHistory {
         &self.streams[stream.0 as usize]
     }
 
@@ -61,8 +61,8 @@ impl Histories {
 
 impl ReadHistory {
     /// Whether it has no read queued or in flight.
-    pub(super) fn rests(&self) -> bool {
-        self.think.rests()
+    pub(super) fn is_idle(&self) -> bool {
+        self.think.is_idle()
     }
 
     /// Whether its next read is likely to come within `limit` after its last.
@@ -70,7 +70,7 @@ impl ReadHistory {
         self.think.within(limit)
     }
 
-    /// How far its next read is likely to be; nothing if that is not known.
+    /// Mean distance to its next read in bytes; 0 if it is not known.
     pub(super) fn seek(&self) -> u64 {
         self.seek.get().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! The parameters and their defaults.
+//! The parameters of `bfq` and their defaults.
 
 use penstock_core::Span;
 

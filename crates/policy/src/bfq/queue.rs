@@ -1,4 +1,4 @@
-//! What is known of a queue.
+//! The state of a queue, and of its class of work.
 
 use penstock_core::{ClassInfo, IoClass, IoPrio, Time};
 
@@ -6,10 +6,10 @@ use super::raising::Raising;
 use super::virtual_time::Stamps;
 use crate::think_time::{Locality, ThinkTime};
 
-/// The greatest weight.
+/// The largest weight, as in the kernel.
 pub(super) const WEIGHT_MOST: u32 = 1_000;
 
-/// What a queue has of its class of work.
+/// The properties that a queue takes from its class of work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkClass {
     pub(super) order: usize,
@@ -20,12 +20,12 @@ pub(super) struct WorkClass {
 #[derive(Clone, Debug)]
 pub(super) struct BudgetQueue {
     pub(super) class: WorkClass,
-    /// It has something queued, or is in service.
+    /// Whether it has requests queued, or is in service.
     pub(super) is_member: bool,
     pub(super) stamps: Stamps,
-    /// When its service was cut off although it was about to ask for more.
+    /// Time at which its service ended for another reason than an empty queue, while it was empty.
     pub(super) cut_off: Option<Time>,
-    /// None before its first service.
+    /// Bytes of its next service; `None` before the first.
     pub(super) budget: Option<u64>,
     pub(super) in_flight: u32,
     pub(super) think: ThinkTime,
@@ -43,7 +43,7 @@ impl WorkClass {
         Self { order, weight: weight.min(WEIGHT_MOST) }
     }
 
-    /// That of requests whose class is not listed.
+    /// The class of requests whose class is not listed.
     pub(super) fn unlisted() -> Self {
         Self::new(IoPrio::DEFAULT, ClassInfo::WEIGHT.get())
     }

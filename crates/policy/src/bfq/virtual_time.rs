@@ -1,19 +1,20 @@
-//! B-WF2Q+: which queue is next, so that each gets service in proportion to its weight whatever its
-//! budgets are.
+//! B-WF2Q+: the order of queues in which each gets service in proportion to its weight, whatever
+//! its budgets are.
 //!
-//! A queue with requests has a start and a finish in virtual time: the finish is later by its budget
-//! divided by its weight. A queue is eligible when its start is not in the future; of the eligible
-//! ones the earliest finish goes first. A queue that used other than its budget has its finish
-//! corrected by what it used. Virtual time advances by the service divided by the sum of the weights,
-//! and jumps to the earliest start when no queue is eligible. O(log n) for each change of a queue.
+//! A queue with requests has a start and a finish in virtual time: the finish is later by its
+//! budget divided by its weight. A queue is eligible when its start is not in the future; of the
+//! eligible ones the earliest finish goes first. If a queue did not use exactly its budget, its
+//! finish is set by the bytes that it used. Virtual time advances by the service divided by the sum
+//! of the weights, and jumps to the earliest start when no queue is eligible. O(log n) for each
+//! change of a queue.
 //!
-//! Exactness: integers of 128 bits in parts of 2^-40 of a byte. Each division rounds down by less than
-//! one part, so after a million services a queue is wrong by less than a millionth of a byte divided
-//! by its weight. 2^64 bytes are 2^104 parts, so nothing overflows.
+//! Exactness: 128-bit integers in units of 2^-40 byte. Each division rounds down by less than one
+//! unit, so after a million services the error of a queue is less than a millionth of a byte
+//! divided by its weight. 2^64 bytes are 2^104 units, so nothing overflows.
 
 use crate::queue::Tournament;
 
-/// Parts of a byte.
+/// Units of virtual time in a byte.
 const PARTS: u128 = 1 << 40;
 
 /// A queue's place in virtual time.
@@ -21,7 +22,7 @@ const PARTS: u128 = 1 << 40;
 pub(super) struct Stamps {
     start: u128,
     finish: u128,
-    /// While it takes part.
+    /// The weight with which it counts in the sums while it is a member.
     weight: u64,
 }
 
@@ -29,13 +30,13 @@ pub(super) struct Stamps {
 #[derive(Debug, Default)]
 pub(super) struct FairOrder {
     now: u128,
-    /// By lane: queues that are eligible, by finish, and those that are not yet, by start, with their
-    /// finish; of equal ones the one that came first.
+    /// Waiting queues by lane: eligible ones by finish, the others by start, with their finish.
+    /// Ties go by arrival.
     eligible: Tournament<(u128, u64)>,
     future: Tournament<(u128, u64, u128)>,
     arrivals: u64,
     members: u64,
-    /// Sums over the members, the one in service among them.
+    /// Sums of the members' weights and of their squares, including the member in service.
     weights: u128,
     squares: u128,
 }
@@ -46,24 +47,24 @@ impl FairOrder {
         self.eligible.first().is_none() && self.future.first().is_none()
     }
 
-    /// Whether all members have the same weight. By Cauchy and Schwarz, that is so if the square of
-    /// the sum is as many times the sum of the squares as there are members.
+    /// Whether all members have the same weight. By the Cauchy-Schwarz inequality this holds if the
+    /// square of the sum equals the sum of the squares times the number of members.
     pub(super) fn is_symmetric(&self) -> bool {
         self.weights * self.weights == self.squares * u128::from(self.members)
     }
 
-    /// A queue that had nothing to do takes part. It has saved nothing up.
+    /// An idle queue becomes a member. It gets no credit for its idle time.
     pub(super) fn join(&mut self, stamps: &mut Stamps, weight: u64) {
         stamps.start = stamps.finish.max(self.now);
         self.count(stamps, weight);
     }
 
-    /// A queue that had nothing to do for a moment takes part again, as if that had not been.
+    /// A queue that was idle for a moment becomes a member again, as if it had not been idle.
     pub(super) fn rejoin(&mut self, stamps: &mut Stamps, weight: u64) {
         self.count(stamps, weight);
     }
 
-    /// A member that is not waiting for service has another weight from now on.
+    /// Changes the weight of a member that is not waiting for service.
     pub(super) fn reweigh(&mut self, stamps: &mut Stamps, weight: u64) {
         self.leave(stamps);
         self.count(stamps, weight);
@@ -76,14 +77,14 @@ impl FairOrder {
         self.squares += u128::from(weight).pow(2);
     }
 
-    /// It takes part no longer.
+    /// A queue is no longer a member.
     pub(super) fn leave(&mut self, stamps: &Stamps) {
         self.members -= 1;
         self.weights -= u128::from(stamps.weight);
         self.squares -= u128::from(stamps.weight).pow(2);
     }
 
-    /// A member that is not in service waits for it, with a budget in bytes.
+    /// A member begins to wait for service, with a budget in bytes.
     pub(super) fn wait(&mut self, lane: u32, stamps: &mut Stamps, budget: u64) {
         stamps.finish = stamps.start + length(budget, stamps.weight);
         self.arrivals += 1;
@@ -94,7 +95,7 @@ impl FairOrder {
         }
     }
 
-    /// The queue that is served next.
+    /// Chooses the queue that is served next and removes it from the waiting ones.
     pub(super) fn serve(&mut self) -> Option<u32> {
         while let Some(lane) = self.future.first() {
             let (start, arrival, finish) = self.future.key(lane).expect("it is the first");
@@ -112,7 +113,7 @@ impl FairOrder {
         Some(next)
     }
 
-    /// The queue in service has been served: it is charged `bytes`, whatever its budget was.
+    /// Charges `bytes` to the queue in service, whatever its budget was.
     pub(super) fn charge(&mut self, stamps: &mut Stamps, bytes: u64) {
         self.now += u128::from(bytes) * PARTS / self.weights.max(1);
         stamps.finish = stamps.start + length(bytes, stamps.weight);
@@ -120,6 +121,7 @@ impl FairOrder {
     }
 }
 
+/// Returns the length in virtual time of `bytes` at `weight`.
 fn length(bytes: u64, weight: u64) -> u128 {
     u128::from(bytes) * PARTS / u128::from(weight.max(1))
 }
@@ -131,8 +133,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Queues that always have something to do get service by weight, whatever their budgets, up
-        /// to a budget and a half.
+        /// Busy queues get service by weight, whatever their budgets, up to a few budgets.
         #[test]
         fn service_is_by_weight_whatever_the_budgets(
             queues in prop::collection::vec((1_u64..=1_000, 1_u64..100_000), 2..20),
@@ -150,15 +151,15 @@ mod tests {
             for turn in 0..2_000 {
                 let lane = order.serve().unwrap() as usize;
                 let (weight, budget) = queues[lane];
-                // What it uses of its budget, in percent.
+                // `used` is in percent of the budget.
                 let bytes = (budget * used[turn % used.len()]).div_ceil(100);
                 order.charge(&mut stamps[lane], bytes);
                 order.wait(lane as u32, &mut stamps[lane], budget);
                 got[lane] += bytes;
                 all += bytes;
-                for (&got, &(its, budget)) in got.iter().zip(&queues) {
-                    let fair = all as f64 * its as f64 / weights as f64;
-                    // Ahead of the ideal by no more than its own budget; behind by the others'.
+                for (&got, &(own_weight, budget)) in got.iter().zip(&queues) {
+                    let fair = all as f64 * own_weight as f64 / weights as f64;
+                    // Ahead of the ideal by its own budget and one more; behind by all budgets.
                     prop_assert!(got as f64 <= fair + budget as f64 + most, "{got} of {fair}");
                     let behind = 2.0 * most * queues.len() as f64;
                     prop_assert!(got as f64 >= fair - behind, "{got} of {fair}, weight {weight}");
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn idleness_saves_nothing_up() {
+    fn an_idle_queue_gets_no_credit() {
         let mut order = FairOrder::default();
         let mut stamps = [Stamps::default(); 2];
         order.join(&mut stamps[0], 100);

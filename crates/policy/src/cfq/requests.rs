@@ -1,4 +1,4 @@
-//! The early form of `cfq`: a few requests a turn.
+//! The early form of `cfq`: a few requests per turn.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -14,23 +14,23 @@ pub(super) struct Requests {
     quantum: u32,
     expire_sync: Span,
     expire_async: Span,
-    /// One lane for each stream: its sorted queue.
+    /// Sorted queues: a lane for each stream.
     chains: Chains,
     links: Links,
     streams: Vec<StreamQueue>,
-    /// Streams that have something queued, in the order of their turns; the first is served.
+    /// Streams that have requests queued, in the order of their turns; the first is served.
     turns: VecDeque<u32>,
     /// Commands that the first stream may still send; 0 before its turn begins.
     left: u32,
-    /// By founder's slot: when it expires.
+    /// Time at which a chain expires, by founder's slot.
     expires: Vec<Time>,
 }
 
 #[derive(Debug, Default)]
 struct StreamQueue {
-    /// In order of arrival.
+    /// Its requests in order of arrival.
     fifo: List,
-    /// Where its last command ended.
+    /// Position at which its last command ended.
     position: u64,
 }
 
@@ -50,8 +50,8 @@ impl Requests {
         }
     }
 
-    /// The stream's next command. At the beginning of a turn it is the oldest request, if that has
-    /// expired; otherwise the next by position, beginning again at the lowest.
+    /// The stream's next command: at the beginning of a turn the oldest request, if that has
+    /// expired; otherwise the next by position, and after the highest the lowest.
     fn next(&self, now: Time, stream: u32, turn_begins: bool) -> Option<u32> {
         let StreamQueue { fifo, position } = &self.streams[stream as usize];
         let oldest = fifo.front()?;

@@ -12,24 +12,25 @@ use crate::one_way::{FIFO_EXPIRE_ASYNC, FIFO_EXPIRE_SYNC, OneWay};
 use crate::params::Params;
 use crate::think_time::ThinkTime;
 
-/// Lanes of requests that no caller waits for: a level each of two classes, and idle.
+/// Number of lanes of requests that no caller waits for: one for each level of two classes, one for
+/// idle.
 const ASYNC_LANES: u32 = 2 * IoPrio::LEVELS as u32 + 1;
 
-/// Queues and whose turn it is.
+/// The queues and the running turn.
 #[derive(Debug)]
 pub(super) struct Slices {
     slice_sync: Span,
     slice_async: Span,
     slice_async_rq: u32,
     slice_idle: Span,
-    /// Of requests that no caller waits for, and of the others.
+    /// `fifo_expire_async` and `fifo_expire_sync`.
     expire: [Span; 2],
-    /// By class of work.
+    /// I/O priority of each class of work.
     prios: Vec<IoPrio>,
     lanes: OneWay,
-    /// By lane: first those that streams share, then one for each stream.
+    /// Queues by lane: first those that streams share, then one for each stream.
     queues: Vec<SliceQueue>,
-    /// By class of I/O priority: lanes that have something queued, in the order of their turns.
+    /// Waiting lanes of each class of I/O priority, in the order of their turns.
     lines: [VecDeque<u32>; 3],
     turn: Option<SliceTurn>,
     idling: Idling,
@@ -41,8 +42,8 @@ struct TurnCounts {
     turns: u64,
     used_up: u64,
     interrupted: u64,
-    of_async: u64,
-    /// Lengths of the turns, with the time in which the disk was kept idle.
+    async_turns: u64,
+    /// Sum of the lengths of the turns, including the time in which the disk was kept idle.
     charged: Span,
 }
 
@@ -52,9 +53,9 @@ struct SliceQueue {
     prio: IoPrio,
     in_flight: u32,
     think: ThinkTime,
-    /// What its last turn took in excess of its slice.
+    /// Time by which its last turn exceeded its slice.
     debt: Span,
-    /// What an interrupted turn has left.
+    /// Time left of an interrupted turn.
     left: Option<Span>,
 }
 
@@ -77,7 +78,7 @@ impl SliceTurn {
     }
 }
 
-/// Where a class of I/O priorities stands in the order of service.
+/// Returns the place of a class of I/O priority in the order of service; 0 goes first.
 fn rank(prio: IoPrio) -> usize {
     match prio.class() {
         IoClass::RealTime => 0,
@@ -86,7 +87,7 @@ fn rank(prio: IoPrio) -> usize {
     }
 }
 
-/// The lane of requests of this priority that no caller waits for.
+/// Returns the lane of the requests of priority `prio` that no caller waits for.
 fn shared_lane(prio: IoPrio) -> u32 {
     match prio.class() {
         IoClass::Idle => ASYNC_LANES - 1,
@@ -134,24 +135,24 @@ impl Slices {
         base.share(9 - level, 5)
     }
 
-    /// The class of I/O priorities that is next, if anything waits.
+    /// The highest class of I/O priority in which a lane waits.
     fn first_line(&self) -> Option<usize> {
         self.lines.iter().position(|line| !line.is_empty())
     }
 
-    /// Begins the turn of the next lane that has something queued. Whatever its stream owes, a turn
-    /// sends one command.
+    /// Begins the turn of the next waiting lane. A turn sends at least one command, whatever the
+    /// debt of its stream.
     fn begin(&mut self, now: Time) -> Option<SliceTurn> {
         let lane = self.lines[self.first_line()?].pop_front()?;
         let slice = self.slice(lane);
         let queue = &mut self.queues[lane as usize];
         let length = queue.left.take().unwrap_or(slice - core::mem::take(&mut queue.debt));
         self.counts.turns += 1;
-        self.counts.of_async += u64::from(lane < ASYNC_LANES);
+        self.counts.async_turns += u64::from(lane < ASYNC_LANES);
         Some(SliceTurn { lane, began: now, length, sent: 0 })
     }
 
-    /// Ends `turn`. What it took in excess is its stream's debt.
+    /// Ends `turn`. The time by which it exceeded its slice becomes the debt of its stream.
     fn end(&mut self, now: Time, turn: SliceTurn, interrupted: bool) {
         let at = self.idling.until().map_or(now, |until| until.min(now));
         self.idling.end(now);
@@ -173,7 +174,7 @@ impl Slices {
         self.turn = None;
     }
 
-    /// Whether `turn` is over. If its queue is empty, begins to wait for its next request where that
+    /// Whether `turn` is over. If its queue is empty, begins to wait for its next request if that
     /// pays.
     fn is_over(&mut self, now: Time, turn: SliceTurn) -> bool {
         let queue = &self.queues[turn.lane as usize];
@@ -197,7 +198,7 @@ impl Slices {
             self.idling.decline();
             return true;
         }
-        // What it has in flight completes first.
+        // Waiting begins when its commands in flight have completed.
         if queue.in_flight == 0 {
             self.idling.begin(now, length, self.first_line().is_some());
         }
@@ -223,8 +224,8 @@ impl Policy for Slices {
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         if let Some(turn) = self.turn {
-            let mine = rank(self.queues[turn.lane as usize].prio);
-            let interrupted = self.first_line().is_some_and(|first| first < mine);
+            let current = rank(self.queues[turn.lane as usize].prio);
+            let interrupted = self.first_line().is_some_and(|first| first < current);
             if interrupted || self.is_over(now, turn) {
                 self.end(now, turn, interrupted);
             }
@@ -264,7 +265,7 @@ impl Policy for Slices {
         report(Counter::total("turns"), self.counts.turns);
         report(Counter::total("turns_used_up"), self.counts.used_up);
         report(Counter::total("turns_interrupted"), self.counts.interrupted);
-        report(Counter::total("turns_async"), self.counts.of_async);
+        report(Counter::total("turns_async"), self.counts.async_turns);
         report(Counter::total("charged_ns"), self.counts.charged.ns());
         self.idling.counters(report);
         self.lanes.counters(report);

@@ -1,4 +1,4 @@
-//! What is known of a class.
+//! The account of a class.
 
 use alloc::string::String;
 
@@ -6,40 +6,40 @@ use penstock_core::{ClassInfo, Span, Time};
 
 use crate::charge::RunningMean;
 
-/// A class and its account of the current cycle. Amounts are nanoseconds of device time, or of what
-/// a law charges.
+/// A class and its account of the current cycle. Amounts are nanoseconds of device time, or of the
+/// charges of a law.
 #[derive(Debug)]
 pub(super) struct Class {
     pub(super) name: String,
     pub(super) weight: u64,
-    /// It takes part in the division.
+    /// Whether it gets a share.
     pub(super) active: bool,
     pub(super) share: u64,
-    /// Charged to it in this cycle.
+    /// Amount charged to it in this cycle.
     pub(super) used: u64,
-    /// Of that, what does not count later.
+    /// The part of `used` that does not count in later cycles.
     pub(super) exempt: u64,
-    /// Charged to it in all cycles that have ended.
+    /// Amount charged to it in all cycles that have ended.
     pub(super) charged: u64,
-    /// For its commands in flight, those of earlier cycles too.
+    /// Amount reserved for its commands in flight, including those of earlier cycles.
     pub(super) reserved: u64,
     pub(super) estimate: RunningMean,
     pub(super) in_flight: u32,
-    /// Something of it is queued.
+    /// Whether it has a request queued.
     pub(super) waits: bool,
-    /// Its share does not suffice for a command.
+    /// Whether it is held back because its share is too small for `class_threshold` commands.
     pub(super) held: bool,
-    dry: Dryness,
-    /// When its last request came.
-    pub(super) asked: Time,
+    idle: Idleness,
+    /// Time at which its last request arrived.
+    pub(super) last_arrival: Time,
 }
 
-/// Times with neither something queued nor something in flight.
+/// Times in which a class has no request queued or in flight.
 #[derive(Clone, Copy, Debug)]
-struct Dryness {
-    /// There was one in this cycle.
+struct Idleness {
+    /// Whether there was one in this cycle.
     any: bool,
-    /// When the current one began.
+    /// Time at which the current one began.
     since: Option<Time>,
 }
 
@@ -58,40 +58,40 @@ impl Class {
             in_flight: 0,
             waits: false,
             held: false,
-            dry: Dryness { any: false, since: Some(Time::ZERO) },
-            asked: Time::ZERO,
+            idle: Idleness { any: false, since: Some(Time::ZERO) },
+            last_arrival: Time::ZERO,
         }
     }
 
-    /// What is left of its share.
+    /// The rest of its share.
     pub(super) fn left(&self) -> u64 {
         self.share.saturating_sub(self.used.saturating_add(self.reserved))
     }
 
-    /// It has something queued or in flight.
+    /// Whether it has a request queued or in flight.
     pub(super) fn busy(&self) -> bool {
         self.waits || self.in_flight > 0
     }
 
-    /// There was a time in this cycle in which it had nothing to do.
-    pub(super) fn ran_dry(&self) -> bool {
-        self.dry.any
+    /// Whether it was idle for some time in this cycle.
+    pub(super) fn was_idle(&self) -> bool {
+        self.idle.any
     }
 
-    /// Used or reserved for its weight, in parts of a nanosecond: less than 2^96.
+    /// Use and reservations divided by its weight, in units of 2^-32 ns: less than 2^96.
     pub(super) fn normalized(&self) -> u128 {
         (u128::from(self.used.saturating_add(self.reserved)) << 32) / u128::from(self.weight)
     }
 
-    /// A request comes. If nothing was there for no time at all, the class did not run dry: a closed
-    /// loop asks at the very instant of a completion.
-    pub(super) fn asks(&mut self, now: Time) {
-        self.dry.any |= self.dry.since.take().is_some_and(|since| since < now);
-        self.asked = now;
+    /// A request arrives. An idle time of length zero does not count: the next request of a closed
+    /// loop arrives at the very instant of a completion.
+    pub(super) fn arrives(&mut self, now: Time) {
+        self.idle.any |= self.idle.since.take().is_some_and(|since| since < now);
+        self.last_arrival = now;
         self.waits = true;
     }
 
-    /// A command has completed for which `reserved` was reserved, and costs `charge`.
+    /// Charges `charge` for a completed command for which `reserved` was reserved.
     pub(super) fn charge(&mut self, now: Time, charge: u64, reserved: u64, exempt: bool) {
         self.used = self.used.saturating_add(charge);
         if exempt {
@@ -101,24 +101,24 @@ impl Class {
         self.estimate.measured(charge);
         self.in_flight -= 1;
         if !self.busy() {
-            self.dry.since = Some(now);
+            self.idle.since = Some(now);
         }
     }
 
-    /// The cycle ends: what counts as used of it. Idleness earns nothing, so a class that ran dry
-    /// counts as if it had used its share.
+    /// Ends the cycle and returns the amount that counts as used. A class gets no credit for idle
+    /// time: if it was idle, it counts as if it had used its share.
     pub(super) fn close(&mut self, end: Time) -> u64 {
-        self.dry.any |= self.dry.since.is_some_and(|since| since < end);
+        self.idle.any |= self.idle.since.is_some_and(|since| since < end);
         self.charged = self.charged.saturating_add(self.used);
         let counted = self.used - self.exempt;
-        if self.dry.any && self.used < self.share { counted.max(self.share) } else { counted }
+        if self.idle.any && self.used < self.share { counted.max(self.share) } else { counted }
     }
 
-    /// A cycle begins.
+    /// Begins a cycle.
     pub(super) fn open(&mut self, start: Time, share: u64, threshold: u64) {
         (self.share, self.used, self.exempt) = (share, 0, 0);
-        let since = self.dry.since.map(|since| since.max(start));
-        self.dry = Dryness { any: false, since };
+        let since = self.idle.since.map(|since| since.max(start));
+        self.idle = Idleness { any: false, since };
         let commands = self.estimate.ns().map(|ns| share / ns.max(1));
         self.held = commands.is_some_and(|commands| commands < threshold);
     }

@@ -1,46 +1,45 @@
-//! What each class used in the last cycles.
+//! The use of each class in the last cycles.
 //!
-//! A record is a cycle, or several neighbouring ones that were short: a record takes further cycles
-//! in until it is a twentieth of a full cycle long, and in a window of more than 20 full cycles a
-//! four-hundredth of the window. So no window has more than some 400 records, 3.2 kB a class,
-//! however many cycles it has and however early they end. All of this memory is there from the
-//! beginning.
+//! A record is a cycle or several successive short ones: cycles are added to a record until it is a
+//! twentieth of a full cycle long (in a window of more than 20 full cycles, a four-hundredth of the
+//! window). So a window has at most about 400 records, 3.2 kB per class, however many cycles it has
+//! and however early they end. All of this memory is allocated at the beginning.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Records of a window for each of its full cycles.
+/// Most records for each full cycle of a window.
 const RECORDS: usize = 20;
 
-/// Records of a window. There may be 65,536 classes, with a row of records each.
+/// Most records of a window: there may be 65,536 classes with a row of records each.
 const MOST: usize = 400;
 
 /// A ring of records, and their sums.
 #[derive(Debug)]
 pub(super) struct History {
-    /// Full cycles.
+    /// Length of the window in full cycles.
     cycles: u64,
-    /// The sum of all weights.
+    /// Sum of all weights.
     weights: u64,
-    /// By record: how long it is.
+    /// Length of each record in nanoseconds.
     elapsed: Vec<u64>,
-    /// By record: what counts as used by all classes.
+    /// Use of all classes in each record.
     totals: Vec<u64>,
-    /// By class and record: what counts as used.
+    /// Use of each class in each record.
     used: Vec<Vec<u64>>,
-    /// The oldest record.
+    /// Index of the oldest record.
     front: usize,
     len: usize,
-    /// Of all records.
+    /// Sum of the lengths of all records.
     span: u64,
-    /// By class, of all records.
+    /// Use of each class in all records.
     sums: Vec<u64>,
 }
 
 impl History {
-    /// Empty, for as many full cycles; with 0, nothing is remembered.
+    /// Creates an empty window of `cycles` full cycles; a window of 0 keeps no records.
     pub(super) fn new(cycles: u32) -> Self {
-        // One more is being filled, and one more is about to leave.
+        // Plus one that is being filled, and one that is about to leave.
         let records = if cycles == 0 { 0 } else { MOST.min(cycles as usize * RECORDS) + 2 };
         Self {
             cycles: cycles.into(),
@@ -55,57 +54,57 @@ impl History {
         }
     }
 
-    /// One more class. It counts as one that had its part of every record, so that it is owed
+    /// Adds a class. It counts as if it had used its part of every record, so that it is owed
     /// nothing.
     pub(super) fn add_class(&mut self, weight: u64) {
         let mut used = vec![0; self.elapsed.len()];
         let mut sum = 0;
         for n in 0..self.len {
-            let record = self.at(n);
-            let mine = part(self.totals[record], weight, self.weights);
-            used[record] = mine;
-            self.totals[record] = self.totals[record].saturating_add(mine);
-            sum = u64::saturating_add(sum, mine);
+            let record = self.index(n);
+            let share = part(self.totals[record], weight, self.weights);
+            used[record] = share;
+            self.totals[record] = self.totals[record].saturating_add(share);
+            sum = u64::saturating_add(sum, share);
         }
         self.weights += weight;
         self.used.push(used);
         self.sums.push(sum);
     }
 
-    /// What counts as used by `class`.
+    /// Use of `class` in the window.
     pub(super) fn sum(&self, class: usize) -> u64 {
         self.sums[class]
     }
 
-    /// How long it is if full cycles take `cycle`.
+    /// Length of a full window if full cycles take `cycle`.
     pub(super) fn full(&self, cycle: u64) -> u64 {
         self.cycles.saturating_mul(cycle)
     }
 
-    /// Forgets everything.
+    /// Removes all records.
     pub(super) fn clear(&mut self) {
         (self.len, self.span) = (0, 0);
         self.sums.fill(0);
     }
 
-    /// A cycle has ended after `elapsed`; of each class `used` says what it used. Full cycles take
+    /// Adds a cycle that ended after `elapsed`, with the use of each class. Full cycles take
     /// `cycle`.
     pub(super) fn push(&mut self, elapsed: u64, cycle: u64, used: impl Iterator<Item = u64>) {
         if self.cycles == 0 {
             return;
         }
         let least = (cycle / RECORDS as u64).max(self.full(cycle) / MOST as u64);
-        let joins = self.len > 0 && self.elapsed[self.at(self.len - 1)] < least;
+        let joins = self.len > 0 && self.elapsed[self.index(self.len - 1)] < least;
         if !joins {
             if self.len == self.elapsed.len() {
                 self.pop();
             }
             self.len += 1;
-            let new = self.at(self.len - 1);
+            let new = self.index(self.len - 1);
             (self.elapsed[new], self.totals[new]) = (0, 0);
             self.used.iter_mut().for_each(|class| class[new] = 0);
         }
-        let last = self.at(self.len - 1);
+        let last = self.index(self.len - 1);
         self.elapsed[last] = self.elapsed[last].saturating_add(elapsed);
         self.span = self.span.saturating_add(elapsed);
         for ((used, sum), class) in used.zip(&mut self.sums).zip(&mut self.used) {
@@ -128,16 +127,16 @@ impl History {
         self.len -= 1;
     }
 
-    /// Where the `n`-th record is.
-    fn at(&self, n: usize) -> usize {
+    /// Index of the `n`-th record from the oldest.
+    fn index(&self, n: usize) -> usize {
         (self.front + n) % self.elapsed.len()
     }
 }
 
-/// The part of `sum` that goes with `weight`, if `sum` is what goes with `whole`; rounded down. A
-/// sum of less than 2^64 times a weight of less than 2^32 is less than 2^96.
-pub(super) fn part(sum: u64, weight: u64, whole: u64) -> u64 {
-    (u128::from(sum) * u128::from(weight) / u128::from(whole.max(1))) as u64
+/// Returns `sum · weight / weights`, rounded down: the part of `weight` if `sum` belongs to all
+/// `weights`. A sum below 2^64 times a weight below 2^32 is below 2^96.
+pub(super) fn part(sum: u64, weight: u64, weights: u64) -> u64 {
+    (u128::from(sum) * u128::from(weight) / u128::from(weights.max(1))) as u64
 }
 
 #[cfg(test)]
@@ -147,13 +146,13 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a queue of cycles that are summed anew each time.
+        /// Compares with a queue of cycles that are summed anew each time.
         #[test]
         fn sums_are_those_of_the_records(
             cycles in prop::collection::vec((0_u64..3_000, 0_u64..500, 0_u64..500), 1..400),
             length in prop_oneof![1_u32..5, 18_u32..23, 100_u32..300],
         ) {
-            // A record is as long at least; a window of no more than 20 cycles has 20 in each.
+            // The least length of a record: in a window of up to 20 cycles a twentieth of a cycle.
             let least = if length <= 20 { 50 } else { u64::from(length) * 1_000 / 400 };
             let mut window = History::new(length);
             window.add_class(1);
@@ -183,7 +182,8 @@ mod tests {
         for cycles in [20, 1_000] {
             let mut window = History::new(cycles);
             window.add_class(1);
-            let memory = |of: &History| (of.elapsed.capacity(), of.used[0].capacity());
+            let memory =
+                |history: &History| (history.elapsed.capacity(), history.used[0].capacity());
             let before = memory(&window);
             for n in 0..100_000 {
                 window.push(n % 7, 1_000_000, core::iter::once(1));
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// A window of 1,000 cycles and tens of thousands of classes took gigabytes.
+    /// Regression: a window of 1,000 cycles with tens of thousands of classes took gigabytes.
     #[test]
     fn a_long_window_costs_a_class_no_more_than_the_usual_one() {
         let records = |cycles| History::new(cycles).elapsed.len();

@@ -1,7 +1,7 @@
-//! Which class is next.
+//! The order of the classes: which may send next, and which fills an under-loaded disk.
 //!
-//! One order serves both questions: who may send comes before who only waits. So if the first may
-//! not send, nobody may, and it is the one that fills an under-loaded disk.
+//! One order answers both: classes that may send come before classes that only wait. So if the
+//! first may not send, none may, and the first is the one that fills an under-loaded disk.
 
 use alloc::vec::Vec;
 
@@ -10,17 +10,17 @@ use crate::queue::Tournament;
 use super::class::Class;
 use super::settings::Fill;
 
-/// The classes that wait in their order, kept current with every change of one.
+/// The waiting classes in order, updated at every change of a class.
 #[derive(Debug)]
 pub(super) struct Ranking {
     fill: Option<Fill>,
-    /// Those that may send: 0, then by arrival of their first requests. Behind them the others, in
-    /// the order in which they fill: 1 and more.
+    /// Key 0 for classes that may send, 1 or more for the others in the order in which they fill;
+    /// ties go by the arrival of the first requests.
     order: Tournament<(u128, u64)>,
-    /// By class: it has something queued; it has something queued or in flight, and some of its share
-    /// left.
+    /// Two flags of each class: it has requests queued; it has requests queued or in flight and
+    /// some of its share left.
     flags: Vec<[bool; 2]>,
-    /// How many classes have each of them.
+    /// Number of classes with each flag.
     counts: [u32; 2],
 }
 
@@ -29,15 +29,16 @@ impl Ranking {
         Self { fill, order: Tournament::default(), flags: Vec::new(), counts: [0; 2] }
     }
 
-    /// All classes may have changed; `first` is the arrival number of the first request that a class
-    /// has queued.
+    /// Updates all classes. `first` returns the arrival number of the first queued request of a
+    /// class.
     pub(super) fn refresh(&mut self, classes: &[Class], first: impl Fn(u32) -> Option<u64>) {
         for (n, class) in classes.iter().enumerate() {
             self.update(n as u32, class, first(n as u32));
         }
     }
 
-    /// `class` has changed.
+    /// Updates the class numbered `number`, whose first queued request has the arrival number
+    /// `first`.
     pub(super) fn update(&mut self, number: u32, class: &Class, first: Option<u64>) {
         let at = number as usize;
         if at >= self.flags.len() {
@@ -71,12 +72,12 @@ impl Ranking {
         self.order.first()
     }
 
-    /// Classes with something queued.
+    /// Number of classes with requests queued.
     pub(super) fn waiting(&self) -> u32 {
         self.counts[0]
     }
 
-    /// Classes with something queued or in flight, and some of their share left.
+    /// Number of classes with requests queued or in flight and some of their share left.
     pub(super) fn open(&self) -> u32 {
         self.counts[1]
     }

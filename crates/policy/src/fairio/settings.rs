@@ -1,4 +1,4 @@
-//! The parameters: their declarations, and what they are for what is served.
+//! The parameters of `fairio`: their declarations, and their values for given classes and disks.
 
 use alloc::format;
 
@@ -9,10 +9,10 @@ use crate::entry::Conflict;
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::MAX_SECTORS;
 
-/// How long a cycle is at least: a shorter one is no longer than single requests.
+/// Shortest cycle: a shorter one is no longer than single requests.
 const LEAST_CYCLE: Span = Span::from_ms(1);
 
-/// In the report, as many commands as two for each of its eight disks.
+/// Commands in flight below which the report's disks are under-loaded: two for each of eight disks.
 const PAPER_LOAD: u32 = 16;
 
 const OURS: &str = "ours";
@@ -125,7 +125,7 @@ pub(super) const PARAMS: &[Param] = &[
     MAX_SECTORS,
 ];
 
-/// What `params` cannot be together.
+/// Checks that cycles are long enough and that `load` is at most `cap`.
 pub(super) fn conflict(params: &Params) -> Option<Conflict> {
     for param in ["cycle", "first_cycle"] {
         if let Some(cycle) = params.duration_or(param)
@@ -142,7 +142,7 @@ pub(super) fn conflict(params: &Params) -> Option<Conflict> {
     (load > cap).then(|| Conflict { param: "load", message: message(), hint })
 }
 
-/// What is not charged against a class in later cycles.
+/// The use that does not count against a class in later cycles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Exempt {
     None,
@@ -150,17 +150,17 @@ pub(super) enum Exempt {
     Strict,
 }
 
-/// What an under-loaded disk gets.
+/// The request that fills an under-loaded disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fill {
     Oldest,
     Weighted,
 }
 
-/// The parameters for what is served.
+/// The values of the parameters, with every `auto` resolved.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// Nanoseconds of a full cycle, of the first one if it is regulated.
+    /// Length of a full cycle in nanoseconds; of the first one if it is regulated.
     pub(super) cycle: u64,
     pub(super) regulated: bool,
     pub(super) window: u32,
@@ -180,9 +180,9 @@ impl Settings {
         let paper = params.is("mode", "paper");
         let parallel = params.count_or("disks").unwrap_or(served.disks.get());
         let auto_load = if paper { PAPER_LOAD } else { parallel.saturating_mul(2) };
-        // A law has the time of the whole target, of which one cycle has one.
-        let of_whole = Charge::new(params).by_law() && params.is("disks", "auto");
-        let disks = if of_whole { 1 } else { parallel };
+        // A law charges time of the whole target, not of a disk in it.
+        let one_target = Charge::new(params).by_law() && params.is("disks", "auto");
+        let disks = if one_target { 1 } else { parallel };
         let load = params.count_or("load").unwrap_or(auto_load);
         let regulated = params.is("cycle", "auto");
         let cycle = params.duration(if regulated { "first_cycle" } else { "cycle" });

@@ -1,19 +1,19 @@
-//! The parts of the coming cycle.
+//! The division of the coming cycle into shares.
 
-/// What a class brings to the division.
+/// The input of the division for a class.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
-    /// 0: it takes no part.
+    /// Its weight; 0 if it takes no part.
     pub(super) weight: u64,
-    /// What counts as used in the window.
+    /// Its use in the window.
     pub(super) used: u64,
 }
 
-/// Divides `service` among `claims`. A class gets what brings it to its part of the window and the
-/// coming cycle together, but not less than nothing; then all are scaled, so that the sum is
-/// `service` to the nanosecond. What rounding leaves goes one by one to the classes of `first` in
-/// its order, then to the others: whoever lists the classes in another order gets the same shares.
-/// `raw` is working memory, one for each claim.
+/// Divides `service` among `claims`. The share of a class brings its use to its part of the window
+/// and the coming cycle together, but is not below zero; then all shares are scaled, so that the
+/// sum is `service` to the nanosecond. The nanoseconds lost by rounding go one by one to the
+/// classes in `first` in its order, then to the others, so the shares do not depend on the order in
+/// which a job lists its classes. `raw` is working memory, one entry for each claim.
 pub(super) fn divide(
     service: u64,
     claims: &[Claim],
@@ -24,30 +24,31 @@ pub(super) fn divide(
     let weights: u128 = claims.iter().map(|claim| u128::from(claim.weight)).sum();
     let active = || claims.iter().filter(|claim| claim.weight > 0);
     let used: u128 = active().map(|claim| u128::from(claim.used)).sum();
-    // In nanoseconds times weights. 65,536 classes with weights of less than 2^32 have less than
-    // 2^48 together. What is used fits a u64 by class; that of all and `service` is less than 2^81
-    // together, times a weight less than 2^113.
-    let whole = used + u128::from(service);
+    // `raw` is in nanoseconds times weights. The weights of 65,536 classes, each below 2^32, sum to
+    // less than 2^48. Use fits a u64 per class, so its sum plus `service` is below 2^81, and below
+    // 2^113 when multiplied by a weight.
+    let total = used + u128::from(service);
     for (raw, claim) in raw.iter_mut().zip(claims) {
-        let due = u128::from(claim.weight) * whole;
+        let due = u128::from(claim.weight) * total;
         let had = weights * u128::from(claim.used);
         *raw = if claim.weight == 0 { 0 } else { due.saturating_sub(had) };
     }
-    // All lose the same low bits if the greatest has more than 64, so that the product with
-    // `service` fits.
+    // If the greatest has more than 64 bits, all are shifted so that the product with `service`
+    // fits.
     let greatest = raw.iter().copied().max().unwrap_or(0);
     let shift = (u128::BITS - greatest.leading_zeros()).saturating_sub(u64::BITS);
     for raw in raw.iter_mut() {
         *raw >>= shift;
     }
-    // Above zero if any class is active: before the shift, the sum is `weights · service` or more.
+    // The sum is above zero if any class is active: before the shift it is at least
+    // `weights · service`.
     let sum: u128 = raw.iter().sum();
     let mut left = service;
     for (share, raw) in shares.iter_mut().zip(raw.iter()) {
         *share = (u128::from(service) * *raw).checked_div(sum).unwrap_or(0) as u64;
         left -= *share;
     }
-    // Each class above zero lost less than 1 ns, so there are enough of them.
+    // Each class with a share above zero lost less than 1 ns, so there are enough of them.
     for class in first.iter().map(|&class| class as usize).chain(0..claims.len()) {
         if left > 0 && core::mem::take(&mut raw[class]) > 0 {
             shares[class] += 1;
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn who_had_too_much_gets_less_and_the_rest_is_scaled() {
+    fn a_class_above_its_part_gets_less_and_the_rest_is_scaled() {
         // Equal weights, 400 and 100 used: 1,000 for both would be 750 and 750.
         assert_eq!(shares(1_000, &[claim(1, 400), claim(1, 100)], &[]), [350, 650]);
         // The first is 1,250 above its part of everything: it gets nothing, the others all.
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rounding_leaves_goes_in_the_order_of_first_arrivals() {
+    fn rounding_losses_go_out_in_the_order_of_first_arrivals() {
         let claims = [claim(1, 0); 3];
         assert_eq!(shares(100, &claims, &[2, 0]), [33, 33, 34]);
         assert_eq!(shares(101, &claims, &[2, 0]), [34, 33, 34]);
@@ -117,7 +118,7 @@ mod tests {
             }
         }
 
-        /// The order of the list decides nothing; the order of arrival does.
+        /// Shares depend on the order of arrival, not on the order in which classes are listed.
         #[test]
         fn classes_listed_otherwise_get_the_same(
             service in 1_u64..1 << 50,
@@ -126,13 +127,13 @@ mod tests {
         ) {
             let n = claims.len();
             let first: Vec<u32> = (0..n as u32).rev().collect();
-            let found = shares(service, &claims, &first);
+            let expected = shares(service, &claims, &first);
             let turned = |class: usize| (class + turn) % n;
             let mut others = claims.clone();
             (0..n).for_each(|class| others[turned(class)] = claims[class]);
             let order: Vec<u32> = first.iter().map(|&c| turned(c as usize) as u32).collect();
             let again = shares(service, &others, &order);
-            (0..n).for_each(|class| assert_eq!(found[class], again[turned(class)]));
+            (0..n).for_each(|class| assert_eq!(expected[class], again[turned(class)]));
         }
 
         #[test]

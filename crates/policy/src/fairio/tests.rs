@@ -1,4 +1,4 @@
-//! What is true at every decision, over any loads on a device of any depth.
+//! Properties that hold at every decision, over random loads on a device of any depth.
 
 use alloc::boxed::Box;
 use alloc::rc::Rc;
@@ -16,7 +16,7 @@ use super::class::Class;
 use super::{ENTRY, Fairio};
 use crate::params::{Params, Value};
 
-/// A device of some servers; a request takes as long as its length says.
+/// A device of several servers, on which a request takes a time in proportion to its length.
 struct Servers {
     servers: usize,
     busy: Vec<(Time, ReqId, Span, u32)>,
@@ -49,7 +49,7 @@ impl Device for Servers {
     }
 }
 
-/// Requests in order of time.
+/// A source of these requests, the last one first.
 struct List(Vec<Io>);
 
 impl Source for List {
@@ -62,11 +62,11 @@ impl Source for List {
     fn finished(&mut self, _: Time, _: &Request, _: &Done) {}
 }
 
-/// The policy, checked at every decision; the device time of all that has completed.
+/// The policy, checked at every decision, and the device time of all completed requests.
 struct Checked(Fairio, Rc<Cell<u64>>);
 
 impl Checked {
-    /// Everything that the indices say follows from the classes.
+    /// Checks the sums and indices against the classes.
     fn check(&self) {
         let Fairio { settings, commands, cycle, ranking, .. } = &self.0;
         let classes = &cycle.classes;
@@ -104,7 +104,7 @@ impl Policy for Checked {
         let (filled, cycles) = (self.0.filled, self.0.cycle.ended);
         let could = self.0.cycle.classes.iter().any(eligible);
         let go = self.0.dispatch(now, out);
-        // A cycle that begins changes who may send, so `could` is then of the past.
+        // A new cycle changes which classes may send, so `could` does not apply then.
         if self.0.filled > filled && self.0.cycle.ended == cycles {
             assert!(!could, "a fill although a class had some of its share left");
         }
@@ -121,7 +121,7 @@ impl Policy for Checked {
         self.check();
         let charged = |class: &Class| class.charged + class.used;
         let charged: u64 = self.0.cycle.classes.iter().map(charged).sum();
-        // A merged command is charged when its last request has completed.
+        // A merged command is charged when its last request completes.
         if self.0.commands.len() == 0 {
             assert_eq!(charged, self.1.get(), "device time is charged to the nanosecond");
         }
@@ -163,11 +163,11 @@ prop_compose! {
     }
 }
 
-/// Milliseconds since the last one, class, place and length: bursts, pauses, neighbours.
+/// Generates loads with bursts, pauses and neighbours.
 fn any_load() -> impl Strategy<Value = Vec<Io>> {
     let pause = prop_oneof![8 => Just(0_u64), 4 => 1_u64..10, 1 => 100_u64..4_000];
-    let one = (pause, 0_u16..4, 0_u64..40, 1_u32..4);
-    prop::collection::vec(one, 1..300).prop_map(|all| {
+    let request = (pause, 0_u16..4, 0_u64..40, 1_u32..4);
+    prop::collection::vec(request, 1..300).prop_map(|requests| {
         let mut due = Time::ZERO;
         let io = |(pause, class, place, len): (u64, u16, u64, u32)| {
             due += Span::from_ms(pause);
@@ -182,15 +182,15 @@ fn any_load() -> impl Strategy<Value = Vec<Io>> {
                 flags: Flags::NONE,
             }
         };
-        let mut ios: Vec<_> = all.into_iter().map(io).collect();
+        let mut ios: Vec<_> = requests.into_iter().map(io).collect();
         ios.reverse();
         ios
     })
 }
 
 proptest! {
-    /// Whatever the parameters. Of the four classes as many are known from the beginning as there
-    /// are weights.
+    /// Holds for any parameters. The policy knows as many of the four classes from the beginning as
+    /// there are weights.
     #[test]
     fn every_decision_keeps_the_account(
         params in any_params(),
@@ -213,7 +213,7 @@ proptest! {
     }
 }
 
-/// The policy, and how many cycles have ended.
+/// The policy, and the number of its ended cycles.
 struct Ended(Fairio, Rc<Cell<u64>>);
 impl Policy for Ended {
     fn enqueue(&mut self, now: Time, req: &Request) {
@@ -231,7 +231,7 @@ impl Policy for Ended {
     }
 }
 
-/// An hour in which nothing is asked costs no loop over its cycles, and leaves nothing behind.
+/// Checks that an hour without requests is not counted cycle by cycle.
 #[test]
 fn an_hour_of_idleness_is_one_cycle() {
     let params = ENTRY.defaults().with("cycle", Value::Duration(Span::from_ms(1)));

@@ -1,31 +1,30 @@
-//! Latencies of one kind as parts of their target, and where a percentile of them lies.
+//! A histogram of latencies in quarters of their target, and its percentiles.
 
 use penstock_core::{Span, Time};
 
-/// Parts of a target that are told apart: four up to the target, three up to twice less a part, and
-/// one for all beyond.
+/// Number of parts: four up to the target, three beyond it, and one for all longer latencies.
 const PARTS: usize = 8;
 
-/// A target is four parts.
+/// Parts of a target.
 pub(super) const TARGET: u32 = 4;
 
-/// A percentile is taken of this many latencies, or of those of a second.
+/// A percentile is taken from this many latencies, or from all after this time.
 const ENOUGH: u64 = 500;
 const LONGEST: Span = Span::from_secs(1);
 
-/// How many latencies lie in which part.
+/// Number of latencies in each part of the target.
 #[derive(Debug)]
 pub(super) struct Latencies {
     target: Span,
     counts: [u64; PARTS],
     sum: u64,
-    /// When the first of them was added.
+    /// Time at which the first of them was added.
     since: Time,
 }
 
 impl Latencies {
     pub(super) fn new(target: Span) -> Self {
-        // A part of no length cannot be met; the shortest is as hard to meet.
+        // Avoids parts of length zero; a target of 1 ns is as hard to meet.
         let target = target.max(Span::from_ns(1));
         Self { target, counts: [0; PARTS], sum: 0, since: Time::ZERO }
     }
@@ -40,8 +39,8 @@ impl Latencies {
         self.sum += 1;
     }
 
-    /// The end of the part in which this percentile lies, in parts of the target, and begins anew;
-    /// `None` while there are too few latencies for a percentile.
+    /// Returns the end of the part in which this percentile lies, in parts of the target, and
+    /// clears the histogram; `None` while there are too few latencies for a percentile.
     pub(super) fn take_percentile(&mut self, now: Time, percent: u64) -> Option<u32> {
         let too_few = self.sum < ENOUGH && now.since(self.since) < LONGEST;
         if self.sum == 0 || too_few {
@@ -66,7 +65,7 @@ mod tests {
     fn a_percentile_is_the_end_of_its_part() {
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         let mut latencies = Latencies::new(Span::from_ms(4));
-        // 90 of 1 ms, one part; 10 of 4 ms, just the target.
+        // 90 latencies of 1 ms, one part, and 10 of 4 ms, the target.
         for n in 0..100 {
             latencies.add(at(0), Span::from_ms(if n < 90 { 1 } else { 4 }));
         }

@@ -10,15 +10,15 @@ use super::merges::Merges;
 use super::slots::put;
 use crate::params::Params;
 
-/// What waits, by class.
+/// Waiting requests, by class.
 #[derive(Debug)]
 pub struct Backlog {
-    /// By class: founders of chains.
+    /// Founders of chains, by class.
     queues: Vec<List>,
     links: Links,
     merges: Merges,
     arrivals: u64,
-    /// By slot.
+    /// Waiting requests, by slot.
     requests: Vec<Arrived>,
 }
 
@@ -29,14 +29,14 @@ struct Arrived {
     len: u32,
 }
 
-/// A command that was taken out.
+/// A command taken out of the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
     /// The decision.
     pub go: Go,
     /// Its operation.
     pub op: Op,
-    /// Its length, with all that was merged into it.
+    /// Its length, including the requests merged into it.
     pub bytes: u64,
 }
 
@@ -52,7 +52,7 @@ impl Backlog {
         }
     }
 
-    /// Queues `req`. Returns whether nothing of its class waited before.
+    /// Queues `req`. Returns whether the queue of its class was empty before.
     pub fn add(&mut self, req: &Request) -> bool {
         let arrived = Arrived { number: self.arrivals, op: req.op, len: req.len };
         self.arrivals += 1;
@@ -67,14 +67,14 @@ impl Backlog {
         first
     }
 
-    /// The arrival number of the first of `class`: a lower one arrived earlier. Of a chain it is
-    /// that of the request that founded it.
+    /// The arrival number of the first request of `class`; for a chain, that of the request that
+    /// founded it.
     pub fn first(&self, class: u32) -> Option<u64> {
         let founder = self.queues.get(class as usize)?.front()?;
         Some(self.requests[founder as usize].number)
     }
 
-    /// Takes out the first of `class`, of which something waits.
+    /// Takes out the first command of `class`, whose queue must not be empty.
     pub fn take(&mut self, class: u32, out: &mut Out<'_>) -> Taken {
         let founder = self.links.pop_front(&mut self.queues[class as usize]);
         let go = self.merges.take(founder.expect("something of the class waits"), out);

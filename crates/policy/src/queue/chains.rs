@@ -1,10 +1,10 @@
 //! Queued requests, merged with their neighbours into chains that go as one command.
 //!
 //! A request that begins where a chain ends is merged behind it (back merge); one that ends where a
-//! chain begins, before it (front merge). A chain keeps the place in every queue of the request
-//! that founded it. Only requests of one lane and operation merge, never one with forced unit
-//! access, no discards, and never past the limit. Flushes are not queued here, and no chain crosses one: no
-//! request that is still queued had finished when the flush came.
+//! chain begins is merged before it (front merge). In every queue a chain keeps the place of the
+//! request that founded it. Only requests of one lane and operation merge, up to the limit;
+//! discards and requests with forced unit access do not. Flushes are not queued here and need not
+//! divide chains: a flush covers only finished requests, and queued ones have not finished.
 
 use alloc::vec::Vec;
 
@@ -20,15 +20,15 @@ pub struct Chains {
     limit: u32,
     front_merges: bool,
     arrivals: u64,
-    /// Requests that were merged so far: behind a chain, and before one.
+    /// Numbers of requests merged behind a chain and before one.
     merged: (u64, u64),
     nodes: Vec<ChainMember>,
     by_start: Starts,
-    /// Founders by lane and the byte after the last.
+    /// Founders by lane and end (the byte after the last).
     by_end: Exact,
 }
 
-/// Founders by lane and first byte: in order, or only where one begins exactly.
+/// Founders by lane and first byte: sorted, or only for look-ups of an exact position.
 #[derive(Debug)]
 enum Starts {
     Ordered(Sorted<Key>),
@@ -57,9 +57,9 @@ impl Starts {
         }
     }
 
-    /// The oldest founder that begins at `position`, if any does; if in order, one that is not
-    /// before.
-    fn near(&self, lane: u32, position: u64) -> Option<u32> {
+    /// The oldest founder that begins at `position`. If there is none, a sorted index returns a
+    /// later one, or one of another lane.
+    fn candidate(&self, lane: u32, position: u64) -> Option<u32> {
         match self {
             Self::Ordered(sorted) => sorted.at_or_after((lane, position, 0)),
             Self::Unordered(exact) => exact.find(lane, position),
@@ -67,13 +67,13 @@ impl Starts {
     }
 }
 
-/// Lane, position, arrival number: of equal positions the oldest goes first.
+/// Lane, position, arrival number: at equal positions the oldest goes first.
 type Key = (u32, u64, u64);
 
-/// What became of a request.
+/// The result of queueing a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Added {
-    /// It founds a chain.
+    /// It founded a chain.
     Founded(u32),
     /// It joined the chain of this founder.
     Joined(u32),
@@ -85,7 +85,7 @@ struct ChainMember {
     len: u32,
     /// The neighbour behind it in its chain.
     next: u32,
-    /// Of a founder: its chain.
+    /// The chain that it founded, if it is a founder.
     chain: Chain,
 }
 
@@ -102,7 +102,7 @@ struct Chain {
 }
 
 impl Chains {
-    /// Chains of at most `limit` bytes; a request that is longer by itself stays alone.
+    /// Creates chains of at most `limit` bytes; a request that is longer by itself does not merge.
     pub fn new(limit: u32, front_merges: bool) -> Self {
         Self {
             limit,
@@ -115,7 +115,7 @@ impl Chains {
         }
     }
 
-    /// The same for a policy that has an order of its own, and never asks for a position.
+    /// Uses a faster index for a policy that keeps its own order and never asks for a position.
     #[must_use]
     pub fn unordered(self) -> Self {
         Self { by_start: Starts::Unordered(Exact::default()), ..self }
@@ -126,7 +126,7 @@ impl Chains {
         self.add_where(lane, req, |_| true)
     }
 
-    /// The same, but it merges only into a chain whose founder `allows` it.
+    /// Queues `req` in `lane`, but merges it only into a chain whose founder `allows` accepts.
     pub fn add_where(&mut self, lane: u32, req: &Request, allows: impl Fn(u32) -> bool) -> Added {
         let slot = req.id.slot();
         let chain = Chain {
@@ -158,8 +158,8 @@ impl Chains {
         let Starts::Ordered(by_start) = &self.by_start else {
             unreachable!("chains that are not in order")
         };
-        let found = by_start.at_or_after((lane, position, 0))?;
-        (by_start.key(found).0 == lane).then_some(found)
+        let founder = by_start.at_or_after((lane, position, 0))?;
+        (by_start.key(founder).0 == lane).then_some(founder)
     }
 
     /// The last chain of `lane` that begins before `position`.
@@ -167,8 +167,8 @@ impl Chains {
         let Starts::Ordered(by_start) = &self.by_start else {
             unreachable!("chains that are not in order")
         };
-        let found = by_start.before((lane, position, 0))?;
-        (by_start.key(found).0 == lane).then_some(found)
+        let founder = by_start.before((lane, position, 0))?;
+        (by_start.key(founder).0 == lane).then_some(founder)
     }
 
     /// First byte of the chain of `founder`.
@@ -176,18 +176,18 @@ impl Chains {
         self.nodes[founder as usize].chain.start
     }
 
-    /// The byte after the last of the chain of `founder`.
+    /// The byte after the chain of `founder`.
     pub fn end(&self, founder: u32) -> u64 {
         let Chain { start, len, .. } = self.nodes[founder as usize].chain;
         start + u64::from(len)
     }
 
-    /// The number of the request that founded the chain of `founder`, in the order of arrival.
+    /// The arrival number of `founder`.
     pub fn arrival(&self, founder: u32) -> u64 {
         self.nodes[founder as usize].chain.arrival
     }
 
-    /// Reports how many requests were merged.
+    /// Reports the numbers of merged requests.
     pub fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         report(Counter::total("back_merges"), self.merged.0);
         report(Counter::total("front_merges"), self.merged.1);
@@ -208,8 +208,8 @@ impl Chains {
         self.nodes[founder as usize].chain.head
     }
 
-    /// Sends members of a closed chain as one command, from `head` on: as many as are not longer
-    /// than `most` together, but at least one. Returns their length, and the member behind them.
+    /// Sends members of a closed chain as one command, from `head` on: at least one, and as many as
+    /// fit in `most` bytes. Returns the command, its length, and the next member.
     pub fn run(&self, head: u32, most: u32, out: &mut Out<'_>) -> (Go, u32, Option<u32>) {
         let (id, mut sum, mut next) = self.member(head);
         while let Some(slot) = next {
@@ -221,7 +221,7 @@ impl Chains {
         (Go::all(id), sum, next)
     }
 
-    /// The ticket and the length of a member, and the one behind it.
+    /// The ticket and length of a member, and the next member.
     pub fn member(&self, slot: u32) -> (ReqId, u32, Option<u32>) {
         let ChainMember { id, len, next, .. } = self.nodes[slot as usize];
         (id, len, (next != NIL).then_some(next))
@@ -250,7 +250,7 @@ impl Chains {
     fn merge_front(&mut self, slot: u32, allows: impl Fn(u32) -> bool) -> Option<u32> {
         let new = self.nodes[slot as usize].chain;
         let end = new.start + u64::from(new.len);
-        let founder = self.by_start.near(new.lane, end)?;
+        let founder = self.by_start.candidate(new.lane, end)?;
         let (lane, start, arrival) = self.by_start.key(founder);
         let neighbours = self.front_merges && (lane, start) == (new.lane, end);
         if !neighbours || !self.may_merge(founder, &new) || !allows(founder) {

@@ -1,7 +1,7 @@
-//! Slots by an exact position: insert, remove and look up in O(1) on average.
+//! Slots by an exact position: insertion, removal and look-up in O(1) on average.
 //!
-//! A table of buckets, each a list through the slots. A bucket is chosen by a hash that is the same in
-//! every run, and nothing depends on the order within one.
+//! A table of buckets, each a linked list of slots. The hash that chooses a bucket is the same in
+//! every run, and no result depends on the order within a bucket.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,12 +11,12 @@ use super::slots::{NIL, put};
 /// Lane, position, arrival number.
 type PlacedKey = (u32, u64, u64);
 
-/// Slots under lanes and positions; any number of slots under the same.
+/// Slots by lane and position. Any number of slots may share a position.
 #[derive(Debug, Default)]
 pub(super) struct Exact {
-    /// A power of two, or none yet.
+    /// First slot of each bucket. The number of buckets is a power of two, or 0 at first.
     buckets: Vec<u32>,
-    /// By slot: the next of its bucket, and its entry.
+    /// The next slot of the bucket and the entry of each slot.
     nodes: Vec<(u32, PlacedKey)>,
     len: usize,
 }
@@ -32,14 +32,14 @@ impl Exact {
         self.nodes[slot as usize].1
     }
 
-    /// The slot under this lane and position that arrived first.
+    /// The slot at this lane and position that arrived first.
     pub(super) fn find(&self, lane: u32, position: u64) -> Option<u32> {
         let mut at = *self.buckets.get(self.bucket(lane, position))?;
         let mut oldest: Option<(u64, u32)> = None;
         while at != NIL {
-            let (next, (its_lane, its_position, arrival)) = self.nodes[at as usize];
-            if (its_lane, its_position) == (lane, position)
-                && oldest.is_none_or(|(other, _)| arrival < other)
+            let (next, (node_lane, node_position, arrival)) = self.nodes[at as usize];
+            if (node_lane, node_position) == (lane, position)
+                && oldest.is_none_or(|(earliest, _)| arrival < earliest)
             {
                 oldest = Some((arrival, at));
             }
@@ -58,7 +58,7 @@ impl Exact {
         self.link(slot, entry);
     }
 
-    /// Takes `slot`, which is in the table, out.
+    /// Removes `slot`, which is in the table.
     pub(super) fn remove(&mut self, slot: u32) {
         let (next, (lane, position, _)) = self.nodes[slot as usize];
         let bucket = self.bucket(lane, position);
@@ -92,7 +92,8 @@ impl Exact {
         }
     }
 
-    /// Positions are multiples of blocks, so the high bits of the product choose.
+    /// The bucket of a position. Positions are multiples of blocks, so it is chosen by the high
+    /// bits of the product.
     fn bucket(&self, lane: u32, position: u64) -> usize {
         let mixed =
             (position ^ u64::from(lane).rotate_left(48)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -107,7 +108,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the standard library's ordered map, over any sequence of operations.
+        /// Compares with the standard library's ordered map over random sequences of operations.
         #[test]
         fn answers_like_a_map(
             ops in prop::collection::vec((0_u32..300, 0_u32..3, 0_u64..20), 0..1_000),

@@ -1,7 +1,7 @@
 //! Merged chains in lanes, each lane both sorted by position and in order of arrival.
 //!
-//! What deadlines are kept with: the next chain by position while nothing is urgent, the oldest
-//! when something is. A lane is a direction, or a direction of a class; requests of different lanes
+//! For policies with deadlines: the next chain by position while none is urgent, otherwise the
+//! oldest. A lane is a direction, a direction of a class, or a stream; requests of different lanes
 //! do not merge. O(log n) a request.
 
 use alloc::vec::Vec;
@@ -12,26 +12,26 @@ use super::chains::{Added, Chains};
 use super::list::{Links, List};
 use super::slots::put;
 
-/// Chains, a sorted queue and a FIFO of them for each lane.
+/// Chains, with a sorted queue and a FIFO for each lane.
 #[derive(Debug)]
 pub struct Lanes {
     chains: Chains,
     links: Links,
     queues: Vec<Lane>,
-    /// By founder's slot: when it arrived.
+    /// Arrival times, by founder's slot.
     arrived: Vec<Time>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// In order of arrival.
+    /// Its chains in order of arrival.
     fifo: List,
-    /// Where its last command ended: the next in order of position is the one at or behind it.
+    /// End of its last command: the next chain by position is the first one from here on.
     position: u64,
 }
 
 impl Lanes {
-    /// As many lanes as `lanes`, for these chains; more come with their first request.
+    /// Creates `lanes` lanes for `chains`; further lanes are added with their first request.
     pub fn new(chains: Chains, lanes: u32) -> Self {
         Self {
             chains,
@@ -54,7 +54,7 @@ impl Lanes {
         added
     }
 
-    /// Whether nothing waits in `lane`.
+    /// Whether `lane` is empty.
     pub fn is_empty(&self, lane: u32) -> bool {
         self.queues.get(lane as usize).is_none_or(|queue| queue.fifo.is_empty())
     }
@@ -69,12 +69,12 @@ impl Lanes {
         self.oldest(lane).filter(|&oldest| self.arrived(oldest) + expire <= now)
     }
 
-    /// When the founder of a chain arrived.
+    /// Arrival time of the founder of a chain.
     pub fn arrived(&self, founder: u32) -> Time {
         self.arrived[founder as usize]
     }
 
-    /// The first chain of `lane` at or behind the end of the last command that was taken from it.
+    /// The first chain of `lane` from the end of its last command on.
     pub fn ahead(&self, lane: u32) -> Option<u32> {
         self.chains.at_or_after(lane, self.queues[lane as usize].position)
     }
@@ -84,7 +84,7 @@ impl Lanes {
         self.chains.at_or_after(lane, 0)
     }
 
-    /// Their chains: where each begins and ends.
+    /// The chains of all lanes.
     pub fn chains(&self) -> &Chains {
         &self.chains
     }

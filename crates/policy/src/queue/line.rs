@@ -1,11 +1,12 @@
-//! A waiting line in the order of keys, in which each entry may be overtaken so many times.
+//! A waiting line in the order of keys, in which each entry may be overtaken a limited number of
+//! times.
 //!
-//! To overtake is to enter before an entry that is in the line. Who enters at a key overtakes every
-//! entry behind that key, so a line counts for all of them at once: O(log n) to enter, to leave, and
-//! to learn whether a place may be taken.
+//! An entry is overtaken when another enters before it. A new entry overtakes every entry behind
+//! its key, so the line counts for all of them at once: O(log n) to enter, to leave, and to check
+//! whether a place may be taken.
 //!
-//! A treap as in `sorted`. Each node also has the least number of times that an entry of its subtree
-//! may still be overtaken, and what its children have not been charged yet.
+//! A treap as in `sorted`. Each node also keeps the least number of times that an entry of its
+//! subtree may still be overtaken, and a count that its children have not been charged yet.
 
 use alloc::vec::Vec;
 
@@ -26,11 +27,11 @@ struct LineNode<K> {
     rank: u32,
     left: u32,
     right: u32,
-    /// How often the entry may still be overtaken.
+    /// Number of times that the entry may still be overtaken.
     allowed: u32,
     /// The least such number in its subtree.
     least: u32,
-    /// How often all of both children's subtrees were overtaken since they were last charged.
+    /// Number of times that both children's subtrees were overtaken since they were last charged.
     owed: u32,
 }
 
@@ -79,12 +80,12 @@ impl<K: Copy + Ord> Line<K> {
         true
     }
 
-    /// Counts that every entry behind `key`, each of which allows it, is overtaken.
+    /// Counts an overtaking of every entry behind `key`, all of which must allow it.
     pub fn overtake(&mut self, key: K) {
         self.overtake_in(self.root, key);
     }
 
-    /// Puts `slot`, which is not in the line, under `key`, which no other slot has. It may be
+    /// Inserts `slot`, which is not in the line, at `key`, which no other slot has. It may be
     /// overtaken `allowed` times.
     pub fn insert(&mut self, slot: u32, key: K, allowed: u32) {
         self.turn = self.turn.wrapping_add(1);
@@ -95,7 +96,7 @@ impl<K: Copy + Ord> Line<K> {
         self.root = self.insert_in(self.root, slot);
     }
 
-    /// Takes `slot`, which is in the line, out.
+    /// Removes `slot`, which is in the line.
     pub fn remove(&mut self, slot: u32) {
         self.root = self.remove_from(self.root, slot);
     }
@@ -108,7 +109,7 @@ impl<K: Copy + Ord> Line<K> {
         (at != NIL).then_some(at)
     }
 
-    /// Charges a whole subtree.
+    /// Charges all entries of the subtree `at`.
     fn charge(&mut self, at: u32, times: u32) {
         if at != NIL {
             let node = &mut self.nodes[at as usize];
@@ -118,7 +119,7 @@ impl<K: Copy + Ord> Line<K> {
         }
     }
 
-    /// Passes on to the children of `at` what they owe, so that they can be moved.
+    /// Charges the children of `at` with its `owed` count, so that they can be moved. Returns them.
     fn settle(&mut self, at: u32) -> (u32, u32) {
         let node = &mut self.nodes[at as usize];
         let (left, right, owed) = (node.left, node.right, node.owed);
@@ -128,7 +129,7 @@ impl<K: Copy + Ord> Line<K> {
         (left, right)
     }
 
-    /// Gives `at`, which owes nothing, these children.
+    /// Sets the children of `at`, whose `owed` count must be 0. Returns `at`.
     fn attach(&mut self, at: u32, left: u32, right: u32) -> u32 {
         let least = |slot: u32| self.nodes.get(slot as usize).map_or(u32::MAX, |node| node.least);
         let least = least(left).min(least(right)).min(self.nodes[at as usize].allowed);
@@ -182,7 +183,7 @@ impl<K: Copy + Ord> Line<K> {
         }
     }
 
-    /// The part of the tree `at` that is below `key`, and the rest.
+    /// Splits the tree `at` into the part below `key` and the rest.
     fn split(&mut self, at: u32, key: K) -> (u32, u32) {
         if at == NIL {
             return (NIL, NIL);
@@ -197,7 +198,7 @@ impl<K: Copy + Ord> Line<K> {
         }
     }
 
-    /// Two trees, every key of `left` below every key of `right`, as one.
+    /// Joins two trees, with every key of `left` below every key of `right`.
     fn join(&mut self, left: u32, right: u32) -> u32 {
         if left == NIL || right == NIL {
             return if left == NIL { right } else { left };
@@ -221,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against an ordered map that counts for each entry, over any sequence of operations.
+        /// Compares with an ordered map that counts for each entry, over random operations.
         #[test]
         fn counts_like_an_ordered_map(
             ops in prop::collection::vec((0_u32..48, 0_u64..40, 0_u32..12), 0..400),

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::slots::{NIL, put};
 
-/// The links of any number of lists in which each slot stands at most once.
+/// The links of any number of lists. Each slot is in at most one of them.
 #[derive(Debug, Default)]
 pub struct Links(Vec<Link>);
 
@@ -14,7 +14,7 @@ struct Link {
     next: u32,
 }
 
-/// One list: its ends. The links live in a [`Links`].
+/// The ends of a list. Its links live in a [`Links`].
 #[derive(Clone, Debug)]
 pub struct List {
     head: u32,
@@ -33,7 +33,7 @@ impl List {
         (self.head != NIL).then_some(self.head)
     }
 
-    /// Whether it holds nothing.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.head == NIL
     }
@@ -50,7 +50,7 @@ impl Links {
         list.tail = slot;
     }
 
-    /// Takes `slot`, which is in `list`, out.
+    /// Removes `slot`, which is in `list`.
     pub fn remove(&mut self, list: &mut List, slot: u32) {
         let Link { prev, next } = self.0[slot as usize];
         match prev {
@@ -63,7 +63,7 @@ impl Links {
         }
     }
 
-    /// Takes the first slot out.
+    /// Removes and returns the first slot.
     pub fn pop_front(&mut self, list: &mut List) -> Option<u32> {
         let slot = list.front()?;
         self.remove(list, slot);

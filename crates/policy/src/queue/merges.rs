@@ -1,7 +1,7 @@
-//! Merging as a service: for policies that keep an order of their own.
+//! Merging for policies that keep their own order.
 //!
-//! A policy queues founders and asks here for the rest of their chains. Only requests of one class
-//! merge, and only where both are short or both are long, if the policy makes a difference.
+//! A policy queues founders and gets the rest of their chains here. Only requests of one class
+//! merge, and only if both are short or both are long in a policy that distinguishes these.
 
 use alloc::vec::Vec;
 
@@ -20,7 +20,7 @@ pub const MAX_SECTORS: Param = Param {
     source: "the kernel's default max_sectors_kb",
 };
 
-/// What `MAX_SECTORS` is set to.
+/// Returns the value of [`MAX_SECTORS`] in bytes; `None` if it is off.
 pub(crate) fn max_sectors(params: &Params) -> Option<u32> {
     params.len(MAX_SECTORS.name)
 }
@@ -29,7 +29,7 @@ pub(crate) fn max_sectors(params: &Params) -> Option<u32> {
 #[derive(Debug)]
 pub struct Merges {
     chains: Option<Chains>,
-    /// By slot, if nothing is merged.
+    /// Tickets by slot, if nothing is merged.
     requests: Vec<ReqId>,
 }
 
@@ -49,12 +49,12 @@ impl Merges {
         Added::Founded(req.id.slot())
     }
 
-    /// First byte of the chain of `founder`, which others have joined.
+    /// First byte of the chain of `founder`. Only for policies that merge.
     pub fn start(&self, founder: u32) -> u64 {
         self.chains().start(founder)
     }
 
-    /// The byte after the last.
+    /// The byte after the chain of `founder`. Only for policies that merge.
     pub fn end(&self, founder: u32) -> u64 {
         self.chains().end(founder)
     }
@@ -67,7 +67,7 @@ impl Merges {
         }
     }
 
-    /// Whether anything merges. If not, each request founds a chain and is all of it.
+    /// Whether requests are merged. If not, each request is a chain of its own.
     pub fn any(&self) -> bool {
         self.chains.is_some()
     }
@@ -77,13 +77,13 @@ impl Merges {
         self.chains.as_mut().expect("a chain").close(founder)
     }
 
-    /// Sends members of a closed chain as one command, from `head` on: as many as are not longer
-    /// than `most` together, but at least one. Returns their length, and the member behind them.
+    /// Sends members of a closed chain as one command, from `head` on: at least one, and as many as
+    /// fit in `most` bytes. Returns the command, its length, and the next member.
     pub fn run(&self, head: u32, most: u32, out: &mut Out<'_>) -> (Go, u32, Option<u32>) {
         self.chains().run(head, most, out)
     }
 
-    /// The ticket and the length of a member, and the one behind it.
+    /// The ticket and length of a member, and the next member.
     pub fn member(&self, slot: u32) -> (ReqId, u32, Option<u32>) {
         self.chains().member(slot)
     }

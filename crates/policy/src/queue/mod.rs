@@ -1,8 +1,8 @@
-//! What policies queue in: lists, a sorted index, requests by position, merged chains,
-//! chains in lanes, a queue for each class.
+//! Data structures of policies: lists, a sorted index, requests by position, merged chains, chains
+//! in lanes, a queue for each class.
 //!
-//! All are indexed by the slot of a ticket, so they need no memory of their own per request
-//! once they have grown to the largest slot.
+//! All are indexed by the slot of a ticket, so they allocate nothing per request once they have
+//! grown to the largest slot.
 
 mod backlog;
 mod chains;

@@ -10,14 +10,14 @@ use super::slots::put;
 use super::sorted::Sorted;
 use crate::params::Params;
 
-/// Queued requests by first byte, merged with their neighbours: what every policy that sorts queues
-/// in. A chain has the place of its first byte.
+/// Queued requests by first byte, merged with their neighbours: the queue of every policy that
+/// sorts. A chain has the place of its first byte.
 #[derive(Debug)]
 pub struct Positions {
-    /// First byte, arrival number.
+    /// Chains by first byte and arrival number.
     sorted: Sorted<(u64, u64)>,
     arrivals: u64,
-    /// By slot: the byte after the last.
+    /// The byte after each chain, by slot.
     ends: Vec<u64>,
     merges: Merges,
 }
@@ -53,28 +53,28 @@ impl Positions {
         self.sorted.is_empty()
     }
 
-    /// The oldest of the chains at the lowest first byte that is at least `position`.
+    /// The first chain that begins at `position` or later; the oldest if several begin there.
     pub fn at_or_after(&self, position: u64) -> Option<u32> {
         self.sorted.at_or_after((position, 0))
     }
 
-    /// The oldest of the chains at the highest first byte below `position`.
+    /// The last chain that begins before `position`; the oldest if several begin there.
     pub fn before(&self, position: u64) -> Option<u32> {
         let youngest = self.sorted.before((position, 0))?;
         self.at_or_after(self.start(youngest))
     }
 
-    /// The first byte.
+    /// The first byte of a chain.
     pub fn start(&self, slot: u32) -> u64 {
         self.sorted.key(slot).0
     }
 
-    /// The byte after the last.
+    /// The byte after a chain.
     pub fn end(&self, slot: u32) -> u64 {
         self.ends[slot as usize]
     }
 
-    /// Takes a chain out and returns the decision to send it.
+    /// Removes a chain and sends it as one command.
     pub fn take(&mut self, slot: u32, out: &mut Out<'_>) -> Go {
         self.sorted.remove(slot);
         self.merges.take(slot, out)

@@ -1,5 +1,5 @@
-//! A sorted index of slots: insert, remove and neighbours in O(log n), no memory per entry beyond
-//! its node.
+//! A sorted index of slots: insertion, removal and neighbours in O(log n), no memory per entry
+//! beyond its node.
 //!
 //! A treap: a search tree by key that is a heap by a pseudo-random rank, so it stays balanced
 //! without bookkeeping. The rank is a hash of slot and turn, hence the same in every run.
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::slots::{NIL, put};
 
-/// Slots in the order of their keys; each slot at most once, all keys different.
+/// Slots in the order of their keys. Each slot is in it at most once, and all keys differ.
 #[derive(Debug)]
 pub struct Sorted<K> {
     nodes: Vec<TreeNode<K>>,
@@ -24,7 +24,7 @@ struct TreeNode<K> {
     right: u32,
 }
 
-/// Where a subtree is attached: at the root, or left or right below a node.
+/// The place at which a subtree is attached: at the root, or left or right below a node.
 #[derive(Clone, Copy)]
 enum Place {
     Root,
@@ -39,7 +39,7 @@ impl<K: Copy + Ord> Default for Sorted<K> {
 }
 
 impl<K: Copy + Ord> Sorted<K> {
-    /// Whether it holds nothing.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.root == NIL
     }
@@ -79,7 +79,7 @@ impl<K: Copy + Ord> Sorted<K> {
         best
     }
 
-    /// Puts `slot`, which is not in the index, under `key`, which no other slot has.
+    /// Inserts `slot`, which is not in the index, at `key`, which no other slot has.
     pub fn insert(&mut self, slot: u32, key: K) {
         self.turn = self.turn.wrapping_add(1);
         let rank = scramble(slot ^ self.turn.rotate_left(16));
@@ -93,11 +93,11 @@ impl<K: Copy + Ord> Sorted<K> {
             };
         }
         put(&mut self.nodes, slot, TreeNode { key, rank, left: NIL, right: NIL });
-        self.hang(place, slot);
+        self.attach(place, slot);
         self.split(at, key, slot);
     }
 
-    /// Takes `slot`, which is in the index, out.
+    /// Removes `slot`, which is in the index.
     pub fn remove(&mut self, slot: u32) {
         let TreeNode { key, left, right, .. } = self.nodes[slot as usize];
         let (mut place, mut at) = (Place::Root, self.root);
@@ -112,7 +112,7 @@ impl<K: Copy + Ord> Sorted<K> {
         self.join(place, left, right);
     }
 
-    fn hang(&mut self, place: Place, slot: u32) {
+    fn attach(&mut self, place: Place, slot: u32) {
         match place {
             Place::Root => self.root = slot,
             Place::Left(above) => self.nodes[above as usize].left = slot,
@@ -128,34 +128,34 @@ impl<K: Copy + Ord> Sorted<K> {
             let node = &self.nodes[at as usize];
             if node.key < key {
                 let rest = node.right;
-                self.hang(less, at);
+                self.attach(less, at);
                 (less, at) = (Place::Right(at), rest);
             } else {
                 let rest = node.left;
-                self.hang(more, at);
+                self.attach(more, at);
                 (more, at) = (Place::Left(at), rest);
             }
         }
-        self.hang(less, NIL);
-        self.hang(more, NIL);
+        self.attach(less, NIL);
+        self.attach(more, NIL);
     }
 
     /// Attaches two trees, every key of `left` below every key of `right`, as one at `place`.
     fn join(&mut self, mut place: Place, mut left: u32, mut right: u32) {
         while left != NIL && right != NIL {
             if self.nodes[left as usize].rank >= self.nodes[right as usize].rank {
-                self.hang(place, left);
+                self.attach(place, left);
                 (place, left) = (Place::Right(left), self.nodes[left as usize].right);
             } else {
-                self.hang(place, right);
+                self.attach(place, right);
                 (place, right) = (Place::Left(right), self.nodes[right as usize].left);
             }
         }
-        self.hang(place, if left == NIL { right } else { left });
+        self.attach(place, if left == NIL { right } else { left });
     }
 }
 
-/// A bijective mix of 32 bits: neighbours become unlike.
+/// Mixes 32 bits, bijectively, so that neighbouring values get unrelated results.
 pub(super) fn scramble(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
     x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
@@ -170,7 +170,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the standard library's ordered map, over any sequence of operations.
+        /// Compares with the standard library's ordered map over random sequences of operations.
         #[test]
         fn answers_like_an_ordered_map(ops in prop::collection::vec((0_u32..64, 0_u64..40), 0..400)) {
             let mut sorted = Sorted::<(u64, u32)>::default();

@@ -1,17 +1,17 @@
-//! The least of a set of keys that change often: O(log n) a change, O(1) to look.
+//! The least of a set of keys that change often: O(log n) for a change, O(1) to read.
 //!
-//! A tree of winners over the slots, in one block of memory: an inner node names the slot with the
-//! lesser key of its two halves.
+//! A winner tree over the slots in one block of memory: an inner node names the slot with the
+//! lesser key of its two subtrees.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Slots with keys, all different, and the one with the least.
+/// Slots with keys, all different, and the slot with the least key.
 #[derive(Debug)]
 pub struct Tournament<K> {
-    /// By slot; without a key a slot does not take part.
+    /// Keys by slot; a slot without a key does not take part.
     keys: Vec<Option<K>>,
-    /// By node, from 1 on; the last half are the slots.
+    /// Winners by node, from 1 on; the last half are the slots.
     winners: Vec<u32>,
 }
 
@@ -33,7 +33,7 @@ impl<K: Copy + Ord> Tournament<K> {
         self.keys.get(slot as usize).copied().flatten()
     }
 
-    /// Gives `slot` this key, or none.
+    /// Sets the key of `slot`; with `None` it no longer takes part.
     pub fn set(&mut self, slot: u32, key: Option<K>) {
         if slot as usize >= self.keys.len() {
             self.grow(slot as usize + 1);
@@ -48,7 +48,7 @@ impl<K: Copy + Ord> Tournament<K> {
                 (winner, best) = (rival, key);
             }
             below /= 2;
-            // Where another slot wins as before, nothing changes above.
+            // If the same other slot wins as before, nothing changes above.
             if self.winners[below] == winner && winner != slot {
                 return;
             }
@@ -56,11 +56,11 @@ impl<K: Copy + Ord> Tournament<K> {
         }
     }
 
-    /// The one of the two below `node` that has the lesser key.
+    /// The winner of the two subtrees of `node`.
     fn winner(&self, node: usize) -> u32 {
         let [left, right] = [2 * node, 2 * node + 1].map(|below| self.winners[below]);
         match (self.keys[left as usize], self.keys[right as usize]) {
-            (Some(one), Some(other)) if other < one => right,
+            (Some(left_key), Some(right_key)) if right_key < left_key => right,
             (None, Some(_)) => right,
             _ => left,
         }

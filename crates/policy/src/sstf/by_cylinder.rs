@@ -1,10 +1,11 @@
 //! Shortest seek first by cylinders, in the queue of a drive.
 //!
-//! The next request is the one whose first sector lies on the nearest cylinder. Of equally near
-//! ones, in either direction, the oldest goes. The arm is taken to be where the last command ended.
-//! A request beyond the drive's end needs no arm and counts as near. Nothing is merged.
+//! The next request is the one whose first sector lies on the nearest cylinder, in either
+//! direction; the oldest if several are equally near. The arm is assumed to be where the last
+//! command ended. A request beyond the drive's end needs no arm and counts as near. Nothing is
+//! merged.
 //!
-//! A cylinder is looked up once, when the drive first picks after the request came.
+//! The cylinder of a request is looked up once, at the first decision after its arrival.
 
 use alloc::vec::Vec;
 
@@ -12,14 +13,14 @@ use penstock_core::{Device, Go, Out, Part, Policy, ReqId, Request, Time};
 
 use crate::queue::{Sorted, put};
 
-/// What is queued, and the cylinder of the arm.
+/// The queue, and the cylinder of the arm.
 #[derive(Debug, Default)]
 pub(super) struct ByCylinder {
-    /// Cylinder and arrival number.
+    /// Requests by cylinder and arrival number.
     sorted: Sorted<(u32, u64)>,
-    /// Slots of requests that have come since the last pick.
-    fresh: Vec<u32>,
-    /// By slot.
+    /// Slots of the requests that arrived since the last decision.
+    arrived: Vec<u32>,
+    /// Requests by slot.
     waiting: Vec<SeekRequest>,
     arrivals: u64,
     arm: u32,
@@ -35,9 +36,9 @@ struct SeekRequest {
 }
 
 impl ByCylinder {
-    /// Sorts in what has come.
+    /// Sorts in the requests that arrived since the last decision.
     fn sort(&mut self, drive: &dyn Device) {
-        for slot in self.fresh.drain(..) {
+        for slot in self.arrived.drain(..) {
             let SeekRequest { arrival, first, .. } = self.waiting[slot as usize];
             let cylinder = drive.cylinder(first).unwrap_or(self.arm);
             self.sorted.insert(slot, (cylinder, arrival));
@@ -64,7 +65,7 @@ impl Policy for ByCylinder {
         let (arrival, first, last) = (self.arrivals, req.start, req.end() - 1);
         put(&mut self.waiting, slot, SeekRequest { id: req.id, arrival, first, last });
         self.arrivals += 1;
-        self.fresh.push(slot);
+        self.arrived.push(slot);
     }
 
     fn dispatch(&mut self, _: Time, out: &mut Out<'_>) -> Option<Go> {
