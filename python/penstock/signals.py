@@ -42,6 +42,8 @@ class Asked:
     def __init__(self) -> None:
         """Ctrl-C, until another comes."""
         self.by: signal.Signals = signal.SIGINT
+        self.taken: list[signal.Signals] = []
+        """The signals that are taken over at the moment."""
 
     @property
     def exit_code(self) -> int:
@@ -63,9 +65,11 @@ class Asked:
 
         for number in before:
             signal.signal(number, stop)
+        self.taken = list(before)
         try:
             yield
         finally:
+            self.taken = []
             restore(before, self.by)
 
 

@@ -189,13 +189,15 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def running(folder: Path, *words: str | Path, script: str | None = None) -> Iterator[Running]:
+def running(
+    folder: Path, *words: str | Path, script: str | None = None, cwd: Path | None = None
+) -> Iterator[Running]:
     """A command, or a script with arguments, that is killed if the test does not end it."""
     start = COMMAND if script is None else (sys.executable, "-c", script)
     out, err = folder / "out", folder / "err"
     with out.open("wb") as to, err.open("wb") as talk:
         process = subprocess.Popen(
-            [*start, *map(str, words)], stdin=subprocess.DEVNULL, stdout=to, stderr=talk
+            [*start, *map(str, words)], cwd=cwd, stdin=subprocess.DEVNULL, stdout=to, stderr=talk
         )
     try:
         yield Running(process, out, err)

@@ -13,6 +13,7 @@ from browser import screenshot
 from command import ROOT
 from penstock import _native
 from penstock.results.steps import Step
+from penstock.signals import Asked
 from penstock.watch.screen import Screen
 
 FOLDER = ROOT / "docs/screenshots"
@@ -74,7 +75,7 @@ def live_view(folder: Path) -> None:
         )
 
     async def shown() -> str:
-        app = Screen(JOB, engine, pace=pace, speed=speed)
+        app = Screen(JOB, engine, pace=pace, speed=speed, asked=Asked())
         async with app.run_test(size=WINDOW) as pilot:
             while not almost:
                 await pilot.pause(0.1)

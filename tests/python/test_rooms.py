@@ -38,7 +38,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 FLOORS = (
     {"design", "errors", "ranges", "signals", "target"},
-    {"results"},
+    {"answer", "results"},
     {"text"},
     {"charts"},
     {"report"},

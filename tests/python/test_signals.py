@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from command import COMMAND, LIMIT_S, penstock, running
+from command import COMMAND, LIMIT_S, ROOT, Running, penstock, running
 from penstock.signals import Asked
 from test_devices import losetup
 
@@ -138,3 +138,76 @@ def test_a_run_whose_terminal_is_gone_ends_with_what_there_is(
     assert "PARTIAL: interrupted" in report.read_text()
     again = ("run", writes, "--policy", "noop", "--on", disk, "--set", "duration=1s")
     assert penstock(*again).code == 0
+
+
+STUDY = """\
+[study]
+job = "job.toml"
+policy = "noop"
+repeat = 2
+response = ["tellers.lat_ns.p99"]
+
+[factor.depth]
+path = "agent.1.depth"
+levels = [1, 2]
+"""
+"""A study of two cells."""
+
+REAL = ("--on", "emulated:hdd-7200", "--set", "duration=1h")
+
+ANSWER, RESULT = (f"interrupted: there is no {what} yet\n" for what in ("answer", "result"))
+
+LONG = {
+    "advise goal": (
+        ("advise", "job.toml", "--best", "batch.bw", "--set", "duration=1h"),
+        ANSWER,
+    ),
+    "advise merge": (("advise", "merge", "--disks", "64", "--jobs", "64"), ANSWER),
+    "advise cycle": (("advise", "cycle", "job.toml", "--set", "duration=1000h"), ANSWER),
+    "advise shares": (
+        ("advise", "shares", "--weights", "1,2", "--on", "emulated:hdd-7200"),
+        ANSWER,
+    ),
+    "advise split": (("advise", "split", "--on", "emulated:hdd-7200"), ANSWER),
+    "calibrate": (("calibrate", "emulated:hdd-7200"), ANSWER),
+    "sweep": (("sweep", "job.toml", "--vary", "policy=noop,fcfs", *REAL), RESULT),
+    "study plan": (("study", "plan", "study.toml", *REAL), ANSWER),
+    "study confirm": (("study", "confirm", "recorded", "--on", "emulated:hdd-7200"), ANSWER),
+    "paper online-batch": (("paper", "online-batch", "--sensitivity"), RESULT),
+    "paper ioagent": (("paper", "ioagent"), RESULT),
+    "paper merge-placement": (("paper", "merge-placement"), RESULT),
+    "paper fairio live": (("paper", "fairio-live"), RESULT),
+    "paper online-batch live": (("paper", "online-batch-live"), RESULT),
+}
+"""A call of each verb that works for long, and what it says if it is interrupted."""
+
+
+@pytest.mark.parametrize("verb", LONG)
+def test_a_verb_without_a_partial_result_says_so(job: Path, verb: str) -> None:
+    folder, (words, said) = job.parent, LONG[verb]
+    (folder / "study.toml").write_text(STUDY)
+    if verb == "study confirm":
+        ran = penstock("study", "run", "study.toml", "-o", "recorded", cwd=folder)
+        assert ran.code == 0, ran.err
+    with running(folder, *words, cwd=folder) as command:
+        command.wait_for(lambda: takes_over(command, signal.SIGTERM))
+        ended = command.end(signal.SIGTERM)
+    assert (ended.code, ended.out) == (143, "")
+    assert ended.err.endswith(said)
+
+
+def takes_over(command: Running, number: signal.Signals) -> bool:
+    """Whether a process has a handler of its own for a signal."""
+    status = Path(f"/proc/{command.process.pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) >> number - 1 & 1)
+
+
+def test_one_place_of_the_command_takes_signals_over() -> None:
+    package = ROOT / "python/penstock"
+    calls = [
+        str(file.relative_to(package))
+        for file in package.rglob("*.py")
+        for _ in range(file.read_text().count(".first_stops()"))
+    ]
+    assert calls == ["cli/answering.py"]

@@ -13,17 +13,17 @@ from typer.core import TyperGroup
 from penstock.advise import Curve, NoiseHidesAnswer, Split
 from penstock.advise.measure import TURNS
 from penstock.advise.split import BLOCK, FEWEST_ROUNDS, LONG, ROUNDS, TOLERANCE, split_on
-from penstock.cli import output
+from penstock.answer.value import Answer
 from penstock.cli.advise_cycle import run as cycle
 from penstock.cli.advise_goal import goal
 from penstock.cli.advise_merge import run as merge
 from penstock.cli.advise_shares import run as shares
-from penstock.cli.bar import bar
-from penstock.cli.console import drawn
+from penstock.cli.answering import answer
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.target import device_or_path, targeted
 from penstock.cli.verb import group
+from penstock.errors import PenstockError
 from penstock.target import Target
 from penstock.text import places, prose, units
 
@@ -115,30 +115,33 @@ def run(
     all shorter ones do: the rule of the online-batch paper. The price stands with it: how much
     longer the long request takes in such pieces.
     """
-    with errors_end():
+
+    def measured(progress: Progress) -> Answer:
         try:
-            with bar() as progress:
-                found = split_on(
-                    target,
-                    block=block,
-                    long=long,
-                    tolerance=tolerance,
-                    allow_delay=allow_delay,
-                    rounds=rounds,
-                    seed=seed,
-                    progress=progress,
-                )
+            found = split_on(
+                target,
+                block=block,
+                long=long,
+                tolerance=tolerance,
+                allow_delay=allow_delay,
+                rounds=rounds,
+                seed=seed,
+                progress=progress,
+            )
         except NoiseHidesAnswer as noise:
-            _print(noise.measured, as_json=as_json)
-            raise
-    _print(found, as_json=as_json)
+            return _answer(noise.measured, noise)
+        return _answer(found)
+
+    answer(measured, as_json=as_json)
 
 
-def _print(found: Split, *, as_json: bool) -> None:
-    if as_json:
-        output.data(f"{json.dumps(_plain(found), indent=2)}\n")
-    else:
-        drawn(lambda console: _show(found, console))
+def _answer(found: Split, error: PenstockError | None = None) -> Answer:
+    return Answer(
+        data=lambda: json.dumps(_plain(found), indent=2),
+        show=lambda console: _show(found, console),
+        messages=[] if error is None else [str(error)],
+        exit_code=0 if error is None else error.exit_code,
+    )
 
 
 def _show(found: Split, console: Console) -> None:

@@ -13,15 +13,15 @@ from penstock import _native
 from penstock.advise import cycle_words
 from penstock.advise.cycle import Cycle, Share, cycle
 from penstock.advise.cycle_inputs import Found, measured
-from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import answer, give
+from penstock.cli.job_input import STDIN, read
 from penstock.cli.lists import positive
 from penstock.cli.options import Json, Sets
+from penstock.cli.progress import Progress
 from penstock.cli.replay import ALL_ONE_CLASS, Classes, Format
-from penstock.cli.running import STDIN, errors_end, job_on_stdin, steps_bar
 from penstock.cli.target import targeted
 from penstock.errors import PenstockError, translated, wrong
-from penstock.signals import Asked
 from penstock.target import Target
 from penstock.text import prose, units
 
@@ -126,19 +126,34 @@ def run(
         "--weights": weights,
         "--disks": disks,
     }
-    with errors_end():
-        if source is None:
-            found = None
-            answer = _of_lists(known, load=load, busy=busy, points=points)
-        else:
-            _none_given({**known, "--busy": busy}, source)
-            found = _run(source, target, file_format, classes, sets or [], load=load, points=points)
-            answer = found.cycle
-    lines = cycle_words.lines(answer, found)
-    if as_json:
-        output.data(f"{json.dumps(_plain(answer, found, lines), indent=2)}\n")
-    else:
-        drawn(lambda console: _show(found, lines, console))
+    if source is None:
+        give(_answer(_of_lists(known, load=load, busy=busy, points=points)), as_json=as_json)
+        return
+    _none_given({**known, "--busy": busy}, source)
+    name, text, changes = _input(source, file_format, classes, sets or [])
+
+    def run(progress: Progress) -> Answer:
+        found = measured(
+            name,
+            target,
+            text=text,
+            sets=changes,
+            load=load,
+            points=points,
+            progress=progress.step,
+            name=source if source != STDIN else name,
+        )
+        return _answer(found.cycle, found)
+
+    answer(run, as_json=as_json)
+
+
+def _answer(of: Cycle, found: Found | None = None) -> Answer:
+    lines = cycle_words.lines(of, found)
+    return Answer(
+        data=lambda: json.dumps(_plain(of, found, lines), indent=2),
+        show=lambda console: _show(found, lines, console),
+    )
 
 
 def _none_given(options: Mapping[str, object], source: str) -> None:
@@ -196,40 +211,22 @@ def _time(text: str) -> int:
     return time
 
 
-def _run(
-    source: str,
-    target: Target,
-    file_format: str | None,
-    classes: str | None,
-    sets: list[str],
-    *,
-    load: int | None,
-    points: float,
-) -> Found:
-    """What is measured of a job, or of a trace."""
-    job, text = source, None
-    if source == STDIN:
-        job, text = "stdin", job_on_stdin()
-    elif not source.endswith(".toml"):
+def _input(
+    source: str, file_format: str | None, classes: str | None, sets: list[str]
+) -> tuple[str, str | None, list[str]]:
+    """Returns the name, the text and the changes of a job, or of the job that plays a trace."""
+    job, text = read(source)
+    if source != STDIN and not source.endswith(".toml"):
         job, text = classes or "trace", None if classes else ALL_ONE_CLASS
         form = [] if file_format is None else [f"trace.format={file_format}"]
         sets = [f"trace.file={source}", *form, *sets]
-    elif classes is not None or file_format is not None:
+    elif source != STDIN and (classes is not None or file_format is not None):
         option = "--format" if classes is None else "--classes"
         raise wrong(
             f"found {option} with the job {source}; expected a trace",
             f"leave {option} out: a job names its own classes",
         )
-    asked = Asked()
-    try:
-        with asked.first_stops(), steps_bar() as progress:
-            return measured(
-                job, target, text=text, sets=sets, load=load, points=points, progress=progress,
-                name=source if source != STDIN else job,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        output.talk("interrupted: there is no answer yet")
-        raise typer.Exit(asked.exit_code) from None
+    return job, text, sets
 
 
 def _show(found: Found | None, lines: list[str], console: Console) -> None:

@@ -11,16 +11,15 @@ from rich.text import Text
 from penstock.advise import words
 from penstock.advise.goal import Goal
 from penstock.advise.search import Advice, search
-from penstock.cli import output
-from penstock.cli.bar import bar
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import answer
+from penstock.cli.job_input import read
 from penstock.cli.options import Job, Json, Policies, Sets, named
-from penstock.cli.running import STDIN, errors_end, job_on_stdin
+from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.errors import RUN_FAILED
 from penstock.results.figure import Figure
 from penstock.session import Variant
-from penstock.signals import Asked
 from penstock.target import Target
 from penstock.text import prose
 from penstock.text.table import Grid, heading, show_grid
@@ -63,27 +62,19 @@ def goal(
     With --on a real target the search is done on the job's own device, and the three best are
     measured on the target in rounds. The exit code is 1 if no setting meets the goals.
     """
-    asked = Asked()
-    with errors_end():
-        text = None
-        if job == STDIN:
-            job, text = "stdin", job_on_stdin()
-        variant = Variant(name=job, text=text, sets=sets or [])
-        wanted, figure = [Goal.parse(one) for one in goals or []], Figure.parse(best)
-        try:
-            with asked.first_stops(), bar() as progress:
-                found = search(
-                    variant, wanted, figure, target, policies=named(policies), progress=progress
-                )
-        except KeyboardInterrupt:
-            output.talk("interrupted: there is no answer yet")
-            raise typer.Exit(asked.exit_code) from None
-    if as_json:
-        output.data(f"{json.dumps(_advice(found), indent=2)}\n")
-    else:
-        drawn(lambda console: _advise(found, console))
-    if found.found is None:
-        raise typer.Exit(RUN_FAILED)
+    name, text = read(job)
+    variant = Variant(name=name, text=text, sets=sets or [])
+    wanted, figure = [Goal.parse(one) for one in goals or []], Figure.parse(best)
+
+    def searched(progress: Progress) -> Answer:
+        found = search(variant, wanted, figure, target, policies=named(policies), progress=progress)
+        return Answer(
+            data=lambda: json.dumps(_advice(found), indent=2),
+            show=lambda console: _advise(found, console),
+            exit_code=RUN_FAILED if found.found is None else 0,
+        )
+
+    answer(searched, as_json=as_json)
 
 
 def _advise(found: Advice, console: Console) -> None:

@@ -11,13 +11,12 @@ from rich.text import Text
 from penstock.advise import merge_disks, merge_words
 from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice, Question
 from penstock.advise.merge_runs import advise
-from penstock.cli import lists, output
-from penstock.cli.bar import bar
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli import lists
+from penstock.cli.answering import answer
 from penstock.cli.options import Json, Sets
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
-from penstock.signals import Asked
 from penstock.target import Target
 from penstock.text import prose
 from penstock.text.table import Grid, show_grid
@@ -127,7 +126,6 @@ def run(
     whether merges race, and where chance hides which choice is best. The exit code is 1 if every
     choice fails.
     """
-    asked = Asked()
     given = {
         "runs": runs,
         "run": length,
@@ -135,24 +133,20 @@ def run(
         "read": n,
         "write": m,
     }
-    with errors_end():
-        if placement is not None:
-            lists.words("--placement", placement, PLACEMENTS)
-        own = [f"merge.{key}={value}" for key, value in given.items() if value is not None]
-        question = Question(
-            jobs=jobs, memory=memory, placement=placement, sets=[*own, *(sets or [])]
+    if placement is not None:
+        lists.words("--placement", placement, PLACEMENTS)
+    own = [f"merge.{key}={value}" for key, value in given.items() if value is not None]
+    question = Question(jobs=jobs, memory=memory, placement=placement, sets=[*own, *(sets or [])])
+
+    def advised(progress: Progress) -> Answer:
+        named = merge_disks.found(on or [], disks, target, progress=progress)
+        found = advise(named, question, sweep=sweep, progress=progress)
+        return Answer(
+            data=lambda: json.dumps(_plain(found), indent=2),
+            show=lambda console: _show(found, console),
         )
-        try:
-            with asked.first_stops(), bar() as progress:
-                named = merge_disks.found(on or [], disks, target, progress=progress)
-                found = advise(named, question, sweep=sweep, progress=progress)
-        except KeyboardInterrupt:
-            output.talk("interrupted: there is no answer yet")
-            raise typer.Exit(asked.exit_code) from None
-    if as_json:
-        output.data(f"{json.dumps(_plain(found), indent=2)}\n")
-    else:
-        drawn(lambda console: _show(found, console))
+
+    answer(advised, as_json=as_json)
 
 
 def _show(found: Advice, console: Console) -> None:

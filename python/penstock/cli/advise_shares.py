@@ -11,12 +11,11 @@ from rich.text import Text
 from penstock.advise import shares_words
 from penstock.advise.shares import Shares
 from penstock.advise.shares_runs import CYCLE, ROUNDS, shares_on
-from penstock.cli import output
-from penstock.cli.bar import bar
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import answer
 from penstock.cli.lists import positive
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.target import device_or_path, targeted
 from penstock.target import Target
 from penstock.text import prose, units
@@ -50,16 +49,17 @@ def run(
     rounds: in order of arrival, with shares of device time, and with shares by the law. Nothing is
     written except the file that --create makes.
     """
-    with errors_end():
-        with bar() as progress:
-            found = shares_on(
-                target, positive("--weights", weights), rounds=rounds, progress=progress
-            )
+    numbers = positive("--weights", weights)
+
+    def measured(progress: Progress) -> Answer:
+        found = shares_on(target, numbers, rounds=rounds, progress=progress)
         lines = shares_words.lines(found)
-        if as_json:
-            output.data(f"{json.dumps(_plain(found, lines), indent=2)}\n")
-        else:
-            drawn(lambda console: _show(found, lines, console))
+        return Answer(
+            data=lambda: json.dumps(_plain(found, lines), indent=2),
+            show=lambda console: _show(found, lines, console),
+        )
+
+    answer(measured, as_json=as_json)
 
 
 def _show(found: Shares, lines: list[str], console: Console) -> None:

@@ -13,11 +13,11 @@ from penstock import __version__
 from penstock._native import Failure, exit_without_memory
 from penstock.cli import output
 from penstock.cli.verb import Lazy
-from penstock.errors import RUN_FAILED
+from penstock.errors import RUN_FAILED, PenstockError
 
 if TYPE_CHECKING:
-    # A type of Typer's methods, which it does not export.
-    from typer._click.core import Command
+    # Types of Typer's methods, which it does not export.
+    from typer._click.core import Command, Context
 
 VERBS = {
     "compare": "Run a workload under several policies.",
@@ -60,6 +60,19 @@ class Verbs(Lazy):
         """The verb called `name`."""
         return get_command(import_module(f"penstock.cli.{name.replace('-', '_')}").app)
 
+    def invoke(self, ctx: "Context") -> object:
+        """Run a verb; whatever is wrong ends it with a message and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except PenstockError as error:
+            output.talk(str(error))
+            raise typer.Exit(error.exit_code) from None
+        except Failure as failure:
+            output.talk(str(failure))
+            if failure.stuck:
+                output.exit_at_once(failure.exit_code)
+            raise typer.Exit(failure.exit_code) from None
+
 
 app = typer.Typer(
     name="penstock",
@@ -98,11 +111,6 @@ def main() -> None:
     hint = exit_without_memory()
     try:
         app(prog_name="penstock")
-    except Failure as failure:
-        output.talk(str(failure))
-        if failure.stuck:
-            output.exit_at_once(failure.exit_code)
-        sys.exit(failure.exit_code)
     except MemoryError:
         output.talk(f"error: out of memory\n{hint}")
         sys.exit(RUN_FAILED)

@@ -1,7 +1,7 @@
 """`penstock calibrate`: what a file or a disk is like, as a device to predict with."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.answer.value import Answer
 from penstock.calibrate import (
     MARK,
     NOT_WRITTEN,
@@ -19,11 +20,9 @@ from penstock.calibrate import (
     Compared,
     calibrate_on,
 )
-from penstock.cli import output
-from penstock.cli.bar import bar
-from penstock.cli.console import drawn
+from penstock.cli.answering import answer
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import files
@@ -71,18 +70,24 @@ def run(
     in five rounds: two minutes on a fast disk. Then `penstock compare JOB --on DEVICE.toml`
     predicts. The fit is judged by jobs that it has not seen.
     """
-    with errors_end():
-        if out is not None:
-            files.check(Path(out), is_ours=_is_ours, what="device file")
-        with bar() as progress:
-            found = calibrate_on(target, rounds=rounds, progress=progress)
-        if as_json:
-            output.data(f"{json.dumps(_plain(found), indent=2, ensure_ascii=False)}\n")
-        else:
-            drawn(lambda console: show(found, console))
-        if out is not None:
-            files.write(Path(out), found.to_toml().encode())
-            output.talk(f"wrote {out}")
+    if out is not None:
+        files.check(Path(out), is_ours=_is_ours, what="device file")
+
+    def measured(progress: Progress) -> Answer:
+        found = calibrate_on(target, rounds=rounds, progress=progress)
+        return Answer(
+            data=lambda: json.dumps(_plain(found), indent=2, ensure_ascii=False),
+            show=lambda console: show(found, console),
+            files=_write(found, out),
+        )
+
+    answer(measured, as_json=as_json)
+
+
+def _write(found: Calibration, out: str | None) -> Iterator[str]:
+    if out is not None:
+        files.write(Path(out), found.to_toml().encode())
+        yield out
 
 
 def _is_ours(path: Path) -> bool:

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock import _native
-from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import give
 from penstock.cli.options import Json
 from penstock.cli.verb import verb
 from penstock.errors import CANNOT_HERE
@@ -49,12 +49,14 @@ def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> 
     """
     diagnosis: Diagnosis = json.loads(_native.doctor(path, clean=clean))
     diagnosis["checks"] += extras()
-    if as_json:
-        output.data(f"{json.dumps(diagnosis, indent=2, ensure_ascii=False)}\n")
-    else:
-        drawn(lambda console: _draw(diagnosis, console))
-    if not diagnosis["able"]:
-        raise typer.Exit(CANNOT_HERE)
+    give(
+        Answer(
+            data=lambda: json.dumps(diagnosis, indent=2, ensure_ascii=False),
+            show=lambda console: _draw(diagnosis, console),
+            exit_code=0 if diagnosis["able"] else CANNOT_HERE,
+        ),
+        as_json=as_json,
+    )
 
 
 def extras() -> Iterator[Check]:

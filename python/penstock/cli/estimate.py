@@ -21,6 +21,8 @@ class Estimate:
         """All runs begin now, or once their file is written."""
         self._began_s = time.monotonic()
         self._next_s = self._began_s + FIRST_S
+        self._first: tuple[float, float] | None = None
+        """When work first reported a share, and which."""
 
     def of(self, step: Step) -> Iterator[str]:
         """What there is to say of a step; mostly nothing."""
@@ -46,3 +48,14 @@ class Estimate:
         else:
             left = "serving what is left"
         yield f"{which(step)}: {percent(done)} done, {left}"
+
+    def of_share(self, what: str, share: float) -> Iterator[str]:
+        """Yields a line every ten seconds about work that reports which share of it is done."""
+        now_s = time.monotonic()
+        if self._first is None:
+            self._first, self._next_s = (now_s, share), now_s + EVERY_S
+        began_s, before = self._first
+        if now_s >= self._next_s and share > before:
+            self._next_s = now_s + EVERY_S
+            left_s = (now_s - began_s) * (1 - share) / (share - before)
+            yield f"{what}: {percent(share)} done, about {seconds(left_s)} left"

@@ -9,10 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from penstock import _native
-from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import give
 from penstock.cli.options import JobFile, Json, ModelOn, Sets
-from penstock.cli.running import errors_end
 from penstock.cli.verb import group
 from penstock.report import files
 from penstock.text import job as job_text
@@ -31,11 +30,8 @@ def show(job: JobFile, *, on: ModelOn = None, sets: Sets = None, as_json: Json =
     bytes they ask for, and how long that takes, as far as it does not depend on the device.
     """
     text = _native.job_amounts(job, sets=sets or [], on=on)
-    if as_json:
-        output.data(f"{text}\n")
-        return
     found: job_text.Amounts = json.loads(text)
-    drawn(lambda console: _show(found, console))
+    give(Answer(data=lambda: text, show=lambda console: _show(found, console)), as_json=as_json)
 
 
 def _show(found: job_text.Amounts, console: Console) -> None:
@@ -73,30 +69,31 @@ def from_fio(
     What could not be taken over is reported by line, with the reason, and stands in the job as
     comments.
     """
-    with errors_end():
-        if out is not None:
-            files.check_new(out)
-        text, agents, in_flight, notes = _native.job_from_fio(fio, sections=section or [])
-        if out is not None:
-            files.write_new(out, text)
+    if out is not None:
+        files.check_new(out)
+    text, agents, in_flight, notes = _native.job_from_fio(fio, sections=section or [])
+    if out is not None:
+        files.write_new(out, text)
     made = {"agents": agents, "in_flight": in_flight}
-    if as_json:
-        keys = ("line", "text", "why")
-        listed = [dict(zip(keys, note, strict=True)) for note in notes]
-        where = {"job": text} if out is None else {"file": str(out)}
-        output.data(f"{json.dumps({**where, **made, 'notes': listed})}\n")
-        return
-    if out is None:
-        output.data(text)
-    say = output.talk if out is None else _line
-    flight = f"{units.many(in_flight, 'request')} in flight at most"
+    keys = ("line", "text", "why")
+    listed = [dict(zip(keys, note, strict=True)) for note in notes]
+    where = {"job": text} if out is None else {"file": str(out)}
     written = "" if out is None else f"wrote {out}: "
-    say(f"{written}{units.many(agents, 'agent')}, {flight}")
-    if notes:
-        say("not taken over, or stated elsewhere:")
-    for line, option, why in notes:
-        say(f"  line {line}, {option}: {why}")
-
-
-def _line(text: str) -> None:
-    output.data(f"{text}\n")
+    flight = f"{units.many(in_flight, 'request')} in flight at most"
+    about = [
+        f"{written}{units.many(agents, 'agent')}, {flight}",
+        *(["not taken over, or stated elsewhere:"] if notes else []),
+        *(f"  line {line}, {option}: {why}" for line, option, why in notes),
+    ]
+    give(
+        Answer(
+            data=lambda: json.dumps({**where, **made, "notes": listed}),
+            show=lambda console: console.print(
+                Text(text if out is None else "".join(f"{line}\n" for line in about)),
+                end="",
+                soft_wrap=True,
+            ),
+            notes=about if out is None else [],
+        ),
+        as_json=as_json,
+    )

@@ -10,12 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock import _native
-from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import give
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
 from penstock.cli.verb import group
-from penstock.errors import translated
 from penstock.results.answers import Device, Param, Policy
 from penstock.text import prose
 
@@ -71,9 +69,6 @@ def policies(
         _one(name, as_json=as_json)
         return
     text = _native.policies()
-    if as_json:
-        output.data(f"{text}\n")
-        return
     entries: list[Policy] = json.loads(text)
 
     def draw(console: Console) -> None:
@@ -82,16 +77,12 @@ def policies(
         for other, summary in MORE_POLICIES:
             _title(console, other, summary)
 
-    drawn(draw)
+    give(Answer(data=lambda: text, show=draw), as_json=as_json)
 
 
 def _one(name: str, *, as_json: bool) -> None:
     """Show the policy called `name`."""
-    with errors_end(), translated():
-        text = _native.policy_named(name)
-    if as_json:
-        output.data(f"{text}\n")
-        return
+    text = _native.policy_named(name)
     entry: Policy = json.loads(text)
 
     def draw(console: Console) -> None:
@@ -106,16 +97,13 @@ def _one(name: str, *, as_json: bool) -> None:
             console.print()
             console.print(_params(entry["params"]))
 
-    drawn(draw)
+    give(Answer(data=lambda: text, show=draw), as_json=as_json)
 
 
 @app.command()
 def devices(*, as_json: Json = False) -> None:
     """Show every named device, and the named machines, on which files lie."""
     text = _native.devices()
-    if as_json:
-        output.data(f"{text}\n")
-        return
     entries: list[Device] = json.loads(text)
 
     def draw(console: Console) -> None:
@@ -124,7 +112,7 @@ def devices(*, as_json: Json = False) -> None:
         for name, summary in MORE_DEVICES:
             _title(console, name, summary)
 
-    drawn(draw)
+    give(Answer(data=lambda: text, show=draw), as_json=as_json)
 
 
 def _title(console: Console, name: str, summary: str) -> None:

@@ -10,16 +10,15 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand
 
-from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import answer
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.merging import Files, merge
 from penstock.results.merge_types import Merges, Models
 from penstock.results.rounds import ROUNDS_MOST
-from penstock.signals import Asked
 from penstock.text import places, prose, units
 
 if TYPE_CHECKING:
@@ -198,34 +197,31 @@ def run(
     page cache where that is possible. Runs are only read; outputs are new files, and have their
     names when they are whole. On a target without files the answer names an output PATH@BYTE.
     """
-    asked = Asked()
-    with errors_end():
-        files = Files(
-            runs=runs or [],
-            to=to or [],
-            create=create,
-            i_will_lose_data=i_will_lose_data or [],
-            even_if_not_empty=even_if_not_empty,
-            jobs=jobs,
-            on=on,
-            policy=policy,
-            sets=[*(sets or []), *_memory(memory)],
-            placement=placement,
-            record=_record(record, key),
-            make=make,
-            engine=engine,
-            beside=beside or [],
+    files = Files(
+        runs=runs or [],
+        to=to or [],
+        create=create,
+        i_will_lose_data=i_will_lose_data or [],
+        even_if_not_empty=even_if_not_empty,
+        jobs=jobs,
+        on=on,
+        policy=policy,
+        sets=[*(sets or []), *_memory(memory)],
+        placement=placement,
+        record=_record(record, key),
+        make=make,
+        engine=engine,
+        beside=beside or [],
+    )
+
+    def merged(_: Progress) -> Answer:
+        result = merge(files, rounds=rounds)
+        return Answer(
+            data=lambda: json.dumps(result, indent=2, ensure_ascii=False),
+            show=lambda console: show(result, console),
         )
-        try:
-            with asked.first_stops():
-                result = merge(files, rounds=rounds)
-        except KeyboardInterrupt as interrupt:
-            output.talk("interrupted: no output is complete")
-            raise typer.Exit(asked.exit_code) from interrupt
-    if as_json:
-        output.data(f"{json.dumps(result, indent=2, ensure_ascii=False)}\n")
-        return
-    drawn(lambda console: show(result, console))
+
+    answer(merged, as_json=as_json, interrupted="interrupted: no output is complete")
 
 
 def _memory(memory: str | None) -> list[str]:

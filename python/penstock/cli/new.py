@@ -9,7 +9,6 @@ from typing import Annotated, TypeVar
 import typer
 
 from penstock.cli import output
-from penstock.cli.running import errors_end
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.job import plain
@@ -140,16 +139,15 @@ def new(
 
     What the options answer is not asked. No file is overwritten.
     """
-    with errors_end():
-        files.check_new(path)
-        asks = [online, background, device]
-        if None in asks and not sys.stdin.isatty():
-            hint = "as in --online writes --background read --device hdd-7200"
-            raise wrong("there is no terminal to ask three questions", f"answer them, {hint}")
-        waits = online or _ask(Online, Online.BOTH)
-        works = background or _ask(Background, Background.WRITE)
-        where = device or typer.prompt(DEVICE_QUESTION, default=DEVICE, err=True)
-        files.write_new(path, text(str(path), waits, works, where))
+    files.check_new(path)
+    asks = [online, background, device]
+    if None in asks and not sys.stdin.isatty():
+        hint = "as in --online writes --background read --device hdd-7200"
+        raise wrong("there is no terminal to ask three questions", f"answer them, {hint}")
+    waits = online or _ask(Online, Online.BOTH)
+    works = background or _ask(Background, Background.WRITE)
+    where = device or typer.prompt(DEVICE_QUESTION, default=DEVICE, err=True)
+    files.write_new(path, text(str(path), waits, works, where))
     output.talk(f"wrote {path}; run it with `penstock compare {path}`")
 
 

@@ -10,10 +10,11 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
+from penstock.answer.value import Answer
 from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.cli.answering import NO_RESULT, answer
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.papers import result
@@ -74,11 +75,10 @@ class Simulated(TyperCommand):
         self._refuse(ctx, simulation - programs, "the simulation", hint)
         for param in self.live.params:
             if param.required and ctx.params[str(param.name)] is None:
-                with errors_end():
-                    raise wrong(
-                        f"{param.opts[0]} is missing",
-                        f"see `penstock paper {self.live.name} --help`",
-                    )
+                raise wrong(
+                    f"{param.opts[0]} is missing",
+                    f"see `penstock paper {self.live.name} --help`",
+                )
         run = self.live.callback
         assert run is not None
         return ctx.invoke(
@@ -90,8 +90,7 @@ class Simulated(TyperCommand):
         for param in self.params:
             source = ctx.get_parameter_source(str(param.name))
             if param.name in names and source is not None and source.name == "COMMANDLINE":
-                with errors_end():
-                    raise wrong(f"{param.opts[0]} belongs to {what}", hint)
+                raise wrong(f"{param.opts[0]} belongs to {what}", hint)
 
 
 def simulated(paper: Study, live: "Command | None") -> TyperCommand:
@@ -130,26 +129,27 @@ def _run(paper: Study) -> Callable[..., None]:
         live: Live = False,
         as_json: Json = False,
     ) -> None:
-        with errors_end():
-            given = paper.settings.read(sets or [])
-            if report is not None:
-                from penstock.papers import page
+        given = paper.settings.read(sets or [])
+        if report is not None:
+            from penstock.papers import page
 
-                page.check(report)
-            if data is not None:
-                from penstock.report.files import check_new
+            page.check(report)
+        if data is not None:
+            from penstock.report.files import check_new
 
-                check_new(Path(data))
-            vary = bool(sensitivity) or report is not None
+            check_new(Path(data))
+        vary = bool(sensitivity) or report is not None
+
+        def simulated(_: Progress) -> Answer:
             found = result.simulated(paper, given, vary=vary, say=output.talk)
             if data is not None and paper.keep is not None:
                 paper.keep(found.ours, data)
-            if as_json:
-                output.data(json.dumps(found.json(), indent=2) + "\n")
-            else:
-                drawn(lambda console: result.show(found, console))
-            if report is not None:
-                page.save(report, found)
-                output.talk(f"wrote {report}")
+            return Answer(
+                data=lambda: json.dumps(found.json(), indent=2),
+                show=lambda console: result.show(found, console),
+                files=[] if report is None else page.save(report, found),
+            )
+
+        answer(simulated, as_json=as_json, interrupted=NO_RESULT)
 
     return run

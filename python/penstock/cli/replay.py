@@ -19,7 +19,7 @@ from penstock.cli.options import (
     Xlsx,
     named,
 )
-from penstock.cli.running import errors_end, work
+from penstock.cli.running import work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
@@ -142,8 +142,7 @@ def replay(
     trace.timing=closed lets each process wait for its answers and think as long as it did, --set
     trace.timing.depth=32 is as fast as the device serves 32 requests outstanding.
     """
-    with errors_end():
-        place, devices = divided(on or [], TRACE)
+    place, devices = divided(on or [], TRACE)
     given = {
         "trace.file": trace,
         "trace.format": file_format,

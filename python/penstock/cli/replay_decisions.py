@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 from penstock import _native
-from penstock.cli import output
+from penstock.answer.value import Answer
+from penstock.cli.answering import give
 from penstock.cli.options import Json, Sets
 from penstock.cli.verb import verb
 from penstock.errors import DIFFERS
 from penstock.results.answers import Replay
+from penstock.text import prose
 from penstock.text.units import count
 
 app = verb()
@@ -33,9 +35,14 @@ def replay_decisions(record: Record, *, sets: Sets = None, as_json: Json = False
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     text = _native.replay_decisions(record, sets=sets or [])
     replay: Replay = json.loads(text)
-    output.data(f"{text}\n" if as_json else f"{words(replay)}\n")
-    if replay["first_difference"] is not None:
-        raise typer.Exit(DIFFERS)
+    give(
+        Answer(
+            data=lambda: text,
+            show=lambda console: prose.lines(console, words(replay).splitlines()),
+            exit_code=0 if replay["first_difference"] is None else DIFFERS,
+        ),
+        as_json=as_json,
+    )
 
 
 def words(replay: Replay) -> str:

@@ -6,9 +6,7 @@ import typer
 
 from penstock import _native
 from penstock.cli import output
-from penstock.cli.running import errors_end
 from penstock.cli.verb import group
-from penstock.errors import translated
 
 app = group()
 app.callback()(lambda: None)  # Without it a group of one verb would be that verb.
@@ -29,5 +27,4 @@ def device(
 
     Saved and changed, it goes where devices go: `--on mine.toml`.
     """
-    with errors_end(), translated():
-        output.data(_native.device(name))
+    output.data(_native.device(name))

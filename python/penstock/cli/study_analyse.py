@@ -9,10 +9,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import command_line, give
 from penstock.cli.options import Dark, Json
-from penstock.cli.running import command_line, errors_end, say_written
 from penstock.errors import needs, wrong
 from penstock.text import prose
 from penstock.text.table import Grid, show_grid
@@ -158,52 +157,54 @@ def analyse(
     what cells differ from the model by beyond that is lack of fit, and then p values mean little:
     the verdict says so. On a simulator intervals come from repeated runs, never from the residual.
     """
-    with errors_end():
-        needs("statsmodels", what="study analyse")
-        from penstock.study.analysis import analyse as analysed
-        from penstock.study.model import parse
-        from penstock.study.outputs import StudyOutputs
-        from penstock.study.table import read
+    needs("statsmodels", what="study analyse")
+    from penstock.study.analysis import analyse as analysed
+    from penstock.study.model import parse
+    from penstock.study.outputs import StudyOutputs
+    from penstock.study.table import read
 
-        outputs = StudyOutputs(report=report, plots=plots, dark=dark, command=command_line())
-        outputs.check()
-        least = _percent(matters)
-        named = list(factors or [])
-        if by is not None and named and by not in named:
-            named.append(by)
-        table = read(data, response=response, factors=named)
-        if by is not None and by not in table.frame.columns:
-            near = ", ".join(table.frame.columns)
-            raise wrong(f"{data} has no column {by} for --by", f"its columns are {near}")
-        parts: list[tuple[Any, Table]] = [(None, table)]
-        if by is not None:
-            levels = table.factors.get(by) or sorted(table.frame[by].unique().to_list())
-            parts = [(level, table.only(by, level)) for level in levels]
-        found = []
-        for level, part in parts:
-            known = [one for one in table.factors if one != by]
-            terms = None if model is None else parse(model, known)
-            if terms is not None:
-                # A factor with one level here has no effect to look for.
-                terms = [one for one in terms if all(name in part.factors for name in one)]
-            found.append(
-                (
-                    level,
-                    analysed(
-                        part,
-                        terms=terms,
-                        transform=transform.value,
-                        kind=_type(kind),
-                        matters=least,
-                        less=None if better is None else better is Betters.less,
-                    ),
-                )
+    outputs = StudyOutputs(report=report, plots=plots, dark=dark, command=command_line())
+    outputs.check()
+    least = _percent(matters)
+    named = list(factors or [])
+    if by is not None and named and by not in named:
+        named.append(by)
+    table = read(data, response=response, factors=named)
+    if by is not None and by not in table.frame.columns:
+        near = ", ".join(table.frame.columns)
+        raise wrong(f"{data} has no column {by} for --by", f"its columns are {near}")
+    parts: list[tuple[Any, Table]] = [(None, table)]
+    if by is not None:
+        levels = table.factors.get(by) or sorted(table.frame[by].unique().to_list())
+        parts = [(level, table.only(by, level)) for level in levels]
+    found = []
+    for level, part in parts:
+        known = [one for one in table.factors if one != by]
+        terms = None if model is None else parse(model, known)
+        if terms is not None:
+            # A factor with one level here has no effect to look for.
+            terms = [one for one in terms if all(name in part.factors for name in one)]
+        found.append(
+            (
+                level,
+                analysed(
+                    part,
+                    terms=terms,
+                    transform=transform.value,
+                    kind=_type(kind),
+                    matters=least,
+                    less=None if better is None else better is Betters.less,
+                ),
             )
-    if as_json:
-        output.data(f"{json.dumps(_plain(by, found), indent=2)}\n")
-    else:
-        drawn(lambda console: _show_all(found, console))
-    say_written(outputs.write(by, found))
+        )
+    give(
+        Answer(
+            data=lambda: json.dumps(_plain(by, found), indent=2),
+            show=lambda console: _show_all(found, console),
+            files=outputs.write(by, found),
+        ),
+        as_json=as_json,
+    )
 
 
 def _percent(text: str) -> float:

@@ -8,10 +8,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from penstock.answer.value import Answer
 from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.cli.answering import answer
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.study_analyse import Better, Betters, By
 from penstock.cli.study_options import Folder, placed
 from penstock.cli.target import targeted
@@ -59,10 +60,11 @@ def confirm(
     the study, or are made elsewhere, as --on says. Exit code 3 if less than half of the gain that
     the study promises comes.
     """
-    with errors_end():
-        needs("statsmodels", what="study confirm")
-        study = unchanged(folder)
-        where, places = placed(study, target, sets or [])
+    needs("statsmodels", what="study confirm")
+    study = unchanged(folder)
+    where, places = placed(study, target, sets or [])
+
+    def run(_: Progress) -> Answer:
         found = confirmed(
             folder,
             study,
@@ -74,12 +76,13 @@ def confirm(
             repeat=repeat,
             say=output.talk,
         )
-    if as_json:
-        output.data(f"{json.dumps([_plain(one) for one in found], indent=2)}\n")
-    else:
-        drawn(lambda console: _show(found, by, console))
-    if not all(one.came for one in found):
-        raise typer.Exit(GOAL_MISSED)
+        return Answer(
+            data=lambda: json.dumps([_plain(one) for one in found], indent=2),
+            show=lambda console: _show(found, by, console),
+            exit_code=0 if all(one.came for one in found) else GOAL_MISSED,
+        )
+
+    answer(run, as_json=as_json)
 
 
 def _plain(of: Confirmed) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli import output
+from penstock.answer.value import Answer
+from penstock.cli.answering import answer
 from penstock.cli.options import Json, Sets
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.study_options import StudyFile, Workers, placed
 from penstock.cli.target import targeted
 from penstock.study import remarks
@@ -20,6 +21,7 @@ from penstock.study.cells import Outcome
 from penstock.study.definition import Definition
 from penstock.study.run import Ready, opened, pilot, ready, work
 from penstock.target import Target
+from penstock.text import prose
 from penstock.text.units import seconds
 
 PILOT = 6
@@ -51,18 +53,30 @@ def plan(
 
     A few cells run twice to time them: on a real target, too. Nothing is recorded.
     """
-    with errors_end():
-        definition = Definition.load(study)
-        where, places = placed(definition, target, sets or [])
-        task = work(definition, where, places)
+    definition = Definition.load(study)
+    where, places = placed(definition, target, sets or [])
+    task = work(definition, where, places)
+
+    def planned(_: Progress) -> Answer:
         with closing(opened(definition, task)) as session:
             plan = ready(definition, task, session)
             tried = list(pilot(plan, session, PILOT))
+        return _answer(study, plan, tried, noise=noise, workers=workers)
+
+    answer(planned, as_json=as_json)
+
+
+def _answer(
+    study: str,
+    plan: Ready,
+    tried: Sequence[tuple[int, float, Outcome]],
+    *,
+    noise: float | None,
+    workers: int | None,
+) -> Answer:
+    """What a pilot, whose cells each took a time and had an outcome, says of the whole study."""
     failed = [one.failure for _, _, one in tried if one.failure is not None]
-    for why in failed[:1]:
-        output.talk(f"note: a run of the pilot failed: {why}")
-    for line in remarks.lines([remarks.kept(one.remarks) for _, _, one in tried]):
-        output.talk(f"note: in the pilot, {line}")
+    met = remarks.lines([remarks.kept(one.remarks) for _, _, one in tried])
     each = sum(took for _, took, _ in tried) / len(tried)
     processors = 1 if plan.live else workers or len(os.sched_getaffinity(0))
     measured = _noise([(cell, one) for cell, _, one in tried if one.failure is None])
@@ -71,17 +85,20 @@ def plan(
         "study": study,
         "world": plan.world,
         "cells": len(plan.schedule.cells),
-        "blocks": definition.repeat,
+        "blocks": plan.schedule.study.repeat,
         "runs": len(plan.planned),
         "seconds": each * len(plan.planned) / processors,
         "noise_pct": None if sd is None else 100 * sd,
         "detectable_pct": None if sd is None or failed else _detectable(plan, sd),
     }
-    if as_json:
-        output.data(f"{json.dumps(found, ensure_ascii=False)}\n")
-        return
-    for line in _lines(plan, found, each, processors):
-        output.data(f"{line}\n")
+    return Answer(
+        data=lambda: json.dumps(found, ensure_ascii=False),
+        show=lambda console: prose.lines(console, _lines(plan, found, each, processors)),
+        messages=[
+            *(f"note: a run of the pilot failed: {why}" for why in failed[:1]),
+            *(f"note: in the pilot, {line}" for line in met),
+        ],
+    )
 
 
 def _lines(plan: Ready, found: dict[str, Any], each: float, processors: int) -> list[str]:

@@ -1,34 +1,28 @@
 """`penstock study run`: every cell of a study runs, and is recorded at once."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock.cli import output
-from penstock.cli.bar import bar
+from penstock.answer.value import Answer
+from penstock.cli.answering import answer
 from penstock.cli.options import Json, Sets
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.study_options import StudyFile, Workers, placed
 from penstock.cli.target import targeted
 from penstock.errors import RUN_FAILED
-from penstock.signals import Asked
 from penstock.study import remarks, rows
 from penstock.study.definition import Definition
 from penstock.study.run import Ran
 from penstock.study.run import run as ran
 from penstock.target import Target
+from penstock.text import prose
 from penstock.text.units import seconds
 
 SHOWN = 5
 """So many failures are shown."""
-
-LINES_EVERY_S = 10.0
-"""Seconds between two lines where no terminal shows a bar."""
 
 Out = Annotated[
     str,
@@ -73,31 +67,27 @@ def run(
     On a model cells run on all processors, on a real target one after another. A run that is
     recorded is never made again: after Ctrl-C or a crash --resume goes on with the rest.
     """
-    asked = Asked()
-    with errors_end():
-        definition = Definition.load(study)
-        where, places = placed(definition, target, sets or [])
-        try:
-            with asked.first_stops(), _progress() as report:
-                found = ran(
-                    definition,
-                    Path(out),
-                    where,
-                    sets=places,
-                    workers=workers,
-                    cluster=cluster,
-                    resume=resume,
-                    report=report,
-                )
-        except KeyboardInterrupt:
-            output.talk(f"interrupted: what is recorded is in {out}; --resume goes on with it")
-            raise typer.Exit(asked.exit_code) from None
-    _show(study, out, found, as_json=as_json)
-    if found.failures:
-        raise typer.Exit(RUN_FAILED)
+    definition = Definition.load(study)
+    where, places = placed(definition, target, sets or [])
+
+    def recorded(progress: Progress) -> Answer:
+        found = ran(
+            definition,
+            Path(out),
+            where,
+            sets=places,
+            workers=workers,
+            cluster=cluster,
+            resume=resume,
+            report=lambda done, runs: progress(f"{done} of {runs} runs", done / runs),
+        )
+        return _answer(study, out, found)
+
+    kept = f"interrupted: what is recorded is in {out}; --resume goes on with it"
+    answer(recorded, as_json=as_json, interrupted=kept)
 
 
-def _show(study: str, out: str, found: Ran, *, as_json: bool) -> None:
+def _answer(study: str, out: str, found: Ran) -> Answer:
     plain = {
         "study": study,
         "runs": found.runs,
@@ -106,40 +96,19 @@ def _show(study: str, out: str, found: Ran, *, as_json: bool) -> None:
         "failed": len(found.failures),
         "seconds": round(found.seconds, 3),
     }
-    if as_json:
-        output.data(f"{json.dumps(plain, ensure_ascii=False)}\n")
-    else:
-        again = f", {found.resumed} of them before" if found.resumed else ""
-        output.data(
-            f"{study}: {found.done} of {found.runs} runs are recorded{again}, "
-            f"in {seconds(found.seconds)}: {out}\n"
-        )
-    for why in found.failures[:SHOWN]:
-        output.talk(f"error: {why}")
-    if len(found.failures) > SHOWN:
-        output.talk(f"error: {len(found.failures) - SHOWN} more runs failed")
-    for line in remarks.lines(rows.remarks(rows.every_part(out))):
-        output.talk(f"note: {line}")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar if a person is watching stderr, else a line now and then."""
-    began = said = time.monotonic()
-    first: int | None = None
-
-    with bar() as drawn:
-
-        def report(done: int, runs: int) -> None:
-            nonlocal said, first
-            first = done if first is None else first
-            if drawn is not None:
-                drawn(f"{done} of {runs} runs", done / runs)
-                return
-            now = time.monotonic()
-            if now - said >= LINES_EVERY_S and done > first:
-                said = now
-                left = (now - began) * (runs - done) / (done - first)
-                output.talk(f"{done} of {runs} runs, about {seconds(left)} left")
-
-        yield report
+    again = f", {found.resumed} of them before" if found.resumed else ""
+    line = (
+        f"{study}: {found.done} of {found.runs} runs are recorded{again}, "
+        f"in {seconds(found.seconds)}: {out}"
+    )
+    more = len(found.failures) - SHOWN
+    return Answer(
+        data=lambda: json.dumps(plain, ensure_ascii=False),
+        show=lambda console: prose.lines(console, [line]),
+        messages=[
+            *(f"error: {why}" for why in found.failures[:SHOWN]),
+            *([f"error: {more} more runs failed"] if more > 0 else []),
+            *(f"note: {line}" for line in remarks.lines(rows.remarks(rows.every_part(out)))),
+        ],
+        exit_code=RUN_FAILED if found.failures else 0,
+    )

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from penstock.cli import output
-from penstock.cli.running import errors_end
+from penstock.cli.answering import answer
 from penstock.cli.study_options import Folder
-from penstock.signals import Asked
 from penstock.study import remarks
 from penstock.study.watch import Seen, look
 from penstock.text.units import percent, seconds
@@ -27,12 +26,7 @@ def watch(
 
     It ends with the process that writes to the folder.
     """
-    asked = Asked()
-    try:
-        with errors_end(), asked.first_stops():
-            _watch(Path(folder), once=once)
-    except KeyboardInterrupt:
-        raise typer.Exit(asked.exit_code) from None
+    answer(lambda _: _watch(Path(folder), once=once), interrupted="")
 
 
 def _watch(folder: Path, *, once: bool) -> None:

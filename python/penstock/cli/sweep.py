@@ -6,21 +6,14 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import NO_RESULT, answer, command_line
+from penstock.cli.job_input import read
 from penstock.cli.options import Dark, Job, Json, Plots, Repeat, Report, Sets
-from penstock.cli.running import (
-    STDIN,
-    command_line,
-    errors_end,
-    job_on_stdin,
-    say_written,
-    steps_bar,
-)
+from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.session import Variant
-from penstock.signals import Asked
 from penstock.sweeps.outputs import SweepOutputs
 from penstock.sweeps.run import Sweep
 from penstock.sweeps.run import run as swept
@@ -96,31 +89,24 @@ def sweep(
     outputs = SweepOutputs(
         report=report, plots=plots, dark=dark, parquet=parquet, command=command_line()
     )
-    asked = Asked()
-    with errors_end():
-        outputs.check()
-        text = None
-        if job == STDIN:
-            job, text = "stdin", job_on_stdin()
-        variant = Variant(name=job, text=text, sets=sets or [])
-        every = settings(factors(vary))
-        try:
-            with asked.first_stops(), steps_bar() as progress:
-                found = swept(
-                    variant, every, target, figures=(x, y), repeat=repeat, progress=progress
-                )
-        except KeyboardInterrupt:
-            output.talk("interrupted: there is no result yet")
-            raise typer.Exit(asked.exit_code) from None
-    if as_json:
-        output.data(f"{found.to_json()}\n")
-    else:
-        drawn(lambda console: _show(found, console))
-    say_written(outputs.write(found))
-    if found.interrupted:
-        ran = len(found.by_setting)
-        output.talk(f"interrupted: the last run is partial; {ran} of {len(every)} settings ran")
-        raise typer.Exit(asked.exit_code)
+    outputs.check()
+    name, text = read(job)
+    variant = Variant(name=name, text=text, sets=sets or [])
+    every = settings(factors(vary))
+
+    def run(progress: Progress) -> Answer:
+        found = swept(variant, every, target, figures=(x, y), repeat=repeat, progress=progress.step)
+        ran = f"{len(found.by_setting)} of {len(every)} settings ran"
+        early = f"interrupted: the last run is partial; {ran}"
+        return Answer(
+            data=found.to_json,
+            show=lambda console: _show(found, console),
+            files=outputs.write(found),
+            messages=[early] if found.interrupted else [],
+            partial=found.interrupted,
+        )
+
+    answer(run, as_json=as_json, interrupted=NO_RESULT)
 
 
 def _show(found: Sweep, console: Console) -> None:

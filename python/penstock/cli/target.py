@@ -8,7 +8,6 @@ import typer
 
 from penstock.cli.lane_devices import JOB, divided, of_files
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, LoseData, On, ReadOnly
-from penstock.cli.running import errors_end
 from penstock.target import Target
 
 OPTIONS = {
@@ -56,8 +55,7 @@ def targeted(
             named["i_will_lose_data"] = named["i_will_lose_data"] or ()
             own: dict[str, Any] = {one: value for one, value in given.items() if one in taken}
             if on is On and "on" not in taken:
-                with errors_end():
-                    named["on"], files = divided(named["on"] or [], JOB)
+                named["on"], files = divided(named["on"] or [], JOB)
                 own["sets"] = [*of_files(files), *(own["sets"] or [])]
             verb(**own, target=Target(**named))
 

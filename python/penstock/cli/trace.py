@@ -1,6 +1,7 @@
 """`penstock trace`: what a trace holds, the same in another format, and a trace of a job."""
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock import _native, recording
+from penstock.answer.value import Answer
 from penstock.cli import output
-from penstock.cli.console import drawn
+from penstock.cli.answering import give, write
 from penstock.cli.options import JobFile, Json, ModelOn, Plots, Sets
 from penstock.cli.replay import Classes, Format, Trace
-from penstock.cli.running import errors_end, say_written
 from penstock.cli.verb import group
-from penstock.errors import translated
 from penstock.report.trace import TraceOutputs
 from penstock.text import prose, units
 from penstock.text import races as races_words
@@ -49,13 +49,21 @@ TraceOrRecord = Annotated[
 def info(trace: Trace, *, file_format: Format = None, as_json: Json = False) -> None:
     """Tell what a trace is: its format, its length, whose requests are in it."""
     text = _native.trace_describe(trace, format=file_format)
-    if as_json:
-        output.data(f"{text}\n")
-        return
-    described: trace_table.Description = json.loads(text)
-    lines = trace_table.facts(described)
-    width = max(map(len, lines))
-    output.data("".join(f"{name:<{width}}  {value}\n" for name, value in lines.items()))
+    facts = trace_table.facts(json.loads(text))
+    width = max(map(len, facts))
+    _give(text, [f"{name:<{width}}  {value}" for name, value in facts.items()], as_json=as_json)
+
+
+def _give(text: str, lines: Iterable[str], *, as_json: bool, messages: Sequence[str] = ()) -> None:
+    """Print an answer of the engine as it is, or these lines."""
+    give(
+        Answer(
+            data=lambda: text,
+            show=lambda console: prose.lines(console, lines),
+            messages=messages,
+        ),
+        as_json=as_json,
+    )
 
 
 @app.command("stats", short_help="What a trace asks for, by class.")
@@ -64,13 +72,15 @@ def stats(
 ) -> None:
     """Tell what a trace asks for: how much, how large, how often, how regularly, where."""
     text = _native.trace_describe(trace, format=file_format, classes=classes)
-    if as_json:
-        output.data(f"{text}\n")
-        return
     described: trace_table.Description = json.loads(text)
-    drawn(lambda console: _figures(described["classes"], console))
-    for remark in described["remarks"]:
-        output.talk(f"note: {remark}")
+    give(
+        Answer(
+            data=lambda: text,
+            show=lambda console: _figures(described["classes"], console),
+            notes=[f"note: {remark}" for remark in described["remarks"]],
+        ),
+        as_json=as_json,
+    )
 
 
 def _figures(classes: list[trace_table.Description], console: Console) -> None:
@@ -100,13 +110,15 @@ def races(
     most, and writes what it has read into the same queue.
     """
     text = _native.trace_races(trace, format=file_format, classes=classes)
-    if as_json:
-        output.data(f"{text}\n")
-        return
     found: races_words.Found = json.loads(text)
-    drawn(lambda console: _races(found, console))
-    for remark in found["remarks"]:
-        output.talk(f"note: {remark}")
+    give(
+        Answer(
+            data=lambda: text,
+            show=lambda console: _races(found, console),
+            notes=[f"note: {remark}" for remark in found["remarks"]],
+        ),
+        as_json=as_json,
+    )
 
 
 def _races(found: races_words.Found, console: Console) -> None:
@@ -137,10 +149,9 @@ def plot(
 ) -> None:
     """Draw what a trace asks for: when, where, how much, how regularly, in which order."""
     outputs = TraceOutputs(out=out, plots=plots)
-    with errors_end():
-        outputs.check()
+    outputs.check()
     text = _native.trace_describe(trace, format=file_format, classes=classes, drawn=True)
-    say_written(outputs.write(json.loads(text)))
+    write(outputs.write(json.loads(text)))
 
 
 @app.command("convert", short_help="Write a trace in another format.")
@@ -156,11 +167,9 @@ def convert(
 ) -> None:
     """Write a trace in another format, as far as that format has words for it."""
     text = _native.trace_convert(trace, to, into=into, format=file_format)
-    if as_json:
-        output.data(f"{text}\n")
-        return
     made: trace_table.Description = json.loads(text)
-    output.data(f"{units.count(made['requests'])} requests from {made['from']}{_left_out(made)}\n")
+    line = f"{units.count(made['requests'])} requests from {made['from']}{_left_out(made)}"
+    _give(text, [line], as_json=as_json)
 
 
 @app.command("make", short_help="Write what a job asks for as a trace.")
@@ -184,12 +193,17 @@ def make(
     only says how large regions are that the job gives as shares.
     """
     text = _native.trace_made(job, out, into=file_format, sets=sets or [], on=on)
-    if as_json:
-        output.data(f"{text}\n")
-        return
     made: trace_table.Description = json.loads(text)
-    output.data(f"{units.count(made['requests'])} requests{_left_out(made)}\n")
-    output.talk(f"wrote {out}")
+    give(
+        Answer(
+            data=lambda: text,
+            show=lambda console: prose.lines(
+                console, [f"{units.count(made['requests'])} requests{_left_out(made)}"]
+            ),
+            notes=[f"wrote {out}"],
+        ),
+        as_json=as_json,
+    )
 
 
 def _left_out(made: trace_table.Description) -> str:
@@ -224,39 +238,39 @@ def record(
     The kernel's block tracing is switched on for this disk, and off again at the end. Nothing is
     written to the disk, unless the file lies there.
     """
-    with errors_end():
-        path, disk = Path(out), recording.disk(Path(device))
-        with translated():
-            seconds = None if lasts is None else _native.duration(lasts) / 1e9
-        recording.check_out(path)
-        tracefs = recording.tracing()
-        output.talk(f"recording {device}; Ctrl-C ends it, with what there is")
-        recorded = recording.record(disk, path, seconds=seconds, tracefs=tracefs)
-    if as_json:
-        figures = {name: getattr(recorded, name) for name in ("requests", "completions", "lost")}
-        output.data(f"{json.dumps({'file': out, **figures, 'seconds': recorded.seconds})}\n")
-    else:
-        output.data(
-            f"{units.count(recorded.requests)} requests in {recorded.seconds:.1f} s, "
-            f"{units.count(recorded.completions)} completions\n"
-        )
-    if recorded.lost:
-        output.talk(
-            f"warning: the kernel lost {units.count(recorded.lost)} events, as they came faster "
-            "than they were read"
-        )
-    output.talk(f"wrote {out}")
-    if recorded.asked_by is not None and lasts is not None:
-        raise typer.Exit(128 + recorded.asked_by)
+    path, disk = Path(out), recording.disk(Path(device))
+    seconds = None if lasts is None else _native.duration(lasts) / 1e9
+    recording.check_out(path)
+    tracefs = recording.tracing()
+    output.talk(f"recording {device}; Ctrl-C ends it, with what there is")
+    recorded = recording.record(disk, path, seconds=seconds, tracefs=tracefs)
+    figures = {name: getattr(recorded, name) for name in ("requests", "completions", "lost")}
+    line = (
+        f"{units.count(recorded.requests)} requests in {recorded.seconds:.1f} s, "
+        f"{units.count(recorded.completions)} completions"
+    )
+    lost = (
+        f"warning: the kernel lost {units.count(recorded.lost)} events, as they came faster than "
+        "they were read"
+    )
+    early = recorded.asked_by is not None and lasts is not None
+    give(
+        Answer(
+            data=lambda: json.dumps({"file": out, **figures, "seconds": recorded.seconds}),
+            show=lambda console: prose.lines(console, [line]),
+            messages=[*([lost] if recorded.lost else []), f"wrote {out}"],
+            exit_code=128 + (recorded.asked_by or 0) if early else 0,
+        ),
+        as_json=as_json,
+    )
 
 
 @app.command("formats", short_help="What formats there are.")
 def formats(*, as_json: Json = False) -> None:
     """List the formats of traces."""
     text = _native.trace_formats()
-    if as_json:
-        output.data(f"{text}\n")
-        return
-    for one in json.loads(text):
-        written = " (read and written)" if one["writes"] else ""
-        output.data(f"{one['name']}: {one['summary']}{written}\n")
+    formats = (
+        f"{one['name']}: {one['summary']}{' (read and written)' if one['writes'] else ''}"
+        for one in json.loads(text)
+    )
+    _give(text, formats, as_json=as_json)

@@ -20,8 +20,7 @@ from penstock.cli.options import (
     Xlsx,
     named,
 )
-from penstock.cli.running import Engine as Run
-from penstock.cli.running import errors_end, work
+from penstock.cli.running import Engine, work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
@@ -68,21 +67,15 @@ def watch(
     terminal, plain lines go to stderr once a second.
     """
     pace = _native.Pace()
+    asked = Asked()
     on_screen = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if on_screen:
-        with errors_end():
-            needs("textual", what="the live view")
+        needs("textual", what="the live view")
 
-    def let_run(run: Run, asked: Asked) -> str:
-        if not on_screen:
-            return _in_lines(run, asked)
+    def on_its_screen(engine: Engine) -> str:
         from penstock.watch.screen import Screen
 
-        screen = Screen(job, run, pace=pace, speed=speed)
-        try:
-            return screen.to_its_end()
-        finally:
-            asked.by = screen.asked_by
+        return Screen(job, engine, pace=pace, speed=speed, asked=asked).to_its_end()
 
     work(
         job,
@@ -95,16 +88,16 @@ def watch(
         repeat=repeat,
         pace=pace,
         speed=speed,
-        let_run=let_run,
+        watcher=on_its_screen if on_screen else _in_lines,
+        asked=asked,
     )
 
 
-def _in_lines(run: Run, asked: Asked) -> str:
+def _in_lines(engine: Engine) -> str:
     lines = Lines()
 
     def on_step(step: Step) -> None:
         for line in lines.of(step):
             output.talk(line)
 
-    with asked.first_stops():
-        return run(on_step)
+    return engine(on_step)

@@ -17,10 +17,11 @@ def check(path: str) -> None:
     outputs.check(Path(path), is_ours=outputs.is_page, what="report")
 
 
-def save(path: str, result: Result) -> None:
-    """Write it as one HTML file. Only an earlier report is replaced."""
+def save(path: str, result: Result) -> Iterator[str]:
+    """Write it as one HTML file, and yield its name. Only an earlier report is replaced."""
     check(path)
     outputs.write(Path(path), page(result).encode())
+    yield path
 
 
 def page(result: Result) -> str:

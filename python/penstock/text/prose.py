@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
     from rich.text import Text
 
@@ -40,3 +42,11 @@ def line(console: "Console", text: "Text") -> None:
     for part in (first, *(Text(" " * indent) + one for one in rest)):
         part.rstrip()
         console.print(part, soft_wrap=True)
+
+
+def lines(console: "Console", texts: "Iterable[str]") -> None:
+    """Print lines of plain words."""
+    from rich.text import Text
+
+    for text in texts:
+        line(console, Text(text))

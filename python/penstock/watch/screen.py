@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import chain
 from types import FrameType
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from rich.text import Text
 from textual.app import App, ComposeResult
@@ -30,6 +30,7 @@ from penstock import signals
 from penstock._native import Pace
 from penstock.charts import palette
 from penstock.results.steps import Finished, Now, Running, Step
+from penstock.signals import Asked
 from penstock.text.units import seconds
 from penstock.watch import progress
 from penstock.watch.terminal import Driver
@@ -81,8 +82,13 @@ class Screen(App[None]):
         Binding("space", "pause", "Pause", priority=True),
     ]
 
-    def __init__(self, job: str, engine: Engine, *, pace: Pace, speed: str | None) -> None:
-        """A screen for this job; `engine` begins when it is shown."""
+    def __init__(
+        self, job: str, engine: Engine, *, pace: Pace, speed: str | None, asked: Asked
+    ) -> None:
+        """A screen for this job; `engine` begins when it is shown.
+
+        The signals that `asked` has taken over are the screen's while it is shown.
+        """
         super().__init__(driver_class=Driver)
         self._job, self._engine, self._pace, self._speed = job, engine, pace, speed
         self._steps: deque[Step] = deque()
@@ -90,9 +96,8 @@ class Screen(App[None]):
         self._history: list[progress.History] = []
         self._ended: list[Finished] = []
         self._ending = False
-        self._signals = signals.ours()
-        self._taken: list[signal.Signals] = []
-        self.asked_by: signal.Signals = signal.SIGINT
+        self._asked = asked
+        self._handlers: dict[signal.Signals, Any] = {}
         self._text: str | None = None
         self._error: BaseException | None = None
         self._worker = threading.Thread(target=self._work, daemon=True)
@@ -102,8 +107,8 @@ class Screen(App[None]):
         self.run()
         if self._ending and self._worker.is_alive():
             # Asked twice: not even what there is.
-            signal.signal(self.asked_by, signal.SIG_DFL)
-            os.kill(os.getpid(), self.asked_by)
+            signal.signal(self._asked.by, signal.SIG_DFL)
+            os.kill(os.getpid(), self._asked.by)
         self._ending = True  # if only the picture has failed
         self._worker.join()
         if self._error is not None:
@@ -146,23 +151,21 @@ class Screen(App[None]):
             loop = asyncio.get_running_loop()
 
             def asked(number: int, _frame: FrameType | None) -> None:
-                self.asked_by = signal.Signals(number)
-                if signal.SIGHUP in self._taken:
+                self._asked.by = signal.Signals(number)
+                if signal.SIGHUP in self._handlers:
                     signals.detach_from_terminal()
                 loop.call_soon_threadsafe(self.action_interrupt)
 
             # Not the loop's own handlers: those come after all that it has to draw, and a terminal
             # that is gone would be drawn on.
-            self._taken = self._signals
-            for number in self._taken:
-                signal.signal(number, asked)
+            for number in self._asked.taken:
+                self._handlers[number] = signal.signal(number, asked)
         self.set_interval(1 / LOOKS_A_SECOND, self._look)
         self._worker.start()
 
     def on_unmount(self) -> None:
         """Restore the handlers of signals."""
-        # The loop has a handler of its own for Ctrl-C, which ends with it.
-        signals.restore({number: signals.DEFAULTS[number] for number in self._taken}, self.asked_by)
+        signals.restore(self._handlers, self._asked.by)
 
     def action_end(self) -> None:
         """End the run with what there is."""

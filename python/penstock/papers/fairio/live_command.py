@@ -8,11 +8,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from penstock.cli import output
-from penstock.cli.bar import bar
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import NO_RESULT, answer
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.papers import table
@@ -76,15 +75,17 @@ def run(
     and where costs are known, of an emulated device or with --law, these too. Nothing is written
     but what --create makes.
     """
-    with errors_end():
-        given = live.settings(sets or [])
-        with bar() as progress:
-            found = live.fairio_live(target, given, law=law, rounds=repeat, progress=progress)
-        if as_json:
-            data = {"live": asdict(found), "set": given}
-            output.data(f"{json.dumps(data, indent=2, ensure_ascii=False)}\n")
-        else:
-            drawn(lambda console: _show(found, on, console))
+    given = live.settings(sets or [])
+
+    def measured(progress: Progress) -> Answer:
+        found = live.fairio_live(target, given, law=law, rounds=repeat, progress=progress)
+        data = {"live": asdict(found), "set": given}
+        return Answer(
+            data=lambda: json.dumps(data, indent=2, ensure_ascii=False),
+            show=lambda console: _show(found, on, console),
+        )
+
+    answer(measured, as_json=as_json, interrupted=NO_RESULT)
 
 
 def _show(found: Live, on: str, console: Console) -> None:

@@ -1,6 +1,7 @@
 """`penstock paper ioagent-live`: a fraction of the study on this machine, next to the model."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,17 +10,15 @@ from rich.console import Console
 from rich.text import Text
 
 from penstock import __version__, _native
-from penstock.cli import output
-from penstock.cli.bar import bar
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import answer
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
 from penstock.errors import PenstockError, translated, wrong
 from penstock.papers import table
 from penstock.papers.ioagent import setting
 from penstock.report.files import check_new
-from penstock.signals import Asked
 from penstock.text import prose
 
 if TYPE_CHECKING:
@@ -76,28 +75,25 @@ def run(
     the paper's models. The same cells are simulated; the comparison has the ranks of the cells, the
     effects of all factors, and which of the paper's claims hold on both.
     """
-    asked = Asked()
-    with errors_end():
-        given = setting.live(sets or [])
-        length = _seconds(budget)
-        if data is not None:
-            check_new(Path(data))
-        from penstock.papers.ioagent import live
+    given = setting.live(sets or [])
+    length = _seconds(budget)
+    if data is not None:
+        check_new(Path(data))
+    from penstock.papers.ioagent import live
 
-        try:
-            with asked.first_stops(), bar() as progress:
-                found = live.ioagent_live(on, length, given, data=data, progress=progress)
-        except KeyboardInterrupt:
-            kept = "" if data is None else f": what is recorded is in {data}"
-            output.talk(f"interrupted{kept}")
-            raise typer.Exit(asked.exit_code) from None
-    if as_json:
-        from penstock.papers.ioagent import live_json
+    def measured(progress: Progress) -> Answer:
+        found = live.ioagent_live(on, length, given, data=data, progress=progress)
+        return Answer(data=lambda: _json(found, given), show=lambda console: _show(found, console))
 
-        plain = {"penstock": __version__, "set": given, **live_json.plain(found)}
-        output.data(f"{json.dumps(plain, indent=2, ensure_ascii=False)}\n")
-    else:
-        drawn(lambda console: _show(found, console))
+    kept = "" if data is None else f": what is recorded is in {data}"
+    answer(measured, as_json=as_json, interrupted=f"interrupted{kept}")
+
+
+def _json(found: "Live", given: Mapping[str, str]) -> str:
+    from penstock.papers.ioagent import live_json
+
+    plain = {"penstock": __version__, "set": given, **live_json.plain(found)}
+    return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
 def _seconds(text: str) -> float:

@@ -1,6 +1,7 @@
 """`penstock paper online-batch-live`: the paper's programs on a disk of today."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
@@ -10,12 +11,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from penstock.cli import output
-from penstock.cli.bar import bar
-from penstock.cli.console import drawn
+from penstock.answer.value import Answer
+from penstock.cli.answering import NO_RESULT, answer
 from penstock.cli.lists import numbers, words
 from penstock.cli.options import Json
-from penstock.cli.running import errors_end
+from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.papers import table
@@ -120,32 +120,39 @@ def run(
     command at the disk. Each combination of controls and numbers of programs is a cell; cells run
     in rounds of all of them.
     """
-    with errors_end():
-        asked = words("--modes", modes, MODES)
-        (first,) = words("--cpu-priority", cpu_priority, CPU)[:1]
-        to = _new(csv)
-        with bar() as progress:
-            found = live.online_batch_live(
-                target,
-                modes=asked,
-                cpu_priority=CPU[first],
-                online=numbers("--online", online),
-                batch=numbers("--batch", batch),
-                rounds=repeat,
-                calibrate=calibrate,
-                overlap=overlap,
-                writes=to is not None,
-                progress=progress,
-            )
-        if as_json:
-            output.data(f"{json.dumps(_as_json(found), indent=2, ensure_ascii=False)}\n")
-        else:
-            drawn(lambda console: _show(found, on, console))
-        if to is not None:
-            content = StringIO()
-            found.write_csv(content)
-            files.write_new(to, content.getvalue())
-            output.talk(f"wrote {csv}")
+    asked = words("--modes", modes, MODES)
+    (first,) = words("--cpu-priority", cpu_priority, CPU)[:1]
+    to = _new(csv)
+    programs = numbers("--online", online), numbers("--batch", batch)
+
+    def measured(progress: Progress) -> Answer:
+        found = live.online_batch_live(
+            target,
+            modes=asked,
+            cpu_priority=CPU[first],
+            online=programs[0],
+            batch=programs[1],
+            rounds=repeat,
+            calibrate=calibrate,
+            overlap=overlap,
+            writes=to is not None,
+            progress=progress,
+        )
+        return Answer(
+            data=lambda: json.dumps(_as_json(found), indent=2, ensure_ascii=False),
+            show=lambda console: _show(found, on, console),
+            files=_write(found, to),
+        )
+
+    answer(measured, as_json=as_json, interrupted=NO_RESULT)
+
+
+def _write(found: Live, to: Path | None) -> Iterator[str]:
+    if to is not None:
+        content = StringIO()
+        found.write_csv(content)
+        files.write_new(to, content.getvalue())
+        yield str(to)
 
 
 def _new(csv: str | None) -> Path | None:

@@ -1,0 +1,1 @@
+"""What every verb answers with: its value, its tables, and how a terminal shows them."""

@@ -1,0 +1,97 @@
+"""The one way in which verbs do their work and answer.
+
+A verb reads its options and hands its work to `answer`. Signals, the progress bar, JSON or text,
+files and the exit code are here; what is wrong is raised, and `app` says it.
+"""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import typer
+
+from penstock._native import Failure
+from penstock.answer.value import Answer
+from penstock.cli import output
+from penstock.cli.progress import Progress
+from penstock.signals import Asked
+
+NO_ANSWER = "interrupted: there is no answer yet"
+
+NO_RESULT = "interrupted: there is no result yet"
+
+NOT_WRITTEN = "interrupted: not everything was written"
+
+
+def answer(
+    work: Callable[[Progress], Answer | None],
+    *,
+    as_json: bool = False,
+    interrupted: str = NO_ANSWER,
+    asked: Asked | None = None,
+) -> None:
+    """Do the work of a verb, show its progress, and give its answer.
+
+    The first signal that asks for the end raises `KeyboardInterrupt` in `work`. If nothing comes of
+    the work then, `interrupted` is said and the exit code is that of the signal. Work without an
+    answer has said all itself.
+    """
+    asked = asked or Asked()
+    with _until_asked(asked, interrupted), Progress() as progress:
+        found = work(progress)
+    if found is not None:
+        give(found, as_json=as_json, asked=asked)
+
+
+def give(found: Answer, *, as_json: bool, asked: Asked | None = None) -> None:
+    """Print an answer, write its files, and end with its exit code."""
+    if as_json:
+        output.data(f"{found.data()}\n")
+    else:
+        # What draws tables takes longer to import than a short run to finish.
+        from penstock.cli.console import drawn
+
+        drawn(found.show)
+        for note in found.notes:
+            output.talk(note)
+    write(found.files)
+    for message in found.messages:
+        output.talk(message)
+    code = found.exit_code
+    if found.partial:
+        code = (asked or Asked()).exit_code
+    if found.stuck:
+        output.exit_at_once(code)
+    if code:
+        raise typer.Exit(code)
+
+
+def command_line() -> str:
+    """Returns the words of the command, as a shell takes them."""
+    return shlex.join(["penstock", *sys.argv[1:]])
+
+
+def write(files: Iterable[str]) -> None:
+    """Say what is written once it is; a signal leaves out the rest."""
+    with _until_asked(Asked(), NOT_WRITTEN):
+        for file in files:
+            output.talk(f"wrote {file}")
+
+
+@contextmanager
+def _until_asked(asked: Asked, interrupted: str) -> Iterator[None]:
+    """Within this, the first signal that asks for the end ends the command tidily.
+
+    What failed meanwhile is said, or else what `interrupted` says.
+    """
+    try:
+        with asked.first_stops():
+            yield
+    except KeyboardInterrupt as interrupt:
+        cause = interrupt.__cause__
+        if words := str(cause or interrupted):
+            output.talk(words)
+        if isinstance(cause, Failure) and cause.stuck:
+            output.exit_at_once(asked.exit_code)
+        raise typer.Exit(asked.exit_code) from interrupt
