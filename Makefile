@@ -1,6 +1,7 @@
 # The vocabulary of this repository. `make` alone says what there is.
 #
-# Needed: Python 3.11 or later with pip, cargo, gcc, make. All else comes from Cargo.lock and uv.lock.
+# Needed: Python 3.11 or later with pip, Rust as of `rust-version` in Cargo.toml, gcc, make. All else
+# comes from Cargo.lock and uv.lock.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -28,7 +29,11 @@ help: ## say what there is
 .PHONY: setup
 setup: $(VENV)/ready ## build .venv with .venv/bin/penstock; again only when something changed
 
-$(VENV)/uv-$(UV_VERSION):
+.PHONY: rust
+rust:
+	@tools/check-rust
+
+$(VENV)/uv-$(UV_VERSION): | rust
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: $(PYTHON) is older than Python 3.11; name another: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv --without-pip $(VENV)

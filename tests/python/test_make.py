@@ -1,0 +1,79 @@
+"""The Makefile's own checks: which Rust there must be."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command import ROOT
+from making import make
+
+NEEDED = re.search(r'^rust-version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+"""The oldest Rust that builds Penstock."""
+
+USED = ("awk", "bash", "dirname", "env", "find", "head", "make", "sed", "sh", "sort")
+"""What the check needs of a machine."""
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A folder to be PATH: it has the programs of any machine, and no cargo."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name in USED:
+        found = shutil.which(name)
+        assert found, name
+        (folder / name).symlink_to(found)
+    return folder
+
+
+def put(folder: Path, name: str, script: str) -> None:
+    """Make a program of a shell script."""
+    program = folder / name
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def test_setup_says_which_rust_is_missing(programs: Path) -> None:
+    assert NEEDED is not None
+    ended = make("setup", env={"PATH": str(programs)})
+    assert ended.code == 2
+    assert ended.err.startswith(
+        f"error: there is no cargo in PATH; Penstock needs Rust {NEEDED[1]} or later\n"
+        "hint: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh\n"
+    )
+
+
+@pytest.mark.parametrize("found", ["1.63.0", "1.9.0", "0.100.0"])
+def test_setup_says_which_rust_is_too_old(programs: Path, found: str) -> None:
+    assert NEEDED is not None
+    put(programs, "cargo", f"echo 'cargo {found} (fd9c4297c 2022-07-01)'")
+    path = {"PATH": str(programs)}
+    ended = make("setup", env=path)
+    assert ended.code == 2
+    error = f"error: {programs}/cargo is of Rust {found}; Penstock needs Rust {NEEDED[1]} or later"
+    assert ended.err.startswith(f"{error}\nhint: curl ")
+    put(programs, "rustup", "exit 1")
+    assert make("setup", env=path).err.startswith(f"{error}\nhint: rustup update stable\n")
+
+
+def test_setup_passes_on_what_rustup_says(programs: Path) -> None:
+    put(programs, "cargo", "echo \"error: toolchain 'stable' is not installed\" >&2; exit 1")
+    ended = make("setup", env={"PATH": str(programs)})
+    assert ended.code == 2
+    assert "`cargo --version` failed: error: toolchain 'stable' is not installed;" in ended.err
+    assert "\nhint: rustup toolchain install stable\n" in ended.err
+
+
+@pytest.mark.parametrize("found", ["{}.0", "{}", "1.100.0", "2.0.0", "1.100.0-nightly"])
+def test_a_rust_that_is_new_enough_is_taken(programs: Path, found: str) -> None:
+    assert NEEDED is not None
+    put(programs, "cargo", f"echo 'cargo {found.format(NEEDED[1])} (4d1f98451 2026-05-15)'")
+    assert make("rust", env={"PATH": str(programs)}) == (0, "", "")
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md"])
+def test_pages_name_the_rust_that_is_needed(page: str) -> None:
+    assert NEEDED is not None
+    assert f"Rust {NEEDED[1]} or later" in (ROOT / page).read_text()
