@@ -64,13 +64,17 @@ test: setup ## all tests
 	$(BIN)/pytest --numprocesses 3
 
 .PHONY: lint
-lint: $(VENV)/tools ## formatting, lints, types, and the floors of the architecture
+lint: $(VENV)/tools deny ## formatting, lints, types, the floors of the architecture, and `make deny`
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --quiet --locked -p penstock-architecture
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+.PHONY: deny
+deny: $(VENV)/tools ## licences, duplicates, sources and advisories of the crates that we use
+	tools/check-dependencies
 
 .PHONY: validate
 validate: ## compare the modelled disks with DiskSim and with measured drives: docs/validation.md
