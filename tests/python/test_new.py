@@ -1,5 +1,7 @@
 """`penstock new`: every set of answers gives a job that runs, and no file is lost."""
 
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -32,7 +34,8 @@ def test_every_answer_gives_a_job_that_runs(
 def test_three_questions_are_asked(tmp_path: Path) -> None:
     job = tmp_path / "mine.toml"
     press = [
-        ("What do people wait for", "reads\n"),
+        ("What do people wait for", "a log\n"),
+        ("a log is not one of writes, reads, both", "reads\n"),
         ("in the background", "\n"),
         ("On which", "flash\n"),
     ]
@@ -45,11 +48,37 @@ def test_three_questions_are_asked(tmp_path: Path) -> None:
     assert 'op = "write"' in text
 
 
-def test_without_a_terminal_it_says_what_it_needs(tmp_path: Path) -> None:
-    ended = command("new", tmp_path / "mine.toml", "--online", "reads")
-    assert (ended.code, ended.out) == (2, "")
-    assert "hint: answer them, as in --online writes --background read" in ended.err
-    assert not (tmp_path / "mine.toml").exists()
+def test_without_a_terminal_the_usual_answers_are_taken(tmp_path: Path) -> None:
+    ended = command("new", "bank-day", "--device", "flash", cwd=tmp_path)
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == (
+        "no terminal to ask: --online both\n"
+        "no terminal to ask: --background write\n"
+        "wrote bank-day.toml; run it with `penstock compare bank-day.toml`\n"
+    )
+    words = ("--online", "both", "--background", "write", "--device", "flash")
+    assert command("new", "answered.toml", *words, cwd=tmp_path).code == 0
+    usual, answered = ((tmp_path / f"{name}.toml").read_text() for name in ("bank-day", "answered"))
+    assert usual.replace("bank-day", "answered") == answered
+
+
+def test_an_ending_is_kept_and_what_is_there_has_none_added(tmp_path: Path) -> None:
+    assert command("new", "my.job", cwd=tmp_path).err.endswith("`penstock compare my.job`\n")
+    (tmp_path / "folder").mkdir()
+    for there in ("folder", ".", ".."):
+        ended = command("new", there, cwd=tmp_path)
+        assert ended.code == 2
+        assert f"{there} is there already" in ended.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "my.job"]
+
+
+def test_a_closed_stdin_is_no_terminal(tmp_path: Path) -> None:
+    script = f"'{sys.executable}' -m penstock new mine <&-"
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mine.toml").exists()
 
 
 def test_no_file_is_overwritten(tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from penstock.cli import output
 from penstock.cli.verb import verb
-from penstock.errors import wrong
 from penstock.job import plain
 from penstock.report import files
 
@@ -34,14 +33,14 @@ class Background(StrEnum):
     NONE = "none"
 
 
-QUESTIONS: Mapping[type[StrEnum], str] = {
-    Online: "What do people wait for: short synced writes (a log, bookings), short reads "
+QUESTIONS: Mapping[str, str] = {
+    "--online": "What do people wait for: short synced writes (a log, bookings), short reads "
     "(lookups), or both?",
-    Background: "What works in the background: a long write (a load, a restore), a long read (a "
-    "backup, a scan), both, or none?",
+    "--background": "What works in the background: a long write (a load, a restore), a long read "
+    "(a backup, a scan), both, or none?",
+    "--device": "On which device is it simulated (`penstock list devices`)?",
 }
-
-DEVICE_QUESTION = "On which device is it simulated (`penstock list devices`)?"
+"""What is asked where an option is not given."""
 
 DEVICE = "hdd-7200"
 
@@ -112,13 +111,14 @@ arrivals = { kind = "closed", depth = 4 }
 """,
 }
 
-Answer = TypeVar("Answer", bound=StrEnum)
-
 
 @app.command("new")
 def new(
     path: Annotated[
-        Path, typer.Argument(metavar="JOB.toml", help="The new file.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="JOB.toml", help="The new file; `.toml` may be left out.", show_default=False
+        ),
     ],
     *,
     online: Annotated[
@@ -137,25 +137,38 @@ def new(
 ) -> None:
     """Write a commented job, after three questions.
 
-    What the options answer is not asked. No file is overwritten.
+    What the options answer is not asked, and without a terminal nothing is: the usual answers are
+    taken. No file is overwritten.
     """
+    if not path.suffix and not path.exists():
+        path = path.with_suffix(".toml")
     files.check_new(path)
-    asks = [online, background, device]
-    if None in asks and not sys.stdin.isatty():
-        hint = "as in --online writes --background read --device hdd-7200"
-        raise wrong("there is no terminal to ask three questions", f"answer them, {hint}")
-    waits = online or _ask(Online, Online.BOTH)
-    works = background or _ask(Background, Background.WRITE)
-    where = device or typer.prompt(DEVICE_QUESTION, default=DEVICE, err=True)
+    ask = _ask if sys.stdin is not None and sys.stdin.isatty() else _usual
+    waits = online or Online(ask("--online", Online.BOTH))
+    works = background or Background(ask("--background", Background.WRITE))
+    where = device or ask("--device", DEVICE)
     files.write_new(path, text(str(path), waits, works, where))
     output.talk(f"wrote {path}; run it with `penstock compare {path}`")
 
 
-def _ask(answers: type[Answer], usual: Answer) -> Answer:
-    import click
+def _ask(option: str, usual: str) -> str:
+    """Returns what a person answers to the question of this option."""
+    answers = list(type(usual)) if isinstance(usual, StrEnum) else None
 
-    kind = click.Choice([one.value for one in answers])
-    return answers(typer.prompt(QUESTIONS[answers], default=usual.value, type=kind, err=True))
+    def checked(answer: str) -> str:
+        if answers and answer not in answers:
+            raise typer.BadParameter(f"{answer} is not one of {', '.join(answers)}")
+        return answer
+
+    question = QUESTIONS[option]
+    answer: str = typer.prompt(question, default=str(usual), value_proc=checked, err=True)
+    return answer
+
+
+def _usual(option: str, usual: str) -> str:
+    """Returns the usual answer, and says that it was taken."""
+    output.talk(f"no terminal to ask: {option} {usual}")
+    return usual
 
 
 def text(path: str, online: Online, background: Background, device: str) -> str:
