@@ -24,6 +24,10 @@ use crate::verifier::Verifying;
 /// The longest single wait for commands in flight, so that waits can be counted.
 const LONGEST_WAIT: Span = Span::from_ms(100);
 
+/// The longest wait for the engine after a panic: a disk that works answers within it. One that does not would hide the
+/// panic, for ever if there is no time-out.
+const WAIT_UNWINDING: Span = Span::from_secs(2);
+
 /// The engine and its lanes.
 pub(crate) struct Hub {
     // Before the targets: it is dropped first.
@@ -36,10 +40,12 @@ pub(crate) struct Hub {
     copier: Option<LoadCopier>,
     /// Stamps and checks data, if a lane is verified.
     verifying: Option<Verifying>,
-    /// Emptied by every `collect`; kept for its memory.
+    /// Results of the engine, the first `settled` of which their lanes have. Every `collect` empties it, unless it panics.
     outcomes: Vec<Outcome>,
-    in_flight: u32,
-    /// Commands that have ended and that their lane has not yet collected. Of another width than `in_flight`: both are
+    settled: usize,
+    /// Commands whose results are not settled: the engine has them, or `outcomes` has their results.
+    unsettled: u32,
+    /// Commands that have ended and that their lane has not yet collected. Of another width than `unsettled`: both are
     /// read together, and one load of the two would wait for the store of one.
     unread: usize,
     /// How long a command may be in flight; without it, for ever.
@@ -92,17 +98,17 @@ impl Hub {
             sharing: Sharing::default(),
         };
         let lanes = (0..).zip(targets).map(lane).collect();
-        let (in_flight, unread, copier, verifying) = (0, 0, None, None);
         Self {
             driver,
             lanes,
             depth,
             layout,
-            copier,
-            verifying,
+            copier: None,
+            verifying: None,
             outcomes,
-            in_flight,
-            unread,
+            settled: 0,
+            unsettled: 0,
+            unread: 0,
             timeout,
         }
     }
@@ -139,7 +145,7 @@ impl Hub {
 
     /// Commands of all lanes that have not been collected yet.
     pub(crate) fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.unsettled + self.unread as u32
     }
 
     /// Whether some lane has completions.
@@ -175,13 +181,13 @@ impl Hub {
             *transfer = LoadTransfer::new(req, *rest, lane.target.unit(), self.layout.slot(number));
             *rest = transfer.as_mut().and_then(|transfer| copier.next(transfer)).unwrap_or(*rest);
         }
-        self.in_flight += 1;
+        self.unsettled += 1;
         self.driver.queue(number, rest);
     }
 
     /// Pushes the ended commands of `lane` to `done`. Returns how many they are.
     pub(crate) fn finish(&mut self, lane: usize, now: Time, done: &mut Vec<Done>) -> u32 {
-        if self.in_flight as usize > self.unread {
+        if self.unsettled > 0 {
             self.collect();
         }
         let lane = &mut self.lanes[lane];
@@ -190,7 +196,6 @@ impl Hub {
             return 0;
         }
         self.unread -= lane.ended.len();
-        self.in_flight -= count;
         for (slot, error) in lane.ended.drain(..) {
             let flight = &mut lane.flights[slot as usize];
             let Flight { id, len, begun, started, .. } = flight.expect("a command ends once");
@@ -255,9 +260,15 @@ impl Hub {
 
     /// Waits until every command has ended, for at most `longest`. Returns whether all have.
     pub(crate) fn drain(&mut self, longest: Option<Span>) -> bool {
+        self.wait_until_settled(longest, Self::collect)
+    }
+
+    /// Waits until every result is settled, for at most `longest`. `take` takes results and returns their
+    /// number. Returns whether all are.
+    fn wait_until_settled(&mut self, longest: Option<Span>, take: fn(&mut Self) -> usize) -> bool {
         // Every wait ends with a command or after the longest wait.
         let mut left = longest.map(|longest| longest.ns().div_ceil(LONGEST_WAIT.ns()));
-        while self.in_flight as usize > self.unread {
+        while self.unsettled > 0 {
             if left == Some(0) {
                 return false;
             }
@@ -266,7 +277,7 @@ impl Hub {
                 // The engine did not wait.
                 Idle.wait(Duration::from_nanos(LONGEST_WAIT.ns()));
             }
-            let silent = self.collect() == 0;
+            let silent = take(self) == 0;
             left = left.map(|left| left - u64::from(silent));
         }
         true
@@ -281,47 +292,79 @@ impl Hub {
             lane.flights.fill(None);
             lane.ended.clear();
         }
-        (self.in_flight, self.unread) = (0, 0);
+        self.outcomes.clear();
+        (self.settled, self.unsettled, self.unread) = (0, 0, 0);
     }
 
     /// Sorts the results of the engine to their lanes, and submits the rest of short transfers
     /// again. Returns how many results there were.
     fn collect(&mut self) -> usize {
         self.driver.reap(&mut self.outcomes);
-        let results = self.outcomes.len();
-        for Outcome { slot: number, result } in self.outcomes.drain(..) {
-            let lane = &mut self.lanes[(number / self.depth) as usize];
-            let slot = number % self.depth;
-            let flight = lane.flights[slot as usize].as_mut().expect("a result has its command");
-            match settle(&mut flight.rest, result, flight.unit) {
-                Step::Again => self.driver.queue(number, &flight.rest),
-                Step::Ended(error) => {
-                    let transfer = lane.transfers.get_mut(slot as usize).and_then(Option::as_mut);
-                    let more = self.copier.as_ref().zip(transfer).filter(|_| error.is_none());
-                    if let Some(next) = more.and_then(|(copier, transfer)| copier.next(transfer)) {
-                        flight.rest = next;
-                        self.driver.queue(number, &next);
-                    } else {
-                        if let Some(verifying) = &mut self.verifying {
-                            verifying.end(
-                                number as usize / self.depth as usize,
-                                number,
-                                error.is_some(),
-                            );
-                        }
-                        lane.ended.push((slot, error));
-                        self.unread += 1;
-                    }
-                }
-            }
+        let results = self.outcomes.len() - self.settled;
+        // By index: after a panic the results that follow are still there.
+        while let Some(&outcome) = self.outcomes.get(self.settled) {
+            self.settled += 1;
+            self.unsettled -= 1;
+            self.deliver(outcome);
         }
+        self.outcomes.clear();
+        self.settled = 0;
         results
+    }
+
+    /// Takes results without looking at them. Returns how many there were.
+    fn count(&mut self) -> usize {
+        self.driver.reap(&mut self.outcomes);
+        let results = self.outcomes.len() - self.settled;
+        self.unsettled = self.unsettled.saturating_sub(results as u32);
+        self.outcomes.clear();
+        self.settled = 0;
+        results
+    }
+
+    /// Gives a result to the lane of its command, or queues what is left of its transfer.
+    fn deliver(&mut self, Outcome { slot: number, result }: Outcome) {
+        let lane_index = (number / self.depth) as usize;
+        let lane = &mut self.lanes[lane_index];
+        let slot = number % self.depth;
+        let flight = lane.flights[slot as usize].as_mut().expect("a result has its command");
+        let error = match settle(&mut flight.rest, result, flight.unit) {
+            Step::Again => return self.again(number),
+            Step::Ended(error) => error,
+        };
+        let transfer = lane.transfers.get_mut(slot as usize).and_then(Option::as_mut);
+        let more = self.copier.as_ref().zip(transfer).filter(|_| error.is_none());
+        if let Some(next) = more.and_then(|(copier, transfer)| copier.next(transfer)) {
+            flight.rest = next;
+            return self.again(number);
+        }
+        if let Some(verifying) = &mut self.verifying {
+            verifying.end(lane_index, number, error.is_some());
+        }
+        lane.ended.push((slot, error));
+        self.unread += 1;
+    }
+
+    /// Queues the rest of the flight in slot `number`.
+    fn again(&mut self, number: u32) {
+        let lane = &self.lanes[(number / self.depth) as usize];
+        let flight = &lane.flights[(number % self.depth) as usize];
+        self.unsettled += 1;
+        self.driver.queue(number, &flight.as_ref().expect("it is in flight").rest);
     }
 }
 
 impl Drop for Hub {
+    /// Waits until the engine uses no buffer any more. Results are only counted: nobody takes them, and comparing data
+    /// could panic a second time.
     fn drop(&mut self) {
-        if !self.drain(self.timeout) {
+        let longest = if std::thread::panicking() {
+            Some(self.timeout.map_or(WAIT_UNWINDING, |timeout| timeout.min(WAIT_UNWINDING)))
+        } else {
+            self.timeout
+        };
+        self.count();
+        if !self.wait_until_settled(longest, Self::count) {
             self.abandon();
         }
     }

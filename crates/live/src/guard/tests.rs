@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use penstock_core::{
@@ -12,6 +14,7 @@ use penstock_core::{
 
 use super::*;
 use crate::buffers::{Area, Layout};
+use crate::cargo::{Cargo, Load, LoadCopier};
 use crate::clock::LiveClock;
 use crate::device::LiveDevice;
 use crate::driver::{Action, Command};
@@ -322,6 +325,73 @@ fn what_is_in_flight_when_a_run_fails_is_not_waited_for_without_end() {
         sender.send(()).unwrap();
     });
     assert_eq!(receiver.recv_timeout(Duration::from_secs(30)), Ok(()), "it waits without end");
+}
+
+/// A device of two reads whose results are there, the first without a load to go to, and a hub without a time-out.
+fn panics_at_the_first_of_two(scratch: &Scratch) -> LiveDevice {
+    let target = scratch.target();
+    let layout = Layout::new(DEPTH, LEN, target.unit()).unwrap();
+    let area = Arc::new(Area::new(layout, Seed(5)).unwrap());
+    let cargo = Cargo::default();
+    let answer = |command: &Command| Some(command.len.cast_signed());
+    let driver = Box::new(StandIn { answer, ended: Vec::new() });
+    let hub = Hub::new(driver, vec![target], DEPTH, layout, None);
+    let hub = Rc::new(RefCell::new(hub.carrying(LoadCopier::new(cargo.clone(), area))));
+    let mut device = LiveDevice::new(hub, 0, DEPTH);
+    let mut sweep = Sweep::of(Op::Read);
+    for number in 0..2 {
+        let io = sweep.take(Time::ZERO).unwrap();
+        let stream = cargo.put(Load { start: io.start, bytes: vec![0; LEN as usize] });
+        device.start(Time::ZERO, &Io { stream, ..io }.with(ReqId::new(number, 0)));
+    }
+    cargo.take(StreamId(0));
+    device
+}
+
+#[test]
+fn a_panic_over_a_result_leaves_the_results_behind_it() {
+    let scratch = Scratch::new("panic-over-a-result");
+    let mut device = panics_at_the_first_of_two(&scratch);
+    let mut done = Vec::new();
+    let mut advance = || device.advance(Time::ZERO, &mut done);
+    assert!(catch_unwind(AssertUnwindSafe(&mut advance)).is_err());
+    advance();
+    let ended: Vec<_> = done.iter().map(|done| done.id).collect();
+    assert_eq!(ended, [ReqId::new(1, 0)]);
+}
+
+/// Runs `run` on a thread of its own, which stays behind if it hangs. Returns whether it panics.
+fn panics(run: impl FnOnce() + Send + 'static) -> Result<bool, RecvTimeoutError> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let result = catch_unwind(AssertUnwindSafe(run));
+        sender.send(result.is_err()).unwrap();
+    });
+    receiver.recv_timeout(Duration::from_secs(30))
+}
+
+#[test]
+fn a_panic_over_a_result_ends_a_run_without_a_time_out() {
+    let ends = panics(|| {
+        let scratch = Scratch::new("panic-without-time-out");
+        panics_at_the_first_of_two(&scratch).advance(Time::ZERO, &mut Vec::new());
+    });
+    assert_eq!(ends, Ok(true));
+}
+
+#[test]
+fn a_panic_ends_a_run_over_a_device_that_never_answers() {
+    let ends = panics(|| {
+        let scratch = Scratch::new("panic-before-an-answer");
+        let driver = Box::new(StandIn { answer: |_: &Command| None, ended: Vec::new() });
+        let (target, layout) = (scratch.target(), Layout::new(DEPTH, LEN, 4096).unwrap());
+        let hub = Hub::new(driver, vec![target], DEPTH, layout, None);
+        let mut device = LiveDevice::new(Rc::new(RefCell::new(hub)), 0, DEPTH);
+        let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
+        device.start(Time::ZERO, &io.with(ReqId::new(0, 0)));
+        panic!("in the loop");
+    });
+    assert_eq!(ends, Ok(true));
 }
 
 #[test]
