@@ -6,7 +6,8 @@
 //!
 //! A page that cannot be had (the file was cut, the disk answers with an error, no space is left) ends the
 //! command with `EIO`, not the process: [`faults`](crate::faults) puts a page of zeros in its place, and
-//! the file's own pages are mapped again before the next command.
+//! the file's own pages are mapped again before the next command. If that fails, all further commands on the
+//! file end with `EIO`: its mapping no longer shows the file.
 
 use std::fs::File;
 use std::ptr::NonNull;
@@ -40,6 +41,8 @@ struct MappedFile {
     pages: Pages,
     file: Arc<File>,
     protection: ProtFlags,
+    /// Lost pages could not be mapped again.
+    is_dead: bool,
 }
 
 /// Mapped pages, unmapped when they are dropped.
@@ -91,12 +94,12 @@ impl MappedFile {
         // SAFETY: advice on a fresh mapping changes none of its bytes. A kernel may ignore it.
         let _ = unsafe { madvise(base.as_ptr().cast(), len, order.of_pages()) };
         let faults = faults::watch(base.as_ptr().addr(), len)?;
-        Ok(Self { faults, pages, file: Arc::clone(file), protection })
+        Ok(Self { faults, pages, file: Arc::clone(file), protection, is_dead: false })
     }
 
     /// Copies `len` bytes at `start` by `copy`, which gets their address: how many there are, or an error
     /// number below zero.
-    fn copied(&self, start: u64, len: u32, copy: impl FnOnce(*mut u8)) -> i32 {
+    fn copied(&mut self, start: u64, len: u32, copy: impl FnOnce(*mut u8)) -> i32 {
         let before = self.faults.count();
         copy(self.pages.address(start, len as usize));
         if self.faults.count() == before {
@@ -107,8 +110,8 @@ impl MappedFile {
         // SAFETY: pages of this mapping are replaced by the same pages of its file; no reference to them
         // exists, since commands copy through addresses.
         let again = unsafe { mmap(at, pages, self.protection, flags, &self.file, from) };
-        // Without its pages the next command on them reads zeros and must not be taken for one that worked.
-        assert!(again.is_ok(), "a part of a mapping is mapped again: {again:?}");
+        // The next command on these pages would read zeros and be taken for one that worked.
+        self.is_dead = again.is_err();
         -libc::EIO
     }
 
@@ -141,11 +144,15 @@ fn pages(start: u64, len: usize) -> (u64, usize) {
 impl Call for Mapped {
     fn serve(&mut self, command: &Command) -> i32 {
         let Command { action, file, start, len, buffer } = *command;
+        // Transfers go to the files behind the targets' own, discards to these.
+        let count = self.files.len();
+        let mapped = &mut self.files[file as usize % count];
+        if mapped.is_dead {
+            return -libc::EIO;
+        }
         if matches!(action, Action::Flush | Action::Discard) {
             return self.calls.serve(command);
         }
-        // Transfers go to the files behind the targets' own.
-        let mapped = &self.files[file as usize - self.files.len()];
         let bytes = self.area.address(buffer, len as usize);
         if action == Action::Read {
             return mapped.copied(start, len, |at| {
@@ -174,7 +181,10 @@ impl Drop for Pages {
 
 #[cfg(test)]
 mod tests {
+    use penstock_core::Seed;
+
     use super::*;
+    use crate::buffers::Layout;
 
     #[test]
     fn what_cannot_be_mapped_is_named_with_the_reason() {
@@ -188,6 +198,30 @@ mod tests {
         assert!(message.contains(&format!("{} cannot be mapped (mmap: ", path.display())));
         assert!(message.contains("use the engine `psync`"), "{message}");
         drop(target);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_file_whose_pages_cannot_be_mapped_again_answers_with_errors() {
+        let name = format!("penstock-mapped-again-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let target = Target::open(&path, Some(1 << 20)).unwrap();
+        let layout = Layout::new(1, 4096, 4096).unwrap();
+        let area = Arc::new(Area::new(layout, Seed(0)).unwrap());
+        let files = [Arc::clone(target.file()), Arc::new(target.buffered().unwrap())];
+        let targets = std::slice::from_ref(&target);
+        let mut engine = Mapped::new(targets, &files, &area, Order::Unknown).unwrap();
+        let read = Command { action: Action::Read, file: 1, start: 0, len: 4096, buffer: 0 };
+        let far = Command { start: 1 << 19, ..read };
+        assert_eq!((engine.serve(&read), engine.serve(&far)), (4096, 4096));
+        target.file().set_len(4096).unwrap();
+        assert_eq!((engine.serve(&far), engine.serve(&read)), (-libc::EIO, 4096));
+        // A file whose driver has no pages to map.
+        engine.files[0].file = Arc::new(File::open("/proc/self/status").unwrap());
+        assert_eq!((engine.serve(&far), engine.serve(&read)), (-libc::EIO, -libc::EIO));
+        let flush = Command { action: Action::Flush, len: 0, ..read };
+        assert_eq!(engine.serve(&flush), -libc::EIO, "it may lack what was written");
+        drop((engine, target));
         std::fs::remove_file(path).unwrap();
     }
 }
