@@ -5,7 +5,7 @@
 //! carries an application's. Reads go into their own buffers, so written data depends on the seed
 //! and the place alone, never on data that was read.
 //!
-//! Invariants: every buffer begins on a page; the source region is not written after `Area::new`;
+//! Invariants: every buffer is aligned for direct I/O; the source region is not written after `Area::new`;
 //! the mapping lives until the last holder of its `Arc` is dropped. An engine for which the kernel
 //! may still be writing holds one.
 
@@ -17,8 +17,9 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise};
 use crate::error::EngineError;
 use crate::filling::fill;
 
-/// Every buffer begins on a page of this many bytes: the greatest alignment that direct I/O needs.
-pub(crate) const PAGE: u32 = 4096;
+/// Every buffer begins at a multiple of this many bytes: the greatest alignment that direct I/O needs, whatever the size of
+/// a page.
+pub(crate) const BUFFER_ALIGNMENT: u32 = 4096;
 
 /// The largest single command in bytes. Disks split far below it, and a buffer registered with
 /// the ring must stay below 1 GiB.
@@ -33,7 +34,7 @@ const HUGE: usize = 2 << 20;
 /// From so many bytes on, memory lies in huge pages.
 const HUGE_FROM: usize = HUGE / 8;
 
-/// Writes begin at one of this many pages of the source. A prime number, so neighbours are not equal whatever their
+/// Writes begin at one of this many multiples of the alignment in the source. A prime number, so neighbours are not equal whatever their
 /// size; a disk that looks for equal blocks far apart finds some.
 const SOURCE_STEPS: u64 = 31;
 
@@ -53,8 +54,9 @@ impl Layout {
         }
         // A range that begins and ends inside a unit touches one unit more than its length holds.
         let rounded = u64::from(max_len.next_multiple_of(unit)) + u64::from(unit);
-        let stride = rounded.next_multiple_of(u64::from(PAGE));
-        let needed = stride * (u64::from(slots) + 1) + (SOURCE_STEPS - 1) * u64::from(PAGE);
+        let stride = rounded.next_multiple_of(u64::from(BUFFER_ALIGNMENT));
+        let needed =
+            stride * (u64::from(slots) + 1) + (SOURCE_STEPS - 1) * u64::from(BUFFER_ALIGNMENT);
         if needed > MAX_TOTAL {
             return Err(EngineError::Memory { needed, slots, stride, max: MAX_TOTAL });
         }
@@ -84,13 +86,13 @@ impl Layout {
 
     /// Where a write to `start` of the target takes its data: a function of the place alone.
     pub(crate) fn source_for(&self, start: u64) -> usize {
-        let page = u64::from(PAGE);
-        self.source() + (start / page % SOURCE_STEPS * page) as usize
+        let step = u64::from(BUFFER_ALIGNMENT);
+        self.source() + (start / step % SOURCE_STEPS * step) as usize
     }
 
     /// Bytes of the whole mapping.
     pub(crate) const fn total(&self) -> usize {
-        self.source() + self.stride + (SOURCE_STEPS as usize - 1) * PAGE as usize
+        self.source() + self.stride + (SOURCE_STEPS as usize - 1) * BUFFER_ALIGNMENT as usize
     }
 }
 
@@ -200,7 +202,7 @@ fn mapped_huge(needed: usize) -> Result<(NonNull<u8>, usize), EngineError> {
     let _ = advise(len, Advice::LinuxHugepage);
     if advise(needed, Advice::LinuxPopulateWrite).is_err() {
         // A kernel before 5.14, or too little memory, which the next lines find out.
-        for page in (0..needed).step_by(PAGE as usize) {
+        for page in (0..needed).step_by(BUFFER_ALIGNMENT as usize) {
             // SAFETY: inside the mapping, to which nothing else refers.
             unsafe { base.add(page).write_volatile(0) };
         }

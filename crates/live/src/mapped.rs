@@ -14,9 +14,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync};
+use rustix::param::page_size;
 
 use crate::blocking::Call;
-use crate::buffers::{Area, PAGE};
+use crate::buffers::Area;
 use crate::caching::Order;
 use crate::call_flags::CallFlags;
 use crate::driver::{Action, Command};
@@ -41,6 +42,8 @@ struct MappedFile {
     pages: Pages,
     file: Arc<File>,
     protection: ProtFlags,
+    /// Bytes of a page.
+    page: usize,
     /// Lost pages could not be mapped again.
     is_dead: bool,
 }
@@ -64,7 +67,7 @@ impl Mapped {
     ) -> Result<Self, EngineError> {
         let buffered = &files[targets.len()..];
         let mapped = targets.iter().zip(buffered);
-        let mapped = mapped.map(|(target, file)| MappedFile::new(target, file, order));
+        let mapped = mapped.map(|(target, file)| MappedFile::new(target, file, order, page_size()));
         let mapped = mapped.collect::<Result<_, _>>()?;
         Ok(Self { files: mapped, area: Arc::clone(area), calls: Psync::new(files, area) })
     }
@@ -76,7 +79,12 @@ impl Mapped {
 }
 
 impl MappedFile {
-    fn new(target: &Target, file: &Arc<File>, order: Order) -> Result<Self, EngineError> {
+    fn new(
+        target: &Target,
+        file: &Arc<File>,
+        order: Order,
+        page: usize,
+    ) -> Result<Self, EngineError> {
         let len = (target.start() + target.capacity()) as usize;
         let write = if target.is_only_read() { ProtFlags::empty() } else { ProtFlags::WRITE };
         let protection = ProtFlags::READ | write;
@@ -93,8 +101,8 @@ impl MappedFile {
         let pages = Pages { base, len };
         // SAFETY: advice on a fresh mapping changes none of its bytes. A kernel may ignore it.
         let _ = unsafe { madvise(base.as_ptr().cast(), len, order.of_pages()) };
-        let faults = faults::watch(base.as_ptr().addr(), len)?;
-        Ok(Self { faults, pages, file: Arc::clone(file), protection, is_dead: false })
+        let faults = faults::watch(base.as_ptr().addr(), len, page)?;
+        Ok(Self { faults, pages, file: Arc::clone(file), protection, page, is_dead: false })
     }
 
     /// Copies `len` bytes at `start` by `copy`, which gets their address: how many there are, or an error
@@ -105,7 +113,7 @@ impl MappedFile {
         if self.faults.count() == before {
             return len.cast_signed();
         }
-        let (from, pages) = pages(start, len as usize);
+        let (from, pages) = pages_around(start, len, self.page);
         let (at, flags) = (self.pages.address(from, 0).cast(), MapFlags::SHARED | MapFlags::FIXED);
         // SAFETY: pages of this mapping are replaced by the same pages of its file; no reference to them
         // exists, since commands copy through addresses.
@@ -117,7 +125,7 @@ impl MappedFile {
 
     /// Writes `len` bytes at `start` to the device: an error number below zero if that fails.
     fn synced(&self, start: u64, len: u32) -> i32 {
-        let (from, pages) = pages(start, len as usize);
+        let (from, pages) = pages_around(start, len, self.page);
         // SAFETY: pages of this mapping, which lives as long as `self`.
         let synced = unsafe { msync(self.pages.address(from, 0).cast(), pages, MsyncFlags::SYNC) };
         synced.map_or_else(|errno| -errno.raw_os_error(), |()| len.cast_signed())
@@ -134,10 +142,10 @@ impl Pages {
     }
 }
 
-/// The pages around `len` bytes at `start`: their first byte and their length.
-fn pages(start: u64, len: usize) -> (u64, usize) {
-    let page = u64::from(PAGE);
-    let (from, to) = (start / page * page, (start + len as u64).next_multiple_of(page));
+/// The whole pages of `page` bytes that `len` bytes at `start` touch: their first byte and their length.
+fn pages_around(start: u64, len: u32, page: usize) -> (u64, usize) {
+    let page = page as u64;
+    let (from, to) = (start / page * page, (start + u64::from(len)).next_multiple_of(page));
     (from, (to - from) as usize)
 }
 
@@ -192,13 +200,20 @@ mod tests {
         let target = Target::open(&path, Some(1 << 20)).unwrap();
         // A file whose driver has no pages to map.
         let other = Arc::new(File::open("/proc/self/status").unwrap());
-        let error = MappedFile::new(&target, &other, Order::Unknown).err().unwrap();
+        let error = MappedFile::new(&target, &other, Order::Unknown, page_size()).err().unwrap();
         assert_eq!(error.exit_code(), 77);
         let message = error.to_string();
         assert!(message.contains(&format!("{} cannot be mapped (mmap: ", path.display())));
         assert!(message.contains("use the engine `psync`"), "{message}");
         drop(target);
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn calls_on_a_mapping_get_whole_pages_however_large_they_are() {
+        assert_eq!(pages_around(70_000, 10, 4096), (69_632, 4096));
+        assert_eq!(pages_around(70_000, 10, 64 << 10), (65_536, 65_536));
+        assert_eq!(pages_around(65_530, 4096, 64 << 10), (0, 131_072));
     }
 
     #[test]

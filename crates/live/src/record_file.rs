@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::param::page_size;
 
 use crate::block_record::{Epochs, WORDS, Words};
 use crate::error::{CANNOT, EngineError, FAILED, WRONG_INPUT};
@@ -338,7 +339,7 @@ impl RecordFile {
         file.write_all_at(&header.0, 0).map_err(fails(path, "write", ELSEWHERE))?;
         let pages = RecordPages::of(&file, subject.bytes() as usize);
         let pages = pages.map_err(fails(path, MAP, "look at `ulimit -v`"))?;
-        let faults = faults::watch(pages.base.as_ptr().addr(), pages.len)?;
+        let faults = faults::watch(pages.base.as_ptr().addr(), pages.len, page_size())?;
         let stamp = Stamp { file: header.at(Word::File), seed: header.at(Word::Seed) };
         let epochs = Epochs { now: epoch as u32, valid_from: header.at(Word::ValidFrom) as u32 };
         let (records, name) = (subject.records() as usize, header.name());

@@ -8,8 +8,8 @@ use std::os::fd::AsRawFd;
 
 use rustix::fs::{Access, Advice};
 use rustix::mm::{MapFlags, ProtFlags};
+use rustix::param::page_size;
 
-use crate::buffers::PAGE;
 use crate::target::Target;
 
 /// Bytes that are looked at together.
@@ -50,13 +50,13 @@ impl Target {
 
 /// How many of `len` bytes of `file` from `start` on are in the page cache.
 pub(crate) fn resident(file: &File, start: u64, len: u64) -> io::Result<u64> {
-    let page = u64::from(PAGE);
+    let page = page_size() as u64;
     let (mut at, end) = (start / page * page, start + len);
     let mut pages = Vec::new();
     let mut found = 0;
     while at < end {
         let window = (end - at).min(WINDOW) as usize;
-        pages.resize(window.div_ceil(PAGE as usize), 0_u8);
+        pages.resize(window.div_ceil(page as usize), 0_u8);
         // SAFETY: a fresh mapping at an address of the kernel's choice, of which no page is touched.
         let base = unsafe {
             rustix::mm::mmap(

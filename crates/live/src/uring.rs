@@ -20,7 +20,7 @@ use penstock_core::{Errno, Seed};
 use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::fs::FallocateFlags;
 
-use crate::buffers::{Area, Layout, PAGE};
+use crate::buffers::{Area, BUFFER_ALIGNMENT, Layout};
 use crate::call_flags::CallFlags;
 use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::engine::Engine;
@@ -318,7 +318,8 @@ pub(crate) fn probe() -> Result<(), EngineError> {
 /// # Errors
 /// The reason of the failure, in words for a person.
 pub fn registered_buffers(commands: u32, max_len: u32) -> Result<u64, String> {
-    let layout = Layout::new(commands, max_len, PAGE).map_err(|error| error.to_string())?;
+    let layout =
+        Layout::new(commands, max_len, BUFFER_ALIGNMENT).map_err(|error| error.to_string())?;
     let area = Area::new(layout, Seed(0)).map_err(|error| error.to_string())?;
     let queues = build(1).map_err(|error| error.to_string())?;
     let mut ring = Ring::idle(queues, 1, Arc::new(area));

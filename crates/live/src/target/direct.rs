@@ -11,10 +11,10 @@ use rustix::io::Errno;
 
 use super::error::TargetError;
 use super::file_systems::{self, unknown};
-use crate::buffers::{Area, Layout, PAGE};
+use crate::buffers::{Area, BUFFER_ALIGNMENT, Layout};
 
 /// The assumed alignment where the kernel reports none: a page satisfies every disk.
-const ASSUMED: u32 = PAGE;
+const ASSUMED: u32 = BUFFER_ALIGNMENT;
 
 /// The alignment that direct I/O to a file needs, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,9 +84,9 @@ impl Direct {
         if offset == 0 || memory == 0 {
             return Err(refused(path, file_systems::name(file), "its alignment is given as 0"));
         }
-        if !offset.is_power_of_two() || !memory.is_power_of_two() || memory > PAGE {
+        if !offset.is_power_of_two() || !memory.is_power_of_two() || memory > BUFFER_ALIGNMENT {
             let (path, file_system) = (path.to_owned(), file_systems::name(file));
-            let max_memory = PAGE;
+            let max_memory = BUFFER_ALIGNMENT;
             return Err(TargetError::Alignment { path, file_system, offset, memory, max_memory });
         }
         Ok(found)
@@ -130,7 +130,7 @@ impl Direct {
 
 /// An aligned buffer of at least `len` bytes; its source region is pseudo-random.
 pub(super) fn buffer(path: &Path, len: u32) -> Result<Area, TargetError> {
-    let area = Layout::new(1, len, PAGE).and_then(|layout| Area::new(layout, Seed(0)));
+    let area = Layout::new(1, len, BUFFER_ALIGNMENT).and_then(|layout| Area::new(layout, Seed(0)));
     area.map_err(|error| {
         TargetError::system(path, "get memory for a buffer", io::Error::other(error))
     })
