@@ -5,11 +5,15 @@
 //! carries an application's. Reads go into their own buffers, so written data depends on the seed
 //! and the place alone, never on data that was read.
 //!
+//! Engines and the kernel reach all of it through addresses. References to the buffer of a slot come from
+//! [`SlotBuffers`] alone, which lends it to a command and gives none until it is back.
+//!
 //! Invariants: every buffer is aligned for direct I/O; the source region is not written after `Area::new`;
 //! the mapping lives until the last holder of its `Arc` is dropped. An engine for which the kernel
 //! may still be writing holds one.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use penstock_core::Seed;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise};
@@ -104,10 +108,9 @@ pub(crate) struct Area {
     layout: Layout,
 }
 
-// SAFETY: the mapping belongs to the process, not to a thread. The contract of `buffer` says which
-// bytes may be accessed when.
+// SAFETY: the mapping belongs to the process, not to a thread.
 unsafe impl Send for Area {}
-// SAFETY: as above; safe methods read the source only, which is never written after `new`.
+// SAFETY: a shared area gives references to its source alone, which is never written after `new`.
 unsafe impl Sync for Area {}
 
 impl Area {
@@ -134,39 +137,62 @@ impl Area {
         unsafe { self.base.as_ptr().add(offset) }
     }
 
-    /// The bytes from `offset` on, to be written.
-    ///
-    /// # Safety
-    /// No other reference to any of them may exist, nor may the kernel be using them.
-    #[allow(clippy::mut_from_ref)] // exclusive by contract: each slot has one command at a time
-    pub(crate) unsafe fn buffer(&self, offset: usize, len: usize) -> &mut [u8] {
-        // SAFETY: mapped and initialised (anonymous pages are zero); exclusive by the contract.
-        unsafe { std::slice::from_raw_parts_mut(self.address(offset, len), len) }
-    }
-
     /// Bytes of the source of writes.
-    #[cfg(test)]
     pub(crate) fn source(&self, offset: usize, len: usize) -> &[u8] {
         assert!(offset >= self.layout.source(), "only the source is shared");
-        // SAFETY: the source is not written after `new`.
-        unsafe { self.bytes(offset, len) }
+        // SAFETY: mapped and initialised; the source is not written after `new`.
+        unsafe { std::slice::from_raw_parts(self.address(offset, len), len) }
     }
 
     /// The bytes from `offset` on, for the only holder of the area.
     pub(crate) fn own(&mut self, offset: usize, len: usize) -> &mut [u8] {
-        // SAFETY: this is the only holder of the area, so no other reference to a part of it
-        // exists.
-        unsafe { self.buffer(offset, len) }
+        // SAFETY: mapped and initialised (anonymous pages are zero); this is the only holder of the area, so no other
+        // reference to a part of it exists, and no command uses it.
+        unsafe { std::slice::from_raw_parts_mut(self.address(offset, len), len) }
     }
 
-    /// The bytes from `offset` on, to be read.
-    ///
-    /// # Safety
-    /// No thread may be writing any of them: the source is safe, and so is a buffer for the holder
-    /// of its slot.
-    pub(crate) unsafe fn bytes(&self, offset: usize, len: usize) -> &[u8] {
-        // SAFETY: mapped and initialised; never written meanwhile, by the contract.
-        unsafe { std::slice::from_raw_parts(self.address(offset, len), len) }
+    /// The area for engines, and the buffers of its slots for those who fill and read them.
+    pub(crate) fn split(self) -> (Arc<Self>, SlotBuffers) {
+        let area = Arc::new(self);
+        let is_lent = vec![false; area.layout.slots];
+        (Arc::clone(&area), SlotBuffers { area, is_lent })
+    }
+}
+
+/// The buffers of all slots of an area, each of which a command may have.
+#[derive(Debug)]
+pub(crate) struct SlotBuffers {
+    area: Arc<Area>,
+    is_lent: Vec<bool>,
+}
+
+impl SlotBuffers {
+    /// The area that they lie in.
+    pub(crate) fn area(&self) -> &Arc<Area> {
+        &self.area
+    }
+
+    /// Lends the buffer of `slot` to a command. Returns where it begins in the area.
+    pub(crate) fn lend(&mut self, slot: u32) -> usize {
+        let was_lent = std::mem::replace(&mut self.is_lent[slot as usize], true);
+        assert!(!was_lent, "one command for each slot");
+        self.area.layout.slot(slot)
+    }
+
+    /// Takes the buffer of `slot` back from its command, which has ended, if one had it.
+    pub(crate) fn take_back(&mut self, slot: u32) {
+        self.is_lent[slot as usize] = false;
+    }
+
+    /// `len` bytes of the buffer of `slot`, from its byte `from` on.
+    pub(crate) fn bytes(&mut self, slot: u32, from: usize, len: usize) -> &mut [u8] {
+        assert!(!self.is_lent[slot as usize], "a command has the buffer");
+        let stride = self.area.layout.stride;
+        assert!(from <= stride && len <= stride - from, "{len} bytes at {from} of {stride}");
+        let address = self.area.address(self.area.layout.slot(slot) + from, len);
+        // SAFETY: mapped and initialised (anonymous pages are zero); no command uses the buffer, buffers do not overlap,
+        // and there is one of these values for an area, which is borrowed for as long as the reference lives.
+        unsafe { std::slice::from_raw_parts_mut(address, len) }
     }
 }
 
@@ -271,6 +297,29 @@ mod tests {
         assert_eq!(source(&small), source(&huge));
         let slots = huge.layout.source();
         assert!(huge.own(0, slots).iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn a_slots_bytes_stay_its_own() {
+        let area = Area::new(Layout::new(2, 4096, 4096).unwrap(), Seed(7)).unwrap();
+        let (area, mut buffers) = area.split();
+        let stride = area.layout().stride();
+        buffers.bytes(0, 0, stride).fill(1);
+        buffers.bytes(1, 0, stride).fill(2);
+        assert_eq!(buffers.bytes(0, stride - 1, 1), [1]);
+        assert_eq!(buffers.lend(1), stride);
+        assert_eq!(buffers.bytes(0, 0, 1), [1], "that of another slot is lent");
+        buffers.take_back(1);
+        assert_eq!(buffers.bytes(1, 0, 1), [2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a command has the buffer")]
+    fn a_buffer_is_not_looked_at_while_a_command_has_it() {
+        let area = Area::new(Layout::new(1, 4096, 4096).unwrap(), Seed(7)).unwrap();
+        let (_, mut buffers) = area.split();
+        buffers.lend(0);
+        buffers.bytes(0, 0, 1);
     }
 
     #[test]

@@ -11,11 +11,10 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use penstock_core::{Io, Op, Request, StreamId};
 
-use crate::buffers::Area;
+use crate::buffers::SlotBuffers;
 use crate::driver::{Action, Command};
 
 /// The bytes of a request.
@@ -61,7 +60,7 @@ impl Cargo {
 /// Copies loads to the buffers of an engine and back.
 pub(crate) struct LoadCopier {
     cargo: Cargo,
-    area: Arc<Area>,
+    buffers: SlotBuffers,
 }
 
 /// The transfer of one piece: its commands, one after the other.
@@ -70,8 +69,9 @@ pub(crate) struct LoadTransfer {
     stream: StreamId,
     start: u64,
     len: u32,
-    /// Where in the area of buffers its first byte lies.
-    data: usize,
+    slot: u32,
+    /// Where in the buffer of the slot its first byte lies.
+    from: usize,
     /// The whole range, in whole blocks.
     whole: Command,
     /// Blocks to be read before it is written.
@@ -81,9 +81,9 @@ pub(crate) struct LoadTransfer {
 }
 
 impl LoadTransfer {
-    /// The transfer for `req`, with `whole` as its command in whole blocks of `unit` and its buffer
-    /// at `buffer`; `None` if it carries no data.
-    pub(crate) fn new(req: &Request, whole: Command, unit: u32, buffer: usize) -> Option<Self> {
+    /// The transfer for `req` in `slot`, with `whole` as its command in whole blocks of `unit`; `None` if it carries no
+    /// data.
+    fn new(req: &Request, whole: Command, unit: u32, slot: u32, buffer: usize) -> Option<Self> {
         if !matches!(req.op, Op::Read | Op::Write) {
             return None;
         }
@@ -103,43 +103,52 @@ impl LoadTransfer {
             (writes && head != 0).then(|| edge(0)),
             (writes && tail != 0 && (last > 0 || head == 0)).then(|| edge(last)),
         ];
-        let (data, whole_begun) = (buffer + head as usize, false);
+        let (from, whole_begun) = (head as usize, false);
         let Io { stream, start, len, .. } = req.io;
-        Some(Self { stream, start, len, data, whole, edges, whole_begun })
+        Some(Self { stream, start, len, slot, from, whole, edges, whole_begun })
     }
 }
 
 impl LoadCopier {
-    pub(crate) fn new(cargo: Cargo, area: Arc<Area>) -> Self {
-        Self { cargo, area }
+    pub(crate) fn new(cargo: Cargo, buffers: SlotBuffers) -> Self {
+        Self { cargo, buffers }
+    }
+
+    /// The transfer for `req` in `slot`, with `whole` as its command in whole blocks of `unit`; `None` if it carries no
+    /// data.
+    pub(crate) fn transfer(
+        &self,
+        req: &Request,
+        whole: Command,
+        unit: u32,
+        slot: u32,
+    ) -> Option<LoadTransfer> {
+        LoadTransfer::new(req, whole, unit, slot, self.buffers.area().layout().slot(slot))
     }
 
     /// The next command of `transfer`, after its last one succeeded, if there was one; `None`
     /// when the transfer has ended.
-    pub(crate) fn next(&self, transfer: &mut LoadTransfer) -> Option<Command> {
+    pub(crate) fn next(&mut self, transfer: &mut LoadTransfer) -> Option<Command> {
+        self.buffers.take_back(transfer.slot);
         if transfer.whole_begun {
             if transfer.whole.action == Action::Read {
-                self.cargo
-                    .with(transfer, |bytes| bytes.copy_from_slice(buffer(&self.area, transfer)));
+                let LoadTransfer { slot, from, len, .. } = *transfer;
+                let buffer = self.buffers.bytes(slot, from, len as usize);
+                self.cargo.with(transfer, |bytes| bytes.copy_from_slice(buffer));
             }
             return None;
         }
         let edge = transfer.edges.iter_mut().find_map(Option::take);
-        edge.or_else(|| {
+        let command = edge.unwrap_or_else(|| {
             transfer.whole_begun = true;
             if transfer.whole.action != Action::Read {
-                self.cargo
-                    .with(transfer, |bytes| buffer(&self.area, transfer).copy_from_slice(bytes));
+                let LoadTransfer { slot, from, len, .. } = *transfer;
+                let buffer = self.buffers.bytes(slot, from, len as usize);
+                self.cargo.with(transfer, |bytes| buffer.copy_from_slice(bytes));
             }
-            Some(transfer.whole)
-        })
+            transfer.whole
+        });
+        self.buffers.lend(transfer.slot);
+        Some(command)
     }
-}
-
-/// The bytes of `transfer` in the buffer of its slot.
-#[allow(clippy::mut_from_ref)] // the slot is the transfer's, and none of its commands is in flight
-fn buffer<'a>(area: &'a Area, transfer: &LoadTransfer) -> &'a mut [u8] {
-    // SAFETY: the buffer of the slot that the transfer has for as long as it lasts, between two of
-    // its commands. The reference does not outlive the copy that it is made for.
-    unsafe { area.buffer(transfer.data, transfer.len as usize) }
 }

@@ -176,9 +176,9 @@ impl Hub {
         if let Some(verifying) = &mut self.verifying {
             verifying.start(lane_index, number, rest);
         }
-        if let Some(copier) = &self.copier {
+        if let Some(copier) = &mut self.copier {
             let transfer = &mut lane.transfers[slot as usize];
-            *transfer = LoadTransfer::new(req, *rest, lane.target.unit(), self.layout.slot(number));
+            *transfer = copier.transfer(req, *rest, lane.target.unit(), number);
             *rest = transfer.as_mut().and_then(|transfer| copier.next(transfer)).unwrap_or(*rest);
         }
         self.unsettled += 1;
@@ -333,7 +333,7 @@ impl Hub {
             Step::Ended(error) => error,
         };
         let transfer = lane.transfers.get_mut(slot as usize).and_then(Option::as_mut);
-        let more = self.copier.as_ref().zip(transfer).filter(|_| error.is_none());
+        let more = self.copier.as_mut().zip(transfer).filter(|_| error.is_none());
         if let Some(next) = more.and_then(|(copier, transfer)| copier.next(transfer)) {
             flight.rest = next;
             return self.again(number);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut};
+use std::slice;
 use std::sync::Arc;
 
 use rustix::io::{Errno, pread, preadv2, pwrite, pwritev2, retry_on_intr};
@@ -35,12 +36,13 @@ impl Psync {
 impl Call for Psync {
     fn serve(&mut self, command: &Command) -> i32 {
         let Command { action, file, start, len, buffer } = *command;
-        let (file, len_of_buffer) = (&*self.files[file as usize], len as usize);
+        let (file, bytes_of_buffer) = (&*self.files[file as usize], len as usize);
+        let address = self.area.address(buffer, bytes_of_buffer);
         let flags = self.flags.of(action);
         let result = match action {
             Action::Read => {
-                // SAFETY: the slot's own buffer: one command at a time holds it, and this is it.
-                let bytes = unsafe { self.area.buffer(buffer, len_of_buffer) };
+                // SAFETY: the slot's own buffer: one command at a time has it, and this is it.
+                let bytes = unsafe { slice::from_raw_parts_mut(address, bytes_of_buffer) };
                 if flags.is_empty() {
                     retry_on_intr(|| pread(file, &mut *bytes, start))
                 } else {
@@ -50,7 +52,7 @@ impl Call for Psync {
             }
             Action::Write | Action::WriteThrough => {
                 // SAFETY: the source, which is never written, or the slot's own buffer, as above.
-                let bytes = unsafe { self.area.bytes(buffer, len_of_buffer) };
+                let bytes = unsafe { slice::from_raw_parts(address, bytes_of_buffer) };
                 if flags.is_empty() {
                     retry_on_intr(|| pwrite(file, bytes, start))
                 } else {

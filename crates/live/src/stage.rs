@@ -215,7 +215,7 @@ impl Stage {
         let unit = targets.iter().map(Target::unit).max().expect("slots have targets");
         let unit = if matches!(data, Data::Verified(_)) { unit.max(stamp::BLOCK) } else { unit };
         let layout = Layout::new(slots as u32, max_len, unit)?.in_huge_pages(huge_pages);
-        let area = Arc::new(Area::new(layout, seed)?);
+        let (area, buffers) = Area::new(layout, seed)?.split();
         if caching != Caching::Buffered && !engine.can_be_direct() {
             return Err(EngineError::OnlyBuffered { engine });
         }
@@ -248,9 +248,9 @@ impl Stage {
         let hub = Hub::new(driver, targets, depth, layout, timeout).with_files(&of_lanes);
         let hub = match data {
             Data::Generated => hub,
-            Data::Carried(cargo) => hub.carrying(LoadCopier::new(cargo, area)),
+            Data::Carried(cargo) => hub.carrying(LoadCopier::new(cargo, buffers)),
             Data::Verified(lanes) => {
-                hub.verifying(Verifying::new(lanes, slots as u32, area, engine))
+                hub.verifying(Verifying::new(lanes, slots as u32, buffers, engine))
             }
         };
         let hub = Rc::new(RefCell::new(hub));

@@ -20,7 +20,7 @@ use rand::RngExt as _;
 
 use crate::block_record::{self, Known, Leaves, Version};
 use crate::blocking::Call as _;
-use crate::buffers::{Area, Layout};
+use crate::buffers::{Area, Layout, SlotBuffers};
 use crate::driver::{Action, Command};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -211,7 +211,7 @@ impl Verifier {
         let shared = &self.0;
         let unit = target.unit().max(BLOCK);
         let layout = Layout::new(1, CHUNK, unit)?;
-        let (buffer, area) = (layout.slot(0), Arc::new(Area::new(layout, Seed(0))?));
+        let (area, mut buffers) = Area::new(layout, Seed(0))?.split();
         let mut call = Psync::new(&[Arc::clone(target.file())], &area);
         let mut scratch = Scratch::new();
         let of: u64 = shared.read_again.0.iter().map(|range| range.end - range.start).sum();
@@ -230,9 +230,10 @@ impl Verifier {
                 };
                 let blocks = || (start..end).step_by(BLOCK as usize);
                 if blocks().any(|offset| known(offset).is_written()) {
-                    let len = (end - start) as u32;
+                    let (len, buffer) = ((end - start) as u32, buffers.lend(0));
                     let command = Command { action: Action::Read, file: 0, start, len, buffer };
                     let result = call.serve(&command);
+                    buffers.take_back(0);
                     if result != len.cast_signed() {
                         let source = if result < 0 {
                             io::Error::from_raw_os_error(-result)
@@ -242,8 +243,7 @@ impl Verifier {
                         let path = shared.path.clone();
                         return Err(RereadError::System { path, start, len, source });
                     }
-                    // SAFETY: the only buffer, and no command uses it.
-                    let bytes = unsafe { area.buffer(buffer, len as usize) };
+                    let bytes = buffers.bytes(0, 0, len as usize);
                     shared.corrupt(bytes);
                     for (offset, block) in blocks().zip(bytes.chunks_exact(BLOCK as usize)) {
                         let known = known(offset);
@@ -479,6 +479,7 @@ pub(crate) struct Verifying {
     /// One for each lane that is verified.
     lanes: Vec<Option<Verifier>>,
     area: Arc<Area>,
+    buffers: SlotBuffers,
     /// What writes leave in a block.
     leaves: Leaves,
     /// One for each slot of all lanes.
@@ -503,15 +504,16 @@ fn blocks(start: u64, len: u32) -> impl Iterator<Item = u64> {
 }
 
 impl Verifying {
-    /// Of `slots` commands of `engine` over the lanes with these verifiers, with data in `area`.
+    /// Of `slots` commands of `engine` over the lanes with these verifiers, with data in `buffers`.
     pub(crate) fn new(
         lanes: Vec<Option<Verifier>>,
         slots: u32,
-        area: Arc<Area>,
+        buffers: SlotBuffers,
         engine: Engine,
     ) -> Self {
         let by_parts = engine == Engine::Mmap;
         let leaves = if by_parts { Leaves::DataByParts } else { Leaves::Data };
+        let area = Arc::clone(buffers.area());
         let most = area.layout().stride() / BLOCK as usize + 1;
         let flight = || Verification {
             action: Action::Flush,
@@ -521,7 +523,7 @@ impl Verifying {
             known: Vec::with_capacity(most),
         };
         let flights = (0..slots).map(|_| flight()).collect();
-        Self { lanes, area, leaves, flights, scratch: Scratch::new() }
+        Self { lanes, area, buffers, leaves, flights, scratch: Scratch::new() }
     }
 
     /// What the ranges of `lane` are rounded to, at least.
@@ -542,6 +544,7 @@ impl Verifying {
         let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
         match action {
             Action::Read => {
+                self.buffers.lend(slot);
                 flight.known.extend(
                     blocks(start, len).map(|at| block_record::known(record.block(at), epochs)),
                 );
@@ -555,12 +558,8 @@ impl Verifying {
                     None
                 }));
                 drop(guard);
-                let source = command.buffer;
-                command.buffer = self.area.layout().slot(slot);
-                // SAFETY: the buffer of the slot, whose command is not queued yet.
-                let bytes = unsafe { self.area.buffer(command.buffer, len as usize) };
-                // SAFETY: the source of writes, which is never written.
-                let unverified = unsafe { self.area.bytes(source, len as usize) };
+                let unverified = self.area.source(command.buffer, len as usize);
+                let bytes = self.buffers.bytes(slot, 0, len as usize);
                 let grain = BLOCK as usize;
                 let unverified = unverified.chunks(grain);
                 let all = blocks(start, len).zip(&flight.versions).zip(bytes.chunks_mut(grain));
@@ -571,6 +570,7 @@ impl Verifying {
                     }
                 }
                 shared.corrupt(bytes);
+                command.buffer = self.buffers.lend(slot);
             }
             Action::Discard => {
                 // Of a block that is discarded in part nothing is known.
@@ -596,6 +596,7 @@ impl Verifying {
         let Some(Verifier(shared)) = &self.lanes[lane] else { return };
         let record = &shared.record;
         let flight = &mut self.flights[slot as usize];
+        self.buffers.take_back(slot);
         match flight.action {
             Action::Write | Action::WriteThrough | Action::Discard => {
                 let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -610,9 +611,7 @@ impl Verifying {
                 shared.written.fetch_add(written, Ordering::Relaxed);
             }
             Action::Read if !failed => {
-                let buffer = self.area.layout().slot(slot);
-                // SAFETY: the buffer of the slot, whose command has ended.
-                let bytes = unsafe { self.area.buffer(buffer, flight.len as usize) };
+                let bytes = self.buffers.bytes(slot, 0, flight.len as usize);
                 shared.corrupt(bytes);
                 let (mut compared, mut unchecked) = (0, 0);
                 let all = blocks(flight.start, flight.len).zip(&flight.known);

@@ -331,12 +331,12 @@ fn what_is_in_flight_when_a_run_fails_is_not_waited_for_without_end() {
 fn panics_at_the_first_of_two(scratch: &Scratch) -> LiveDevice {
     let target = scratch.target();
     let layout = Layout::new(DEPTH, LEN, target.unit()).unwrap();
-    let area = Arc::new(Area::new(layout, Seed(5)).unwrap());
+    let (_, buffers) = Area::new(layout, Seed(5)).unwrap().split();
     let cargo = Cargo::default();
     let answer = |command: &Command| Some(command.len.cast_signed());
     let driver = Box::new(StandIn { answer, ended: Vec::new() });
     let hub = Hub::new(driver, vec![target], DEPTH, layout, None);
-    let hub = Rc::new(RefCell::new(hub.carrying(LoadCopier::new(cargo.clone(), area))));
+    let hub = Rc::new(RefCell::new(hub.carrying(LoadCopier::new(cargo.clone(), buffers))));
     let mut device = LiveDevice::new(hub, 0, DEPTH);
     let mut sweep = Sweep::of(Op::Read);
     for number in 0..2 {
