@@ -1,13 +1,13 @@
-//! Load generators: a stream of requests of one kind each.
+//! Load generators: each agent issues a stream of similar requests.
 //!
-//! Open loops (fixed, Poisson) issue requests on a schedule, whatever the device does, or with a bound
-//! on how many are in flight. Closed loops keep a depth and think between requests. Agents that take turns
-//! issue one request at a time, in a random order in each round, so that compared agents meet the same
-//! states of a device. The intended arrival travels with each request as its `due`, so that lateness is
-//! never hidden.
+//! Open loops (fixed, Poisson) issue requests on a schedule, whatever the device does, or with a
+//! bound on the requests in flight. Closed loops keep a depth and think between requests. Agents
+//! that take turns issue one request at a time, in a random order in each round, so that compared
+//! agents meet the same states of a device. The intended arrival travels with each request as its
+//! `due`, so that lateness is never hidden.
 //!
-//! Operations, sizes and think times are drawn from streams of their own: an agent has the same places
-//! whatever they are.
+//! Operations, sizes and think times are drawn from random streams of their own, so they do not
+//! change the places of an agent's requests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,54 +38,56 @@ pub use self::spread::{Spread, WHOLE_REGION};
 pub use self::think::Think;
 pub use self::weighted::Weighted;
 
-/// One agent. Its index among the agents is its stream.
+/// The settings of an agent. Its index among the agents is its stream.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Agent {
     /// The class that its requests belong to.
     pub class: ClassId,
     /// Priority of that class.
     pub prio: Prio,
-    /// What it asks for.
+    /// Operations of its requests.
     pub ops: Ops,
-    /// After how many of its writes and discards it asks for a flush: when the last of them has completed.
+    /// Number of completed writes and discards after which it issues a flush.
     pub flush: Option<NonZeroU32>,
-    /// Synchronous, forced unit access: of what is no read.
+    /// Flags of its requests. Forced unit access does not apply to reads.
     pub flags: Flags,
-    /// Bytes of its requests, before they grow.
+    /// Sizes of its requests in bytes, before they grow.
     pub sizes: Weighted<u32>,
-    /// Where the next request begins.
+    /// The pattern of their places.
     pub pattern: Pattern,
-    /// How random requests are spread over the region.
+    /// The distribution of random requests over the region.
     pub spread: Spread,
-    /// How far requests lie apart, and how that and their size grow.
+    /// Distances between requests, and the growth of distances and sizes.
     pub spacing: Spacing,
-    /// Requests that it issues at most. Flushes come on top.
+    /// Most requests that it issues. Flushes are not counted.
     pub count: u64,
-    /// Bytes of all its requests at most; the last request is as short as need be.
+    /// Most bytes of all its requests; the last request is shortened to fit.
     pub bytes: u64,
     /// Bytes of the target that it uses.
     pub region: Range<u64>,
-    /// When it issues requests.
+    /// Times at which it issues requests.
     pub arrivals: Arrivals,
-    /// When it begins and when it stops issuing requests.
+    /// Time from which and up to which it issues requests.
     pub active: Range<Time>,
 }
 
-/// Where the next request begins.
+/// The pattern of the places of successive requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// Each behind the one before, reads and writes apart; at the end of the region, again from its beginning.
+    /// Each request behind the previous one, separately for reads and writes. At the end of the
+    /// region it begins again from the beginning.
     Sequential,
-    /// Each before the one before, reads and writes apart; at the beginning of the region, again from its end.
+    /// Each request before the previous one, separately for reads and writes. At the beginning of
+    /// the region it begins again from the end.
     Backwards,
-    /// At random, at multiples of the alignment, counted from the region's first byte.
+    /// Random places at multiples of the alignment, counted from the region's first byte.
     Random,
 }
 
 /// All agents of a job as one source.
 pub struct Agents {
     states: Vec<State>,
-    /// Next requests: the time, the agent, a number that keeps ties in order, and what it is.
+    /// Planned requests: the time, the agent, a number that keeps ties in order, and the kind.
     due: BinaryHeap<Reverse<(Time, u32, u64, Planned)>>,
     issued: u64,
     turns: Turns,
@@ -96,11 +98,11 @@ struct Turns {
     /// Agents that have not had their turn in this round.
     round: Vec<u32>,
     rng: Rng,
-    /// Of the next sequential one.
+    /// Position of the next sequential request.
     position: Position,
 }
 
-/// What is planned.
+/// The kind of a planned request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Planned {
     Request,
@@ -109,36 +111,37 @@ enum Planned {
 
 struct State {
     agent: Agent,
-    /// Of arrivals and places.
+    /// Random numbers for arrivals and places.
     rng: Rng,
     ops: Rng,
     sizes: Rng,
     think: Rng,
-    /// Where random requests may begin, unless they are uniform and of one size.
+    /// Places of random requests, unless they are uniform and of one size.
     places: Option<SpreadPlaces>,
     /// Bytes of its smallest request.
-    least: u32,
-    /// Requests so far.
+    smallest: u32,
+    /// Number of requests issued.
     taken: u64,
-    /// The same, with those that are due.
+    /// Number of requests issued or planned.
     planned: u64,
-    /// Bytes that it may still ask for.
+    /// Bytes that it may still request.
     left: u64,
-    /// Writes and discards that have completed since its last flush.
+    /// Writes and discards completed since its last flush.
     unflushed: u32,
     in_flight: u32,
-    /// When the next arrival was due that waits for a completion.
+    /// Due time of an arrival that waits for a completion because of the bound on requests in
+    /// flight.
     held: Option<Time>,
-    /// Of its next sequential read and of what else is sequential: a mix is two streams.
+    /// Positions of the next sequential read and of the next other sequential request.
     positions: [Position; 2],
     schedule: Schedule,
 }
 
 impl Agents {
-    /// The agents, each with a stream of random numbers of its own from `seed`.
+    /// Creates the source. Each agent has its own streams of random numbers from `seed`.
     ///
     /// # Panics
-    /// If a region holds no request.
+    /// If a region is too small for a request.
     pub fn new(agents: Vec<Agent>, seed: Seed) -> Self {
         let mut states = Vec::with_capacity(agents.len());
         for (index, agent) in (0_u32..).zip(agents) {
@@ -168,12 +171,12 @@ impl Agents {
         agents
     }
 
-    /// Lets the next agent in turn issue a request from `now` on, if it has begun.
+    /// Plans a request of the next agent in turn, at `now` or at the beginning of its active time.
     fn turn(&mut self, now: Time) {
         loop {
             let Self { states, turns: Turns { round, rng, .. }, .. } = self;
             if round.is_empty() {
-                let stays = |state: &State| match state.agent.arrivals {
+                let takes_part = |state: &State| match state.agent.arrivals {
                     Arrivals::Turns => {
                         // An agent that begins after its own end never issues a request.
                         let active = &state.agent.active;
@@ -183,7 +186,7 @@ impl Agents {
                     _ => false,
                 };
                 let all = (0..).zip(&*states);
-                round.extend(all.filter(|(_, state)| stays(state)).map(|(index, _)| index));
+                round.extend(all.filter(|(_, state)| takes_part(state)).map(|(index, _)| index));
                 round.shuffle(rng);
             }
             let Some(index) = round.pop() else { return };
@@ -195,8 +198,8 @@ impl Agents {
         }
     }
 
-    /// Plans a request of the agent numbered `index` for `at`, unless it has stopped by then or has
-    /// planned all of its requests.
+    /// Plans a request of the agent numbered `index` for time `at`, unless the agent has stopped by
+    /// then or has planned all of its requests.
     fn plan(&mut self, at: Time, index: u32) {
         let State { agent, planned, left, .. } = &mut self.states[index as usize];
         if at < agent.active.end && *planned < agent.count && *left > 0 {
@@ -205,8 +208,8 @@ impl Agents {
         }
     }
 
-    fn push(&mut self, at: Time, index: u32, what: Planned) {
-        self.due.push(Reverse((at, index, self.issued, what)));
+    fn push(&mut self, at: Time, index: u32, kind: Planned) {
+        self.due.push(Reverse((at, index, self.issued, kind)));
         self.issued += 1;
     }
 
@@ -215,15 +218,16 @@ impl Agents {
         let State { agent, rng, schedule, in_flight, held, .. } = &mut self.states[index as usize];
         let Arrivals::Open { pace, buffers, .. } = agent.arrivals else { return };
         let next = schedule.next(pace, rng);
-        if buffers.is_some_and(|most| *in_flight >= most.get()) {
+        if buffers.is_some_and(|limit| *in_flight >= limit.get()) {
             *held = Some(next);
         } else {
             self.plan(next, index);
         }
     }
 
-    /// Whether the agent numbered `index` asks for a flush now that its request `req` has completed.
-    fn flushes(&mut self, req: &Request, index: u32, now: Time) -> bool {
+    /// Plans a flush of the agent numbered `index` if one is due now that its request `req` has
+    /// completed. Returns whether it did.
+    fn plan_flush(&mut self, req: &Request, index: u32, now: Time) -> bool {
         let State { agent, unflushed, .. } = &mut self.states[index as usize];
         let Some(every) = agent.flush else { return false };
         if matches!(req.op, Op::Write | Op::Discard) {
@@ -241,9 +245,9 @@ impl Agents {
 impl State {
     fn new(agent: Agent, index: u32, seed: Seed) -> Self {
         let bytes = agent.region.end - agent.region.start;
-        let least = agent.sizes.possible().min().unwrap_or(0);
+        let smallest = agent.sizes.possible().min().unwrap_or(0);
         let longest = agent.longest();
-        let room = least > 0 && u64::from(longest) <= bytes;
+        let room = smallest > 0 && u64::from(longest) <= bytes;
         assert!(room, "agent {index} has no room for a request");
         let law = agent.pattern == Pattern::Random
             && (agent.spread != Spread::Uniform || agent.sizes.single().is_none());
@@ -256,7 +260,7 @@ impl State {
             sizes: stream("agent's sizes"),
             think: stream("agent's think time"),
             places,
-            least,
+            smallest,
             taken: 0,
             planned: 0,
             left: agent.bytes,
@@ -269,7 +273,7 @@ impl State {
         }
     }
 
-    /// Where its next request of `len` bytes begins, from the beginning of its region. Sequential
+    /// The place of its next request of `len` bytes, from the beginning of its region. Sequential
     /// requests of agents that take turns share the position `shared`.
     fn offset(&mut self, op: Op, len: u32, shared: &mut Position) -> u64 {
         let Agent { pattern, spacing, region, arrivals, .. } = &self.agent;
@@ -278,9 +282,11 @@ impl State {
         match (pattern, arrivals) {
             (Pattern::Sequential, Arrivals::Turns) => shared.next(spacing, len, number, bytes),
             (Pattern::Sequential, _) => position.next(spacing, len, number, bytes),
-            (Pattern::Backwards, _) => position.previous(spacing, (len, self.least), number, bytes),
+            (Pattern::Backwards, _) => {
+                position.previous(spacing, (len, self.smallest), number, bytes)
+            }
             (Pattern::Random, _) => {
-                let step = u64::from(spacing.align.unwrap_or(self.least));
+                let step = u64::from(spacing.align.unwrap_or(self.smallest));
                 let place = match &self.places {
                     Some(places) => places.draw(&mut self.rng, number),
                     None => self.rng.random_range(0..=(bytes - u64::from(len)) / step),
@@ -300,13 +306,13 @@ impl State {
         self.left -= u64::from(len);
         self.taken += 1;
         let Agent { region, class, prio, flags, .. } = &self.agent;
-        // Only what is written can be durable.
+        // Forced unit access has no meaning for reads.
         let flags = if op == Op::Read { flags.without(Flags::FUA) } else { *flags };
         let start = region.start + offset;
         Io { due, start, len, stream: StreamId(index), class: *class, op, prio: *prio, flags }
     }
 
-    /// A flush of what it has written, due at `due`.
+    /// A flush, due at `due`.
     fn flush(&self, due: Time, index: u32) -> Io {
         let Agent { class, prio, flags, .. } = self.agent;
         Io {
@@ -323,7 +329,8 @@ impl State {
 }
 
 impl Agent {
-    /// An agent of `class` with uniform random requests of one kind, which issues as many as come.
+    /// An agent of `class` with uniform random requests of one operation and size, and no limit on
+    /// their number.
     pub fn new(class: ClassId, op: Op, size: u32, region: Range<u64>, arrivals: Arrivals) -> Self {
         Self {
             class,
@@ -343,19 +350,19 @@ impl Agent {
         }
     }
 
-    /// Whether it issues a fixed number of requests, or of bytes.
+    /// Whether it has a limit on requests or bytes.
     pub fn is_limited(&self) -> bool {
         self.count < u64::MAX || self.bytes < u64::MAX
     }
 
-    /// Bytes of its requests on average, before they grow.
+    /// Mean size of its requests in bytes, before they grow.
     pub fn mean_size(&self) -> f64 {
-        let (bytes, weights) = self.weighed();
+        let (bytes, weights) = self.weighted_bytes();
         bytes as f64 / weights as f64
     }
 
-    /// Its sizes times their weights, and the weights.
-    fn weighed(&self) -> (u128, u128) {
+    /// The sum of its sizes times their weights, and the sum of the weights.
+    fn weighted_bytes(&self) -> (u128, u128) {
         let weighed =
             self.sizes.iter().map(|(size, weight)| (u128::from(size), u128::from(weight)));
         weighed.fold((0, 0), |(bytes, weights), (size, weight)| {
@@ -363,17 +370,17 @@ impl Agent {
         })
     }
 
-    /// How many requests it issues if nothing else ends it; with several sizes about as many. None if there is
-    /// no end of them.
+    /// Number of requests that it issues if no other limit ends it, approximate for several sizes;
+    /// `None` if there is no limit.
     pub fn requests(&self) -> Option<u64> {
-        let (bytes, weights) = self.weighed();
+        let (bytes, weights) = self.weighted_bytes();
         let all = (u128::from(self.bytes) * weights).div_ceil(bytes.max(1));
-        let of_bytes =
+        let by_bytes =
             if self.bytes == u64::MAX { u64::MAX } else { all.min(u64::MAX.into()) as u64 };
-        Some(self.count.min(of_bytes)).filter(|requests| *requests < u64::MAX)
+        Some(self.count.min(by_bytes)).filter(|requests| *requests < u64::MAX)
     }
 
-    /// Bytes of its longest request: of requests that grow, the last.
+    /// Bytes of its longest request; if requests grow, of its last one.
     pub fn longest(&self) -> u32 {
         let largest = self.sizes.possible().max().unwrap_or(0);
         self.spacing.size(largest, self.count.saturating_sub(1))
@@ -381,18 +388,18 @@ impl Agent {
 
     /// Bytes between two places where random requests may begin.
     fn step(&self) -> u64 {
-        let least = self.sizes.possible().min().unwrap_or(0);
-        self.spacing.align.unwrap_or(least).into()
+        let smallest = self.sizes.possible().min().unwrap_or(0);
+        self.spacing.align.unwrap_or(smallest).into()
     }
 
-    /// Places of its region where its longest request may begin, if it is random.
+    /// Number of places at which its longest request may begin if its pattern is random.
     pub fn places(&self) -> u64 {
         (self.region.end - self.region.start - u64::from(self.longest())) / self.step() + 1
     }
 
-    /// How many requests it has if it goes so many times through its region. A random pattern asks for as many
-    /// bytes as the region has each time. None if the requests are not of one size: bytes bound them.
-    pub fn requests_of_passes(&self, passes: u32) -> Option<u64> {
+    /// Number of requests in `passes` passes through its region. A pass of a random pattern has as
+    /// many bytes as the region. `None` if the requests differ in size: then bytes limit them.
+    pub fn requests_in_passes(&self, passes: u32) -> Option<u64> {
         let len = self.sizes.single().filter(|_| self.spacing.growth.is_none())?;
         let bytes = self.region.end - self.region.start;
         let (first, others) = match self.pattern {
@@ -409,21 +416,21 @@ impl Source for Agents {
     }
 
     fn take(&mut self, now: Time) -> Option<Io> {
-        let &Reverse((due, index, _, what)) = self.due.peek()?;
+        let &Reverse((due, index, _, kind)) = self.due.peek()?;
         if due > now {
             return None;
         }
         self.due.pop();
         let state = &mut self.states[index as usize];
         state.in_flight += 1;
-        if what == Planned::Flush {
+        if kind == Planned::Flush {
             return Some(state.flush(due, index));
         }
         let io = state.request(due, index, &mut self.turns.position);
         if state.left == 0 {
-            // What it has planned for later it does not ask for any more.
+            // Its limit on bytes is used up, so the requests planned for later are dropped.
             self.due
-                .retain(|&Reverse((_, other, _, what))| other != index || what == Planned::Flush);
+                .retain(|&Reverse((_, agent, _, kind))| agent != index || kind == Planned::Flush);
         }
         self.schedule(index);
         Some(io)
@@ -432,8 +439,8 @@ impl Source for Agents {
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         let index = req.stream.0;
         self.states[index as usize].in_flight -= 1;
-        // A flush takes the place of the next request, which comes behind it.
-        if self.flushes(req, index, now) {
+        // If a flush is due, it goes now, and its completion leads to the next request.
+        if self.plan_flush(req, index, now) {
             return;
         }
         let State { agent, think, held, .. } = &mut self.states[index as usize];

@@ -1,4 +1,4 @@
-//! Sources of requests, one file each. Pure: the loop passes the time in.
+//! Sources of requests. They are pure: the loop passes the time in.
 #![forbid(unsafe_code)]
 
 mod agent;

@@ -298,7 +298,7 @@ impl AgentSpec {
         }
         agent.spread = self.places.spread(bytes, agent.places())?;
         if let Some(Quota::Passes(passes)) = self.quota {
-            match agent.requests_of_passes(passes) {
+            match agent.requests_in_passes(passes) {
                 Some(requests) => agent.count = requests,
                 None => agent.bytes = bytes.saturating_mul(passes.into()),
             }

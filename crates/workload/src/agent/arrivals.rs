@@ -1,4 +1,4 @@
-//! When an agent issues requests.
+//! The arrivals of an agent's requests.
 
 use std::num::NonZeroU32;
 
@@ -6,51 +6,51 @@ use penstock_core::Span;
 
 use super::think::Think;
 
-/// When an agent issues requests.
+/// The rule for the times at which an agent issues requests.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Arrivals {
-    /// On a schedule.
+    /// An open loop: requests arrive on a schedule.
     Open {
-        /// Requests a second.
+        /// Requests per second.
         rate: f64,
-        /// How arrivals are spaced.
+        /// Spacing of the arrivals.
         pace: Pace,
-        /// Factors of the rate over equal parts of the active time; empty: constant.
+        /// Factors on the rate over equal parts of the active time; empty for a constant rate.
         curve: Vec<f64>,
-        /// Requests in flight at most, if there is a bound: the next is then due as scheduled, and
-        /// issued when one has completed.
+        /// Most requests in flight, if bounded. At the bound the next request is still due as
+        /// scheduled, but is issued when one has completed.
         buffers: Option<NonZeroU32>,
     },
-    /// When an earlier one has finished.
+    /// A closed loop: a request arrives when an earlier one has finished.
     Closed {
-        /// Requests outstanding.
+        /// Number of outstanding requests.
         depth: u32,
         /// Pause between a completion and the next request.
         think: Think,
     },
     /// In turn with all other agents that take turns: one request at a time, and each agent once in
-    /// a round, in a random order for each round. Sequential ones share one position. After its
-    /// last request an agent takes part in no further round.
+    /// a round, in a random order for each round. Sequential agents share one position. After its
+    /// last request an agent leaves the rounds.
     Turns,
 }
 
 impl Arrivals {
-    /// On a schedule without a curve, whatever is in flight.
+    /// An open loop with a constant rate and no bound on requests in flight.
     pub const fn open(rate: f64, pace: Pace) -> Self {
         Self::Open { rate, pace, curve: Vec::new(), buffers: None }
     }
 
-    /// A closed loop that pauses for `think` each time.
+    /// A closed loop with a fixed think time.
     pub const fn closed(depth: u32, think: Span) -> Self {
         Self::Closed { depth, think: Think::Fixed(think) }
     }
 }
 
-/// How arrivals of an open loop are spaced.
+/// The spacing of the arrivals of an open loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// Evenly.
+    /// Evenly spaced.
     Fixed,
-    /// At random, independently of one another.
+    /// Random and independent of each other.
     Poisson,
 }

@@ -1,30 +1,30 @@
-//! What the requests of an agent ask for.
+//! The operations of an agent's requests.
 
 use penstock_core::{Op, Rng};
 use rand::RngExt;
 
-/// All requests, in the unit of [`Ops::Mix`].
+/// The share of all requests, in the unit of [`Ops::Mix`].
 pub const ALL_REQUESTS: u32 = 1_000_000_000;
 
-/// What the requests of an agent ask for.
+/// The operations of an agent's requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ops {
-    /// All for the same.
+    /// The same operation for all requests.
     Only(Op),
-    /// Each for a read or a write, independently of the others.
+    /// A read or a write for each request, drawn independently.
     Mix {
-        /// How many of a billion are reads, at most all.
+        /// Share of reads in billionths, at most [`ALL_REQUESTS`].
         reads: u32,
     },
 }
 
 impl Ops {
-    /// Whether any is no read.
+    /// Whether any request is not a read.
     pub fn writes(self) -> bool {
         self != Self::Only(Op::Read)
     }
 
-    /// What a request asks for.
+    /// Draws the operation of a request.
     pub(super) fn draw(self, rng: &mut Rng) -> Op {
         match self {
             Self::Only(op) => op,

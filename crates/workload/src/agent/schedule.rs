@@ -7,14 +7,14 @@ use rand_distr::{Distribution, Exp1};
 
 use super::arrivals::{Arrivals, Pace};
 
-/// Arrival times of an open loop. The next arrival is where the integral of the rate has grown by
-/// one (fixed) or by an exponential variate (Poisson). Floating point, but only sums, products and
-/// quotients, so every machine computes the same.
+/// Arrival times of an open loop. The next arrival is the time at which the integral of the rate
+/// has grown by one (fixed) or by an exponential variate (Poisson). Floating point, but only sums,
+/// products and quotients, so every machine computes the same.
 pub(super) struct Schedule {
-    /// The present point of the schedule, in nanoseconds.
+    /// The current point of the schedule, in nanoseconds.
     at: f64,
     end: f64,
-    /// Nanoseconds of a part, and arrivals a nanosecond in each.
+    /// Length of a part in nanoseconds. `rates` has the arrivals per nanosecond of each part.
     part: f64,
     start: f64,
     rates: Vec<f64>,
@@ -33,7 +33,7 @@ impl Schedule {
         Self { at: start, end, part, start, rates, first: true }
     }
 
-    /// The next arrival; [`Time::NEVER`] after the end. A fixed pace begins at once.
+    /// The next arrival; [`Time::NEVER`] after the end. A fixed pace has an arrival at the start.
     pub(super) fn next(&mut self, pace: Pace, rng: &mut Rng) -> Time {
         let mut need: f64 = match pace {
             Pace::Fixed if core::mem::take(&mut self.first) => 0.0,
@@ -45,7 +45,7 @@ impl Schedule {
             let until = if part + 1 == self.rates.len() {
                 self.end
             } else {
-                // At least the next representable instant, so that every turn moves on.
+                // At least the next representable instant, so that every iteration makes progress.
                 (self.start + (part + 1) as f64 * self.part).max(self.at.next_up())
             };
             let rate = self.rates[part];

@@ -1,14 +1,14 @@
-//! Where random requests begin: laws over the places of a region.
+//! Distributions of random requests over the places of a region.
 //!
-//! A place is a multiple of the alignment at which the longest request fits. Some laws are of places
-//! (`Normal`, `Poisson`, `Zoned`: neighbours are alike), others of ranks, the first of which is the
-//! most frequent (`Zipf`, `Pareto`). Ranks are scattered: consecutive ones lie far apart, and no two
-//! at one place.
+//! A place is a multiple of the alignment at which the longest request fits. Some distributions are
+//! over places (`Normal`, `Poisson`, `Zoned`: neighbours are alike), others over ranks, of which
+//! the first is the most frequent (`Zipf`, `Pareto`). Ranks are scattered: consecutive ranks lie
+//! far apart, and each has a place of its own.
 //!
-//! Ranks are drawn as J. Gray et al. do, "Quickly Generating Billion-Record Synthetic Databases"
-//! (SIGMOD 1994), which is also what fio gives: a law of Zipf whose first two ranks are exact and whose
-//! others invert a continuous law, and a self-similar law, in which the first part `h` of all ranks
-//! gets the part `1 - h` of all requests.
+//! Ranks are drawn by the methods of J. Gray et al., "Quickly Generating Billion-Record Synthetic
+//! Databases" (SIGMOD 1994), which fio uses too: a Zipf distribution whose first two ranks are
+//! exact and whose others invert a continuous distribution, and a self-similar one, in which the
+//! first fraction `h` of all ranks gets the fraction `1 - h` of all requests.
 
 use penstock_core::{Rng, Seed};
 use rand::RngExt;
@@ -16,45 +16,45 @@ use rand_distr::{Distribution, Normal, Poisson};
 
 use super::weighted::Weighted;
 
-/// All of a region, in the unit of [`Spread::Zoned`].
+/// The length of a region, in the unit of [`Spread::Zoned`].
 pub const WHOLE_REGION: u32 = 1_000_000_000;
 
-/// How random requests are spread over a region. Bytes are counted from its first byte.
+/// The distribution of random requests over a region. Bytes are counted from its first byte.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Spread {
-    /// Each place alike.
+    /// All places are equally likely.
     #[default]
     Uniform,
-    /// Each place once, in random order, and then again in another.
+    /// Each place comes once, in random order, and then again in another order.
     Once,
-    /// By rank, the frequency of rank `i` in proportion to `i` to the power of `-theta`.
+    /// The frequency of rank `i` is in proportion to `i` to the power of `-theta`.
     Zipf {
-        /// Above zero, at most 10, and not 1.
+        /// The exponent: above zero, at most 10, and not 1.
         theta: f64,
     },
-    /// By rank: the first part `h` of the ranks gets the part `1 - h` of the requests.
+    /// The first fraction `h` of the ranks gets the fraction `1 - h` of the requests.
     Pareto {
-        /// Between zero and one.
+        /// The fraction, between zero and one.
         h: f64,
     },
-    /// Around a byte. What falls outside is drawn again.
+    /// Normally distributed around a byte. Places outside the region are drawn again.
     Normal {
-        /// The byte, within the region.
+        /// The byte of the mean, within the region.
         mean: f64,
         /// Standard deviation in bytes, at most the region's length.
         dev: f64,
     },
-    /// The number of the place is a Poisson variate. What falls outside is drawn again.
+    /// The number of the place is a Poisson variate. Places outside the region are drawn again.
     Poisson {
         /// The byte of the mean, within the region and above zero.
         mean: f64,
     },
-    /// Zones, from one billionth of the region to before another, each with a share of the requests;
-    /// uniform in each.
+    /// Zones with weights, uniform within each. A zone is given by its beginning and end in
+    /// billionths of the region.
     Zoned(Weighted<(u32, u32)>),
 }
 
-/// The places of a region, with the law by which they are drawn.
+/// The places of a region, with the distribution by which they are drawn.
 pub(super) struct SpreadPlaces {
     count: u64,
     law: Law,
@@ -65,12 +65,12 @@ enum Law {
     Once(Shuffle),
     Zipf {
         scatter: Scatter,
-        /// 1 / (1 - theta), and what else Gray et al. have.
+        /// `1 / (1 - theta)`; `zeta` and `eta` are as in Gray et al.
         alpha: f64,
         zeta: f64,
         eta: f64,
-        /// The sum of the first two.
-        two: f64,
+        /// Sum of the first two terms of `zeta`.
+        first_two: f64,
     },
     Pareto {
         scatter: Scatter,
@@ -85,8 +85,9 @@ enum Law {
 }
 
 impl SpreadPlaces {
-    /// So many places, `step` bytes apart. Where ranks lie descends from `seed`: the same for every
-    /// agent. The order of places that come once is this `agent`'s.
+    /// Creates `count` places that are `step` bytes apart. The places of ranks derive from `seed`
+    /// and are the same for every agent; the order of [`Spread::Once`] derives from `seed` and
+    /// `agent`.
     ///
     /// # Panics
     /// If a parameter is outside of its bounds.
@@ -96,10 +97,10 @@ impl SpreadPlaces {
             Spread::Uniform => Law::Uniform,
             Spread::Once => Law::Once(Shuffle::new(count, seed, agent)),
             Spread::Zipf { theta } => {
-                let (zeta, two) = (zeta(count, theta), 1.0 + 0.5_f64.powf(theta));
-                let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - two / zeta);
+                let (zeta, first_two) = (zeta(count, theta), 1.0 + 0.5_f64.powf(theta));
+                let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - first_two / zeta);
                 let scatter = Scatter::new(count, seed);
-                Law::Zipf { scatter, alpha: 1.0 / (1.0 - theta), zeta, eta, two }
+                Law::Zipf { scatter, alpha: 1.0 / (1.0 - theta), zeta, eta, first_two }
             }
             Spread::Pareto { h } => {
                 Law::Pareto { scatter: Scatter::new(count, seed), power: h.ln() / (1.0 - h).ln() }
@@ -126,17 +127,17 @@ impl SpreadPlaces {
         Self { count, law }
     }
 
-    /// The number of a place, for a request behind so many `others`.
-    pub(super) fn draw(&self, rng: &mut Rng, others: u64) -> u64 {
+    /// Draws the number of a place, for the request numbered `request`.
+    pub(super) fn draw(&self, rng: &mut Rng, request: u64) -> u64 {
         let n = self.count as f64;
         match &self.law {
             Law::Uniform => rng.random_range(0..self.count),
-            Law::Once(shuffle) => shuffle.place(others),
-            Law::Zipf { scatter, alpha, zeta, eta, two } => {
+            Law::Once(shuffle) => shuffle.place(request),
+            Law::Zipf { scatter, alpha, zeta, eta, first_two } => {
                 let u: f64 = rng.random();
                 let rank = match u * zeta {
                     first if first < 1.0 => 0,
-                    second if second < *two => 1,
+                    second if second < *first_two => 1,
                     // The casts of floats to integers saturate.
                     _ => (n * (eta * u - eta + 1.0).powf(*alpha)) as u64,
                 };
@@ -166,9 +167,10 @@ impl SpreadPlaces {
     }
 }
 
-/// The sum of `i` to the power of `-theta` for `i` from 1 to `count`.
+/// Returns the sum of `i` to the power of `-theta` for `i` from 1 to `count`.
 fn zeta(count: u64, theta: f64) -> f64 {
-    /// Terms that are added up. The rest is an integral with two corrections (Euler and Maclaurin).
+    /// Number of terms that are added up. The rest is an integral with two corrections (Euler and
+    /// Maclaurin).
     const TERMS: u64 = 10_000;
     let term = |i: f64| i.powf(-theta);
     let first: f64 = (1..=count.min(TERMS)).rev().map(|i| term(i as f64)).sum();
@@ -181,12 +183,12 @@ fn zeta(count: u64, theta: f64) -> f64 {
     first + integral + (term(b) - term(a)) / 2.0 + slopes / 12.0
 }
 
-/// The places of ranks: each rank has one, and consecutive ones lie far apart.
+/// The places of ranks: each rank has its own, and consecutive ranks lie far apart.
 struct Scatter {
     count: u64,
     /// The place of the first rank.
     first: u64,
-    /// From a rank to the next: about the golden section of all places, with no divisor in common.
+    /// Distance from a rank to the next: about the golden section of `count`, and coprime to it.
     step: u64,
 }
 
@@ -195,7 +197,7 @@ impl Scatter {
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
         let golden = (count as f64 * GOLDEN) as u64;
         let step = (golden.max(1)..=count)
-            .find(|step| divisor(*step, count) == 1)
+            .find(|step| greatest_common_divisor(*step, count) == 1)
             .expect("one less than the count, if no other");
         Self { count, first: seed.stream("spread", 0).random_range(0..count), step }
     }
@@ -206,17 +208,17 @@ impl Scatter {
     }
 }
 
-/// Places in random order, each once, without a list of them: a network of Feistel over the next power of four,
-/// walked until it comes to a place (J. Black and P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA
-/// 2002).
+/// Places in random order, each once, without a list of them: a Feistel network over the next power
+/// of four, applied until the result is a place ("cycle walking": J. Black and P. Rogaway, "Ciphers
+/// with Arbitrary Finite Domains", CT-RSA 2002).
 struct Shuffle {
     count: u64,
-    /// Bits of each half of a number.
+    /// Number of bits in each half of a number.
     half: u32,
     keys: [u64; ROUNDS],
 }
 
-/// Rounds of the network.
+/// Number of rounds of the network.
 const ROUNDS: usize = 6;
 
 impl Shuffle {
@@ -226,9 +228,9 @@ impl Shuffle {
         Self { count, half, keys: rng.random() }
     }
 
-    /// The place of the request behind so many `others`.
-    fn place(&self, others: u64) -> u64 {
-        let (pass, mut number) = (others / self.count, others % self.count);
+    /// The place of the request numbered `request`.
+    fn place(&self, request: u64) -> u64 {
+        let (pass, mut number) = (request / self.count, request % self.count);
         loop {
             number = self.network(pass, number);
             if number < self.count {
@@ -237,27 +239,28 @@ impl Shuffle {
         }
     }
 
-    /// Another number of as many bits, different for each.
+    /// Applies the network to `number`. It permutes the numbers of `2 · half` bits.
     fn network(&self, pass: u64, number: u64) -> u64 {
         let mask = (1 << self.half) - 1;
         let (mut left, mut right) = (number >> self.half, number & mask);
         for key in self.keys {
-            (left, right) = (right, left ^ scrambled(right ^ key ^ scrambled(pass)) & mask);
+            (left, right) = (right, left ^ scramble(right ^ key ^ scramble(pass)) & mask);
         }
         left << self.half | right
     }
 }
 
-/// Another number for each, of which each bit depends on all (the finisher of `MurmurHash3`, by A. Appleby).
-fn scrambled(mut number: u64) -> u64 {
+/// Mixes a number, bijectively, so that each bit depends on all (the finaliser of `MurmurHash3`, by
+/// A. Appleby).
+fn scramble(mut number: u64) -> u64 {
     number = (number ^ number >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     number = (number ^ number >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     number ^ number >> 33
 }
 
-/// The greatest common divisor.
-fn divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { divisor(b, a % b) }
+/// Returns the greatest common divisor of `a` and `b`.
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

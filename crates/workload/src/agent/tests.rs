@@ -91,7 +91,7 @@ fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
     assert_eq!(rounds, [&[0, 1, 2][..], &[0, 1], &[0, 1]]);
 }
 
-/// The state of every agent of another class while a class runs alone.
+/// While a class runs alone, agents of the other classes are in this state.
 #[test]
 fn an_agent_in_turns_that_begins_later_and_never_asks_is_left_out_of_the_rounds() {
     let later = Time::from_ns(1_000);
@@ -130,7 +130,7 @@ fn reads_and_writes_of_a_mix_are_two_sequential_streams() {
     }
 }
 
-/// First byte and bytes of every request.
+/// Returns the first byte and the length of every request.
 fn places(agent: Agent) -> Vec<(u64, u32)> {
     let mut agents = Agents::new(vec![agent], Seed(1));
     std::iter::from_fn(|| agents.take(Time::NEVER)).map(|io| (io.start, io.len)).collect()
@@ -212,7 +212,8 @@ fn an_agent_issues_no_more_than_its_count() {
     assert_eq!(agents.next_due(), Time::NEVER, "all three were issued");
 }
 
-/// How each request of `agents` finishes at once, one after the other, up to `most` of them.
+/// Finishes each request of `agents` at once, one after the other, and returns up to `most` of
+/// them.
 fn served(agents: Vec<Agent>, most: usize) -> Vec<Io> {
     let mut agents = Agents::new(agents, Seed(1));
     let mut found = Vec::new();
@@ -244,26 +245,26 @@ fn a_stride_counts_from_beginning_to_beginning() {
     let spacing = Spacing { stride: Some(10_000), ..Spacing::default() };
     let strided = Agent { spacing, region: 1_000..41_000, ..agent(loop_of_one()) };
     assert_eq!(starts(strided.clone(), 6), [1_000, 11_000, 21_000, 31_000, 1_000, 11_000]);
-    assert_eq!(strided.requests_of_passes(3), Some(12));
+    assert_eq!(strided.requests_in_passes(3), Some(12));
     let aligned = Spacing { align: Some(4096), first: 5_000, ..spacing };
     let aligned = Agent { spacing: aligned, ..strided };
     assert_eq!(starts(aligned.clone(), 6), [9_192, 21_480, 33_768, 1_000, 13_288, 25_576]);
-    assert_eq!(aligned.requests_of_passes(2), Some(6));
+    assert_eq!(aligned.requests_in_passes(2), Some(6));
 }
 
 #[test]
 fn backwards_goes_from_the_end_of_the_region_to_its_beginning_and_again() {
     let back = Agent { pattern: Pattern::Backwards, region: 1_000..11_000, ..agent(loop_of_one()) };
     assert_eq!(starts(back.clone(), 4), [5_096, 1_000, 5_096, 1_000], "places of a forward pass");
-    assert_eq!(back.requests_of_passes(2), Some(4));
+    assert_eq!(back.requests_in_passes(2), Some(4));
     let gap =
         Agent { spacing: Spacing { gap: 1_000, ..Spacing::default() }, region: 0..20_480, ..back };
     assert_eq!(starts(gap.clone(), 5), [16_384, 11_288, 6_192, 1_096, 16_384]);
-    assert_eq!(gap.requests_of_passes(1), Some(4));
+    assert_eq!(gap.requests_in_passes(1), Some(4));
     let stride = Spacing { stride: Some(8_192), align: Some(512), ..Spacing::default() };
     let stride = Agent { spacing: stride, ..gap };
     assert_eq!(starts(stride.clone(), 4), [16_384, 8_192, 0, 16_384]);
-    assert_eq!(stride.requests_of_passes(1), Some(3));
+    assert_eq!(stride.requests_in_passes(1), Some(3));
 }
 
 #[test]
@@ -272,15 +273,15 @@ fn passes_are_times_through_the_region() {
         let spacing = Spacing { first, ..Spacing::default() };
         let agent = Agent { spacing, ..agent(loop_of_one()) };
         let count = Some(count);
-        assert_eq!(agent.requests_of_passes(1), count, "from {first} on");
-        assert_eq!(agent.requests_of_passes(4), count.map(|count| count + 30));
+        assert_eq!(agent.requests_in_passes(1), count, "from {first} on");
+        assert_eq!(agent.requests_in_passes(4), count.map(|count| count + 30));
         let again = starts(agent, 20).iter().rposition(|start| *start == 0);
         assert_eq!(again.map(|again| again as u64 % 10), count.map(|count| count % 10));
     }
     let random = Agent { pattern: Pattern::Random, region: 0..10_000, ..agent(loop_of_one()) };
-    assert_eq!(random.requests_of_passes(3), Some(6), "as many whole requests as the region holds");
+    assert_eq!(random.requests_in_passes(3), Some(6), "as many whole requests as the region holds");
     let sizes = Weighted::new([(512, 1), (1_024, 1)]).expect("weights");
-    assert_eq!(Agent { sizes, ..random }.requests_of_passes(3), None);
+    assert_eq!(Agent { sizes, ..random }.requests_in_passes(3), None);
 }
 
 #[test]

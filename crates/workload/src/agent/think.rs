@@ -3,27 +3,27 @@
 use penstock_core::{Rng, Span};
 use rand_distr::{Distribution, Exp1};
 
-/// How long a closed loop pauses.
+/// The think time of a closed loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Think {
-    /// Always as long.
+    /// Always this long.
     Fixed(Span),
-    /// Exponentially distributed, with this mean.
+    /// Exponentially distributed with this mean.
     Exponential(Span),
 }
 
 impl Think {
-    /// It does not pause.
+    /// No think time.
     pub const NONE: Self = Self::Fixed(Span::ZERO);
 
-    /// Its mean.
+    /// The mean.
     pub const fn mean(self) -> Span {
         match self {
             Self::Fixed(span) | Self::Exponential(span) => span,
         }
     }
 
-    /// A pause.
+    /// Draws a think time.
     pub(super) fn draw(self, rng: &mut Rng) -> Span {
         match self {
             Self::Fixed(span) => span,

@@ -6,17 +6,17 @@ use rand::RngExt;
 /// Values, each drawn in proportion to its weight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Weighted<T> {
-    /// Each with the sum of the weights up to it.
+    /// Each value with the sum of the weights up to it.
     values: Vec<(T, u64)>,
 }
 
 impl<T: Copy> Weighted<T> {
-    /// Always `value`: nothing is drawn.
+    /// A single value, which needs no random numbers.
     pub fn always(value: T) -> Self {
         Self { values: vec![(value, 1)] }
     }
 
-    /// Each value with its weight; none if all weights are zero.
+    /// Creates a choice among values with weights; `None` if all weights are zero.
     pub fn new(values: impl IntoIterator<Item = (T, u32)>) -> Option<Self> {
         let mut sum = 0;
         let values: Vec<(T, u64)> = values
@@ -49,7 +49,7 @@ impl<T: Copy> Weighted<T> {
         if let [(value, _)] = self.values[..] { Some(value) } else { None }
     }
 
-    /// A value.
+    /// Draws a value.
     pub(super) fn draw(&self, rng: &mut Rng) -> T {
         if let Some(value) = self.single() {
             return value;

@@ -9,17 +9,17 @@ use rand_distr::{Beta, Distribution};
 
 use super::shape::Shape;
 
-/// Which run is used up next.
+/// The rule that chooses the run whose next block is used up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depletion {
-    /// Any that is not yet used up, as likely: as with one key to a block.
+    /// Any run that is not used up, with equal probability, as with one key per block.
     RandomBlock,
-    /// The one whose block ends at the lowest key, with so many keys to a block. All keys are drawn
-    /// evenly, so the more of them, the more evenly runs are used up.
+    /// The run whose block ends at the lowest key, with this many keys per block. Keys are
+    /// uniformly distributed, so the more keys per block, the more evenly runs are used up.
     Keys(u32),
 }
 
-/// The order of one job.
+/// The order of a job.
 #[derive(Debug)]
 pub struct DepletionOrder(OrderKind);
 
@@ -27,22 +27,22 @@ pub struct DepletionOrder(OrderKind);
 enum OrderKind {
     Random {
         rng: Rng,
-        /// Runs that are not used up, and their blocks.
+        /// Runs that are not used up, with their remaining blocks.
         left: Vec<(u32, u32)>,
     },
     Keys {
         rng: Rng,
         keys: u32,
-        /// Where the next block of each run that is not used up ends, as the bits of a number from 0 to
-        /// 1, which are in the order of the numbers.
+        /// Last key of the next block of each run that is not used up, as the bits of a number from
+        /// 0 to 1: the bits sort as the numbers do.
         ends: BinaryHeap<Reverse<(u64, u32)>>,
-        /// Of each run: blocks behind that one.
+        /// Number of blocks behind the next one, for each run.
         behind: Vec<u32>,
     },
 }
 
 impl DepletionOrder {
-    /// The order of a job of `shape`, at its beginning.
+    /// Creates the order of a job of `shape`.
     pub fn new(depletion: Depletion, shape: &Shape, mut rng: Rng) -> Self {
         match depletion {
             Depletion::RandomBlock => Self(OrderKind::Random {
@@ -66,7 +66,7 @@ impl DepletionOrder {
         }
     }
 
-    /// The run whose next block is used up; there is one.
+    /// Chooses the run whose next block is used up. There must be one.
     pub fn next_run(&mut self) -> u32 {
         match &mut self.0 {
             OrderKind::Random { rng, left } => {
@@ -93,8 +93,8 @@ impl DepletionOrder {
     }
 }
 
-/// Where a block of `keys` keys ends that begins at `from`, with so many blocks behind it, if all keys
-/// from there on are drawn evenly between `from` and 1 and sorted.
+/// Draws the last key of a block of `keys` keys that begins at `from`, with `behind` blocks behind
+/// it, if all these keys are uniformly distributed between `from` and 1 and sorted.
 fn end(rng: &mut Rng, from: f64, keys: u32, behind: u32) -> f64 {
     let others = f64::from(keys) * f64::from(behind) + 1.0;
     let part = Beta::new(f64::from(keys), others).expect("both are above zero").sample(rng);

@@ -1,4 +1,4 @@
-//! One job: its runs, its output, and what it waits for.
+//! The state of a job: its runs, its output, and its wait.
 
 use std::collections::VecDeque;
 
@@ -8,16 +8,16 @@ use super::depletion::DepletionOrder;
 use super::placement::JobLayout;
 use super::shape::Shape;
 
-/// What a job waits for.
+/// The reason why a job waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// Blocks that it has asked for.
+    /// It waits for blocks that it has requested.
     Read,
-    /// Memory for so many blocks.
+    /// It waits for memory.
     Memory {
-        /// Blocks that it would ask for, or write.
+        /// Number of blocks to read or write for which there is no memory.
         needs: u32,
-        /// What it has in memory.
+        /// Blocks that it has in memory.
         holds: Held,
     },
 }
@@ -25,38 +25,38 @@ pub enum Wait {
 /// Blocks that a job has in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Held {
-    /// Read, or asked for.
+    /// Input blocks that were read or requested, and are not used up.
     pub read: u64,
-    /// Of the output, not yet written.
+    /// Output blocks that are not written yet.
     pub output: u64,
 }
 
-/// What a job does.
+/// The phase of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MergePhase {
     /// It begins at this time.
     Begins(Time),
-    /// It waits for the first groups of so many runs.
+    /// It waits for the first groups of this many runs.
     Fills(u32),
-    /// It merges, or waits to.
+    /// It merges, or waits to continue.
     Merges,
-    /// It computes until then.
+    /// It computes until this time.
     Computes(Time),
-    /// Everything is used up; the last writes are on their way.
+    /// All blocks are used up, and the last writes are in flight.
     Writes,
-    /// Everything is written, or it does not take part.
+    /// All blocks are written, or the job does not take part.
     Over,
 }
 
-/// Blocks of a run: `used ≤ arrived ≤ asked`.
+/// Numbers of blocks of a run: `used ≤ arrived ≤ requested`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     used: u32,
     arrived: u32,
-    asked: u32,
+    requested: u32,
 }
 
-/// Blocks that a job asks for, or writes: neighbours on one disk.
+/// A read or write of a job: successive blocks on one disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Transfer {
     pub(super) op: Op,
@@ -65,26 +65,26 @@ pub(super) struct Transfer {
     pub(super) blocks: u32,
 }
 
-/// One job.
+/// The state of a job.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) phase: MergePhase,
     pub(super) waits: Option<Wait>,
-    /// Blocks that are used up.
+    /// Number of blocks used up.
     pub(super) used: u64,
     shape: Shape,
     layout: JobLayout,
     order: DepletionOrder,
     runs: Vec<Run>,
-    /// The runs by the place of their first block.
+    /// Disk, first block and number of each run, sorted.
     by_place: Vec<(u32, u64, u32)>,
     /// The run of the block that was used up last.
     last: Option<u32>,
-    /// Runs whose next group is to be asked for.
+    /// Runs whose next group has to be requested.
     ahead: VecDeque<u32>,
-    /// Blocks of the output that do not yet make a write.
+    /// Output blocks that do not fill a write yet.
     gathered: u32,
-    /// Blocks of the output that are on their way.
+    /// Output blocks whose writes are in flight.
     sent: u64,
     written: u64,
 }
@@ -116,32 +116,32 @@ impl Job {
         }
     }
 
-    /// The next group of `run`.
-    fn group(&self, run: u32) -> u32 {
-        self.shape.read.min(self.shape.run - self.runs[run as usize].asked)
+    /// Number of blocks in the next group of `run`.
+    fn group_blocks(&self, run: u32) -> u32 {
+        self.shape.read.min(self.shape.run - self.runs[run as usize].requested)
     }
 
-    /// Asks for the next group of `run`.
-    pub(super) fn ask(&mut self, run: u32) -> Transfer {
-        let blocks = self.group(run);
+    /// Returns the read of the next group of `run`, and counts it as requested.
+    pub(super) fn request_group(&mut self, run: u32) -> Transfer {
+        let blocks = self.group_blocks(run);
         let place = self.layout.runs[run as usize];
-        let block = place.block + u64::from(self.runs[run as usize].asked);
-        self.runs[run as usize].asked += blocks;
+        let block = place.block + u64::from(self.runs[run as usize].requested);
+        self.runs[run as usize].requested += blocks;
         Transfer { op: Op::Read, disk: place.disk, block, blocks }
     }
 
-    /// The run whose next group is to be asked for first, and how many blocks that is: the one that the
-    /// job waits for, or the one that has waited longest.
-    pub(super) fn wanted(&self) -> Option<(u32, u32)> {
-        let needed = self.lacks().filter(|run| self.puts_off(*run));
+    /// The run whose next group has to be requested first, and the number of blocks: the run that
+    /// the job waits for, otherwise the one that has waited longest.
+    pub(super) fn next_group(&self) -> Option<(u32, u32)> {
+        let needed = self.blocked_run().filter(|run| self.is_postponed(*run));
         let run = needed.or_else(|| self.ahead.front().copied())?;
-        Some((run, self.group(run)))
+        Some((run, self.group_blocks(run)))
     }
 
-    /// The next group of `run` was asked for.
-    pub(super) fn asked(&mut self, run: u32) {
-        let at = self.ahead.iter().position(|one| *one == run);
-        self.ahead.remove(at.expect("it was wanted"));
+    /// The next group of `run` was requested.
+    pub(super) fn group_requested(&mut self, run: u32) {
+        let at = self.ahead.iter().position(|waiting| *waiting == run);
+        self.ahead.remove(at.expect("its group was to be requested"));
     }
 
     /// Blocks that begin at `block` of `disk` have arrived. Returns whether the job waited for them.
@@ -162,15 +162,16 @@ impl Job {
         }
     }
 
-    /// The run that must have a block before anything else is used up: the last one, if it has more.
-    pub(super) fn lacks(&self) -> Option<u32> {
+    /// The run that needs a block before any other block is used up: the last used one, if it has
+    /// more blocks but none in memory.
+    pub(super) fn blocked_run(&self) -> Option<u32> {
         let last = self.last?;
         let run = self.runs[last as usize];
         (run.used == run.arrived && run.used < self.shape.run).then_some(last)
     }
 
-    /// Whether the next group of `run` is still to be asked for.
-    pub(super) fn puts_off(&self, run: u32) -> bool {
+    /// Whether the next group of `run` has not been requested yet.
+    pub(super) fn is_postponed(&self, run: u32) -> bool {
         self.ahead.contains(&run)
     }
 
@@ -179,11 +180,11 @@ impl Job {
         self.order.is_over()
     }
 
-    /// Uses up the next block. Returns the write that this makes complete.
+    /// Uses up the next block. Returns the write that this completes, if any.
     pub(super) fn use_up(&mut self) -> Option<Transfer> {
         let number = self.order.next_run();
         let run = &mut self.runs[number as usize];
-        if run.used.is_multiple_of(self.shape.read) && run.asked < self.shape.run {
+        if run.used.is_multiple_of(self.shape.read) && run.requested < self.shape.run {
             self.ahead.push_back(number);
         }
         run.used += 1;
@@ -193,7 +194,7 @@ impl Job {
         (self.gathered == self.shape.write).then(|| self.write())
     }
 
-    /// Writes what is gathered, if there is anything.
+    /// Returns the write of the gathered blocks, if there are any.
     pub(super) fn flush(&mut self) -> Option<Transfer> {
         (self.gathered > 0).then(|| self.write())
     }
@@ -205,25 +206,25 @@ impl Job {
         Transfer { op: Op::Write, disk: self.layout.output.disk, block, blocks }
     }
 
-    /// So many blocks are written.
-    pub(super) fn wrote(&mut self, blocks: u32) {
+    /// A write of `blocks` blocks has completed.
+    pub(super) fn blocks_written(&mut self, blocks: u32) {
         self.sent -= u64::from(blocks);
         self.written += u64::from(blocks);
     }
 
-    /// Blocks of the output that are in memory.
+    /// Number of output blocks in memory.
     pub(super) fn unwritten(&self) -> u64 {
         u64::from(self.gathered) + self.sent
     }
 
-    /// Whether everything is used up and written.
+    /// Whether all blocks are used up and written.
     pub(super) fn is_over(&self) -> bool {
         self.order.is_over() && self.unwritten() == 0
     }
 
-    /// What it has in memory.
+    /// The blocks that it has in memory.
     pub(super) fn holds(&self) -> Held {
-        let read = self.runs.iter().map(|run| u64::from(run.asked - run.used)).sum();
+        let read = self.runs.iter().map(|run| u64::from(run.requested - run.used)).sum();
         Held { read, output: self.unwritten() }
     }
 }

@@ -1,40 +1,41 @@
-//! Memory for blocks: how much there is, who has it, and how much is enough.
+//! Memory for blocks: its limits, its division among jobs, and the amount that is enough.
 //!
-//! A block takes memory from when it is asked for until it is written: a block that is used up becomes
-//! one of the output. So [`Memory::Partition`] and [`Memory::Pool`] bound what is read ahead and what waits
-//! to be written together.
+//! A block takes memory from its read request until it is written: an input block that is used up
+//! becomes an output block. So [`Memory::Partition`] and [`Memory::Pool`] bound read-ahead and
+//! pending writes together.
 
 use std::collections::VecDeque;
 
 use super::shape::Shape;
 
-/// How many blocks the jobs may have in memory.
+/// The limit on blocks in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
-    /// Any number.
+    /// No limit.
     Unlimited,
-    /// So many each.
+    /// This many blocks for each job.
     Partition(u32),
-    /// So many together; who waits longest goes first.
+    /// This many blocks for all jobs together; the job that has waited longest goes first.
     Pool(u32),
-    /// Any number that is read, and so many of the output each: with them no block is used up.
+    /// This many output blocks for each job, and no limit on input blocks. At the limit a job uses
+    /// up no further block.
     Writes(u32),
 }
 
-/// What a job does whose memory is full when it would read ahead.
+/// The behaviour of a job whose memory is full when it wants to read ahead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhenFull {
     /// It waits.
     Block,
-    /// It goes on with what it has, and reads ahead when there is memory.
+    /// It continues with the blocks that it has, and reads ahead when there is memory.
     Defer,
 }
 
 impl Memory {
-    /// Blocks with which `jobs` jobs of `shape` always come to their end; none if any number is enough.
+    /// Blocks with which `jobs` jobs of `shape` always finish; `None` if any number is enough.
     ///
-    /// A job that waits for memory for a group, with nothing to be written, holds at most a group and the
-    /// rest of another of every run, and what does not yet make a write.
+    /// A job that waits for memory for a group, with no write pending, holds at most a group and
+    /// the rest of another one of every run, and output blocks that do not fill a write.
     pub fn always_enough(self, shape: &Shape, jobs: u32) -> Option<u64> {
         let group = u64::from(shape.first_group());
         let read = u64::from(shape.runs) * (2 * group - 1);
@@ -47,10 +48,11 @@ impl Memory {
         }
     }
 
-    /// Blocks without which no job can come to its first write, in whatever order blocks are used up.
+    /// Fewest blocks with which a job can reach its first write, in any order of depletion.
     ///
-    /// The first groups of all runs must have been read, and what is used up until then is still there.
-    /// A job that waits reads ahead in groups meanwhile: fewest if a single run is used up.
+    /// The first groups of all runs must have been read, and the blocks used up before the first
+    /// write stay in memory. With [`WhenFull::Block`] a job also reads groups ahead meanwhile, the
+    /// fewest if all blocks come from a single run.
     pub fn least(self, shape: &Shape, when_full: WhenFull) -> Option<u64> {
         let ahead = match when_full {
             WhenFull::Block => {
@@ -76,17 +78,18 @@ impl Memory {
     }
 }
 
-/// How much memory each job has left to read into, in blocks or in other units of equal size.
+/// The free memory of each job, in blocks or in other units of equal size.
 #[derive(Debug)]
 pub struct Accounts {
-    /// Free blocks: of each job, or of all.
+    /// Free units of each job, or of the pool.
     free: Vec<u64>,
-    /// Of one pool: jobs that wait for blocks of it.
+    /// Jobs that wait for memory of the pool; `None` without a pool.
     waiting: Option<VecDeque<u32>>,
 }
 
 impl Accounts {
-    /// All of `memory` is free, for `jobs` jobs, in units of which a block has so many.
+    /// Creates accounts for `jobs` jobs in which all of `memory` is free. A block has `units`
+    /// units.
     pub fn new(memory: Memory, jobs: u32, units: u32) -> Self {
         let units_of = |blocks: u32| u64::from(blocks) * u64::from(units);
         let (free, waiting) = match memory {
@@ -98,12 +101,13 @@ impl Accounts {
         Self { free: vec![free; accounts], waiting }
     }
 
-    /// Takes so many for `job`, or returns `false`: then the job waits in line for the pool.
-    pub fn take(&mut self, job: u32, blocks: u64) -> bool {
+    /// Takes `units` for `job`. Returns `false` if they are not free; the job then waits in line
+    /// for the pool.
+    pub fn take(&mut self, job: u32, units: u64) -> bool {
         let Some(waiting) = &mut self.waiting else {
-            return take(&mut self.free[job as usize], blocks);
+            return take(&mut self.free[job as usize], units);
         };
-        if waiting.front().is_none_or(|first| *first == job) && take(&mut self.free[0], blocks) {
+        if waiting.front().is_none_or(|first| *first == job) && take(&mut self.free[0], units) {
             waiting.pop_front();
             return true;
         }
@@ -113,20 +117,20 @@ impl Accounts {
         false
     }
 
-    /// Gives so many of `job` back.
-    pub fn give(&mut self, job: u32, blocks: u64) {
+    /// Gives `units` of `job` back.
+    pub fn give(&mut self, job: u32, units: u64) {
         let account = if self.waiting.is_some() { 0 } else { job as usize };
-        self.free[account] = self.free[account].saturating_add(blocks);
+        self.free[account] = self.free[account].saturating_add(units);
     }
 
-    /// The first that waits for the pool, if there is one.
+    /// The first job that waits for the pool, if any.
     pub fn first_waiting(&self) -> Option<u32> {
         self.waiting.as_ref()?.front().copied()
     }
 }
 
-fn take(free: &mut u64, blocks: u64) -> bool {
-    let left = free.checked_sub(blocks);
+fn take(free: &mut u64, units: u64) -> bool {
+    let left = free.checked_sub(units);
     if let Some(left) = left {
         *free = left;
     }

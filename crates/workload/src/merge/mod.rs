@@ -1,21 +1,21 @@
 //! External merges side by side: each job merges sorted runs into one output, all on the same disks.
 //!
 //! Use it for concurrent sort queries, compactions of an LSM tree, or any other merges that share disks:
-//! where their runs lie, who schedules each disk and how much may be buffered decide how long they
-//! take together.
+//! their total time depends on the places of their runs, on the schedulers of the disks and on the
+//! memory for buffers.
 //!
-//! A job reads groups of [`Shape::read`] blocks ahead: the first of every run before it begins, and the
-//! next of a run when the first block of its present group is used up. It uses up block after block,
-//! in the order of its keys ([`Depletion`]), and writes [`Shape::write`] blocks at once, without
-//! waiting. It waits for a block that it needs, and for [`Memory`].
+//! A job reads groups of [`Shape::read`] blocks ahead: the first of every run before it begins, and
+//! the next of a run when the first block of its current group is used up. It uses up block after
+//! block, in the order of its keys ([`Depletion`]), and writes [`Shape::write`] blocks at once,
+//! without waiting. It waits for a block that it needs, and for [`Memory`].
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `shape` | what the jobs are alike in |
-//! | `placement` | which disk has which run, and where |
-//! | `memory` | what of a job takes memory, and how much there is |
-//! | `depletion` | which run is used up next |
-//! | `job` | one job: its runs, its output, what it waits for |
+//! | `shape` | the sizes that all jobs share |
+//! | `placement` | the disk and place of each run |
+//! | `memory` | the limits on memory, and the amount that is enough |
+//! | `depletion` | the order in which runs are used up |
+//! | `job` | the state of a job: its runs, its output, its wait |
 //! | `source` | all jobs as a source of requests |
 //!
 //! Source: J. B. Sinclair, J. Tang, P. J. Varman and B. R. Iyer, "Impact of data placement on parallel

@@ -1,49 +1,50 @@
-//! Which disk has which run, and where on it.
+//! The disk and place of each run and output.
 //!
-//! Every run lies whole on one disk, as the output does. The first four placements are those of the
-//! paper, its cases 1 to 4; each deals the runs of a job out to the disks that it may read, one after
-//! the other. On a disk lie the runs by job and number, without a gap, and with them the outputs.
+//! Every run and every output lies on one disk. The first four placements are cases 1 to 4 of the
+//! paper; each distributes the runs of a job in turn over the disks that the job may read. On a
+//! disk the runs are in order of job and number, without gaps, and the outputs before, between or
+//! behind them.
 
 use std::fmt;
 
-/// Which disks a job reads and which it writes.
+/// The assignment of disks to the runs and outputs of jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// The first disks have an output each and nothing else; all jobs read the others.
+    /// The first disks have only an output each; all jobs read the other disks.
     Dedicated,
     /// Job `k` writes disk `k` and reads all others.
     Separate,
-    /// The same, but with its runs of disk `k − 1` on disk `k`: each disk that is written has runs of
-    /// the job that writes it.
+    /// As `Separate`, but the runs that job `k` would have on disk `k − 1` are on disk `k`: each
+    /// disk that is written has runs of the job that writes it.
     Shared,
     /// Job `k` writes disk `k` and reads all disks.
     All,
-    /// As listed, by job.
+    /// The disks are listed for each job.
     Listed(Vec<JobDisks>),
 }
 
 /// The disks of a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JobDisks {
-    /// Those with its runs, which are dealt out to them in this order.
+    /// Disks of its runs, which are distributed over them in this order.
     pub inputs: Vec<u32>,
-    /// The one with its output.
+    /// The disk of its output.
     pub output: u32,
 }
 
-/// Where outputs lie among the runs of their disk.
+/// The place of outputs among the runs of their disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OutputAt {
-    /// Behind all of them.
+    /// Behind all runs.
     #[default]
     Last,
-    /// Before all of them.
+    /// Before all runs.
     First,
-    /// Behind the first half of them.
+    /// Behind the first half of the runs.
     Middle,
 }
 
-/// A place: a disk, and a block on it.
+/// A disk and a block on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The disk, from 0.
@@ -52,55 +53,55 @@ pub struct Place {
     pub block: u64,
 }
 
-/// Where a job's data lies.
+/// The places of a job's data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JobLayout {
-    /// Its runs.
+    /// Places of its runs.
     pub runs: Vec<Place>,
-    /// Its output.
+    /// Place of its output.
     pub output: Place,
 }
 
-/// Where everything lies.
+/// The places of the data of all jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// By job.
+    /// The places of each job.
     pub jobs: Vec<JobLayout>,
-    /// Blocks that are laid on each disk.
+    /// Number of blocks used on each disk.
     pub used: Vec<u64>,
 }
 
-/// Why jobs cannot be placed so.
+/// The reason why jobs cannot be placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PlacementError {
-    /// More jobs than disks that have an output each.
+    /// There are fewer disks than jobs, and each job needs one for its output.
     Outputs {
-        /// Jobs.
+        /// Number of jobs.
         jobs: u32,
-        /// Disks.
+        /// Number of disks.
         disks: u32,
     },
     /// No disk is left to read from.
     NothingToRead {
-        /// Disks that there should be.
+        /// Fewest disks for this placement.
         needed: u32,
-        /// Disks.
+        /// Number of disks.
         disks: u32,
     },
-    /// Another number of jobs is listed than there are.
+    /// The list has another number of jobs.
     Listed {
-        /// Jobs.
+        /// Number of jobs.
         jobs: u32,
-        /// Jobs in the list.
+        /// Number of jobs in the list.
         listed: u32,
     },
-    /// A disk is listed that is not there, or none at all.
+    /// The list names a disk that does not exist, or no disk to read from.
     Missing {
-        /// The job that should have it.
+        /// The job in the list.
         job: u32,
-        /// The disk; none if it has nothing to read from.
+        /// The disk; `None` if the job has no disk to read from.
         disk: Option<u32>,
-        /// Disks.
+        /// Number of disks.
         disks: u32,
     },
 }
@@ -119,8 +120,8 @@ impl fmt::Display for PlacementError {
                 write!(f, "no disk is left to read from: it takes {needed}, and {}", there(disks))
             }
             Self::Listed { jobs, listed } => {
-                let of = if listed == 1 { "1 job" } else { &format!("{listed} jobs") };
-                write!(f, "the placement lists the disks of {of}; the number of jobs is {jobs}")
+                let listed = if listed == 1 { "1 job" } else { &format!("{listed} jobs") };
+                write!(f, "the placement lists the disks of {listed}; the number of jobs is {jobs}")
             }
             Self::Missing { job, disk: None, .. } => {
                 write!(f, "job {job} has no disk to read from")
@@ -135,7 +136,8 @@ impl fmt::Display for PlacementError {
 impl std::error::Error for PlacementError {}
 
 impl Placement {
-    /// The disk of each run of each of `jobs` jobs of `runs` runs, and of its output, on `disks` disks.
+    /// Returns the disk of each run and of the output of each job, for `jobs` jobs of `runs` runs
+    /// on `disks` disks.
     ///
     /// # Errors
     /// [`PlacementError`]: there are too few disks.
@@ -161,14 +163,15 @@ impl Placement {
 
     /// The disk of each run of `job`.
     fn inputs(&self, job: u32, jobs: u32, disks: u32, runs: u32) -> Vec<u32> {
-        let own = |disk: &u32| match self {
+        let reads = |disk: &u32| match self {
             Self::Dedicated => *disk >= jobs,
             Self::Separate | Self::Shared => *disk != job,
             Self::All | Self::Listed(_) => true,
         };
-        let read: Vec<u32> = (0..disks).filter(own).collect();
+        let read: Vec<u32> = (0..disks).filter(reads).collect();
         let count = read.len() as u32;
-        // Where the runs of a job do not come out even, the disks with one more take turns.
+        // If the disks do not get equally many runs of a job, those that get one more differ from
+        // job to job.
         let first = match self {
             Self::Dedicated => (job * (runs % count)) % count,
             _ => read.iter().position(|disk| *disk > job).unwrap_or(0) as u32,
@@ -178,7 +181,7 @@ impl Placement {
         (0..runs).map(|run| moved(read[((run + first) % count) as usize])).collect()
     }
 
-    /// Where `jobs` jobs of `runs` runs of `run` blocks lie on `disks` disks.
+    /// Lays out `jobs` jobs of `runs` runs of `run` blocks on `disks` disks.
     ///
     /// # Errors
     /// [`PlacementError`]: there are too few disks, or one is missing.
@@ -212,12 +215,12 @@ impl Placement {
     }
 }
 
-/// How far a disk is laid, in blocks.
+/// The layout of a disk, in blocks: the sums of its runs and outputs, and the next free places.
 #[derive(Clone, Copy, Default)]
 struct DiskParts {
     runs: u64,
     outputs: u64,
-    /// Where the outputs begin.
+    /// The first block of the outputs.
     output_at: u64,
     next_run: u64,
     next_output: u64,
@@ -238,7 +241,7 @@ impl DiskParts {
     }
 }
 
-/// The disks of jobs as they are `listed`, a disk for each run.
+/// Checks the disks that are `listed` for each job, and repeats them to a disk for each run.
 fn listed_disks(
     listed: &[JobDisks],
     jobs: u32,

@@ -13,25 +13,25 @@ use super::memory::{Accounts, Memory, WhenFull};
 use super::placement::Layout;
 use super::shape::Shape;
 
-/// Merges side by side on disks of one address space, each of which begins where the one before it
-/// ends. A job's class and stream have its number.
+/// Merges side by side. Their disks lie behind each other in one address space. The class and
+/// stream of a job have its number.
 #[derive(Clone, Debug)]
 pub struct Merge {
-    /// What the jobs are alike in.
+    /// The sizes that all jobs share.
     pub shape: Shape,
-    /// Where everything lies; there are as many jobs as it has.
+    /// The places of all data, and with them the number of jobs.
     pub layout: Layout,
     /// Bytes of a disk.
     pub disk: u64,
-    /// How many blocks may be in memory.
+    /// The limit on blocks in memory.
     pub memory: Memory,
-    /// What a job does whose memory is full.
+    /// The behaviour of a job whose memory is full.
     pub when_full: WhenFull,
-    /// Which run is used up next.
+    /// The rule that chooses the run whose next block is used up.
     pub depletion: Depletion,
-    /// From the beginning of one job to that of the next.
+    /// Time from the beginning of a job to that of the next.
     pub stagger: Span,
-    /// Time of a processor for each block; each job has a processor of its own.
+    /// Processor time for each block; each job has a processor of its own.
     pub cpu: Span,
     /// The priority of each job's class.
     pub prios: Vec<Prio>,
@@ -40,7 +40,7 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// How many jobs there are.
+    /// Number of jobs.
     pub fn jobs(&self) -> u32 {
         self.layout.jobs.len() as u32
     }
@@ -51,39 +51,39 @@ impl Merge {
     }
 }
 
-/// What happens to a job.
+/// An event of a job, for an observer that measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// It has used up so many blocks.
+    /// A job has used up blocks.
     UsedUp {
         /// The job.
         job: u32,
-        /// Blocks since its beginning.
+        /// Number of blocks since its beginning.
         blocks: u64,
-        /// When.
+        /// Time of the event.
         at: Time,
     },
-    /// It begins to wait.
+    /// A job begins to wait.
     Waits {
         /// The job.
         job: u32,
-        /// For what.
+        /// The reason.
         wait: Wait,
-        /// Since when.
+        /// Time of the event.
         at: Time,
     },
-    /// It goes on.
+    /// A job continues after a wait.
     GoesOn {
         /// The job.
         job: u32,
-        /// When.
+        /// Time of the event.
         at: Time,
     },
-    /// Its last block is written.
+    /// The last block of a job is written.
     Finished {
         /// The job.
         job: u32,
-        /// When.
+        /// Time of the event.
         at: Time,
     },
 }
@@ -93,15 +93,15 @@ pub struct Merges<O> {
     merge: Arc<Merge>,
     jobs: Vec<Job>,
     memory: Accounts,
-    /// Requests at this instant that have not gone out.
-    asked: VecDeque<Io>,
-    /// When something happens next that is not a completion.
+    /// Requests of this instant that have not been taken.
+    pending: VecDeque<Io>,
+    /// Time of the next event that is not a completion.
     next: Time,
     observer: O,
 }
 
 impl<O: FnMut(Event)> Merges<O> {
-    /// At its beginning; each job has a stream of random numbers of its own from `seed`.
+    /// Creates the source. Each job has its own stream of random numbers from `seed`.
     pub fn new(merge: Arc<Merge>, seed: Seed, observer: O) -> Self {
         let job = |number: u32| {
             let order = DepletionOrder::new(
@@ -117,19 +117,19 @@ impl<O: FnMut(Event)> Merges<O> {
         let mut merges = Self {
             jobs: (0..merge.jobs()).map(job).collect(),
             memory: Accounts::new(merge.memory, merge.jobs(), 1),
-            asked: VecDeque::new(),
+            pending: VecDeque::new(),
             next: Time::NEVER,
             observer,
             merge,
         };
-        merges.look();
+        merges.update_next();
         merges
     }
 
-    /// Finds out when something happens next.
-    fn look(&mut self) {
+    /// Updates the time of the next event.
+    fn update_next(&mut self) {
         let at = |job: &Job| match job.phase {
-            // One that waits for memory begins when it has that.
+            // A job that waits for memory begins when it gets it.
             MergePhase::Begins(_) if job.waits.is_some() => Time::NEVER,
             MergePhase::Begins(at) | MergePhase::Computes(at) => at,
             _ => Time::NEVER,
@@ -137,9 +137,9 @@ impl<O: FnMut(Event)> Merges<O> {
         self.next = self.jobs.iter().map(at).min().unwrap_or(Time::NEVER);
     }
 
-    /// Handles all that is due at `now`.
+    /// Handles the events that are due at `now`, except completions.
     fn settle(&mut self, now: Time) {
-        // Who asks what will never take place asks until the end of all time.
+        // The second condition ends the loop if `now` is `Time::NEVER`.
         while self.next <= now && self.next < Time::NEVER {
             let at = self.next;
             for job in 0..self.merge.jobs() {
@@ -153,11 +153,11 @@ impl<O: FnMut(Event)> Merges<O> {
                     _ => {}
                 }
             }
-            self.look();
+            self.update_next();
         }
     }
 
-    /// Asks for the first groups of `job`, if there is memory for them.
+    /// Requests the first groups of `job`, if there is memory for them.
     fn begin(&mut self, job: u32, at: Time) {
         let needs = self.merge.shape.first_groups();
         if !self.memory.take(job, needs) {
@@ -165,39 +165,40 @@ impl<O: FnMut(Event)> Merges<O> {
         }
         self.jobs[job as usize].phase = MergePhase::Fills(self.merge.shape.runs);
         for run in 0..self.merge.shape.runs {
-            let transfer = self.jobs[job as usize].ask(run);
+            let transfer = self.jobs[job as usize].request_group(run);
             self.send(job, transfer, at);
         }
         self.wait(job, Wait::Read, at);
     }
 
-    /// `job` merges until it has to wait.
+    /// Lets `job` merge until it has to wait, and reports its events.
     fn go_on(&mut self, job: u32, at: Time) {
         let before = self.jobs[job as usize].used;
-        let wait = self.merge_on(job, at);
+        let wait = self.merge_blocks(job, at);
         let Job { used, phase, .. } = self.jobs[job as usize];
         if used > before {
-            self.goes_on(job, at);
+            self.resume(job, at);
             (self.observer)(Event::UsedUp { job, blocks: used, at });
         }
         match (wait, phase) {
             (Some(wait), _) => self.wait(job, wait, at),
             (None, MergePhase::Over) => {}
-            (None, _) => self.goes_on(job, at),
+            (None, _) => self.resume(job, at),
         }
     }
 
-    /// The same; what it then waits for, if for anything but its processor and its last writes.
-    fn merge_on(&mut self, job: u32, at: Time) -> Option<Wait> {
+    /// Lets `job` merge until it has to wait. Returns the reason; `None` if it waits only for its
+    /// processor or its last writes.
+    fn merge_blocks(&mut self, job: u32, at: Time) -> Option<Wait> {
         let number = job as usize;
         loop {
             let short = self.read_ahead(job, at);
             if let Some(needs) = short.filter(|_| self.merge.when_full == WhenFull::Block) {
-                return Some(self.for_memory(job, needs));
+                return Some(self.memory_wait(job, needs));
             }
-            if let Some(run) = self.jobs[number].lacks() {
-                let put_off = short.filter(|_| self.jobs[number].puts_off(run));
-                return Some(put_off.map_or(Wait::Read, |needs| self.for_memory(job, needs)));
+            if let Some(run) = self.jobs[number].blocked_run() {
+                let put_off = short.filter(|_| self.jobs[number].is_postponed(run));
+                return Some(put_off.map_or(Wait::Read, |needs| self.memory_wait(job, needs)));
             }
             if self.jobs[number].is_used_up() {
                 if let Some(write) = self.jobs[number].flush() {
@@ -206,10 +207,10 @@ impl<O: FnMut(Event)> Merges<O> {
                 self.jobs[number].phase = MergePhase::Writes;
                 return None;
             }
-            if let Memory::Writes(most) = self.merge.memory
-                && self.jobs[number].unwritten() >= most.into()
+            if let Memory::Writes(limit) = self.merge.memory
+                && self.jobs[number].unwritten() >= limit.into()
             {
-                return Some(self.for_memory(job, 1));
+                return Some(self.memory_wait(job, 1));
             }
             if self.merge.cpu > Span::ZERO {
                 self.jobs[number].phase = MergePhase::Computes(at + self.merge.cpu);
@@ -219,7 +220,7 @@ impl<O: FnMut(Event)> Merges<O> {
         }
     }
 
-    /// `job` uses up a block, and writes if that is enough for a write.
+    /// Uses up a block of `job`, and writes if that fills a write.
     fn use_up(&mut self, job: u32, at: Time) {
         if let Some(write) = self.jobs[job as usize].use_up() {
             self.send(job, write, at);
@@ -230,21 +231,21 @@ impl<O: FnMut(Event)> Merges<O> {
         }
     }
 
-    /// Asks for the groups that `job` wants, as far as there is memory. Returns how many blocks the first
-    /// has for which there is none.
+    /// Requests the next groups of `job` while there is memory. Returns the number of blocks of the
+    /// first group for which there is none.
     fn read_ahead(&mut self, job: u32, at: Time) -> Option<u32> {
-        while let Some((run, blocks)) = self.jobs[job as usize].wanted() {
+        while let Some((run, blocks)) = self.jobs[job as usize].next_group() {
             if !self.memory.take(job, blocks.into()) {
                 return Some(blocks);
             }
-            let transfer = self.jobs[job as usize].ask(run);
-            self.jobs[job as usize].asked(run);
+            let transfer = self.jobs[job as usize].request_group(run);
+            self.jobs[job as usize].group_requested(run);
             self.send(job, transfer, at);
         }
         None
     }
 
-    /// So many blocks of `job` are written and their memory is free.
+    /// Frees the memory of `blocks` written blocks of `job`, and lets waiting jobs try again.
     fn release(&mut self, job: u32, blocks: u32, at: Time) {
         self.memory.give(job, blocks.into());
         self.retry(job, at);
@@ -256,7 +257,7 @@ impl<O: FnMut(Event)> Merges<O> {
         }
     }
 
-    /// `job` tries again what it had no memory for.
+    /// Lets `job` try again what it had no memory for.
     fn retry(&mut self, job: u32, at: Time) {
         let Job { phase, waits, .. } = self.jobs[job as usize];
         match phase {
@@ -267,12 +268,13 @@ impl<O: FnMut(Event)> Merges<O> {
         }
     }
 
-    fn for_memory(&self, job: u32, needs: u32) -> Wait {
+    /// A wait of `job` for memory for `needs` blocks.
+    fn memory_wait(&self, job: u32, needs: u32) -> Wait {
         Wait::Memory { needs, holds: self.jobs[job as usize].holds() }
     }
 
     fn wait_for_memory(&mut self, job: u32, needs: u32, at: Time) {
-        let wait = self.for_memory(job, needs);
+        let wait = self.memory_wait(job, needs);
         self.wait(job, wait, at);
     }
 
@@ -284,17 +286,18 @@ impl<O: FnMut(Event)> Merges<O> {
         }
     }
 
-    fn goes_on(&mut self, job: u32, at: Time) {
+    /// Ends the wait of `job`, if it waits.
+    fn resume(&mut self, job: u32, at: Time) {
         if self.jobs[job as usize].waits.take().is_some() {
             (self.observer)(Event::GoesOn { job, at });
         }
     }
 
-    /// `job` asks for `transfer`.
+    /// Queues the request of `job` for `transfer`.
     fn send(&mut self, job: u32, transfer: Transfer, at: Time) {
         let Transfer { op, disk, block, blocks } = transfer;
         let Merge { shape, disk: bytes, prios, .. } = &*self.merge;
-        self.asked.push_back(Io {
+        self.pending.push_back(Io {
             due: at,
             start: u64::from(disk) * bytes + block * u64::from(shape.block),
             len: blocks * shape.block,
@@ -309,14 +312,14 @@ impl<O: FnMut(Event)> Merges<O> {
 
 impl<O: FnMut(Event)> Source for Merges<O> {
     fn next_due(&self) -> Time {
-        self.asked.front().map_or(self.next, |io| io.due)
+        self.pending.front().map_or(self.next, |io| io.due)
     }
 
     fn take(&mut self, now: Time) -> Option<Io> {
-        if self.asked.is_empty() {
+        if self.pending.is_empty() {
             self.settle(now);
         }
-        self.asked.pop_front()
+        self.pending.pop_front()
     }
 
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
@@ -328,14 +331,14 @@ impl<O: FnMut(Event)> Source for Merges<O> {
                 self.go_on(job, now);
             }
         } else {
-            self.jobs[job as usize].wrote(blocks);
+            self.jobs[job as usize].blocks_written(blocks);
             self.release(job, blocks, now);
             if self.jobs[job as usize].is_over() {
                 self.jobs[job as usize].phase = MergePhase::Over;
                 (self.observer)(Event::Finished { job, at: now });
             }
         }
-        self.look();
+        self.update_next();
     }
 
     fn waits(&self) -> bool {

@@ -47,7 +47,8 @@ fn shared_moves_the_runs_of_the_disk_before() {
     }
 }
 
-/// Where the number of disks does not divide that of the runs, no disk has many more than another.
+/// If the number of runs is not a multiple of that of the disks, disks differ by a few runs at
+/// most.
 #[test]
 fn what_is_read_is_spread_evenly() {
     for (jobs, disks) in [(8, 10), (9, 10), (10, 10), (5, 8)] {
@@ -124,12 +125,12 @@ fn what_is_enough_memory() {
     assert_eq!(enough(Memory::Writes(1), 5), Some(40));
     assert_eq!(enough(Memory::Unlimited, 5), None);
     let least = |when_full| Memory::Partition(1).least(&SHAPE, when_full);
-    // All first groups, and three more of one run, for 39 blocks before the one that makes a write.
+    // All first groups, and three more of one run: 39 blocks are used up before the first write.
     assert_eq!(least(WhenFull::Block), Some(240 + 4 * 12));
     assert_eq!(least(WhenFull::Defer), Some(240));
 }
 
-/// How many blocks of a run are used up when half of all are: its deviation.
+/// Returns the standard deviation of the used blocks per run when half of all blocks are used up.
 fn spread(depletion: Depletion, seed: u64) -> f64 {
     let mut order = depletion::DepletionOrder::new(depletion, &SHAPE, Seed(seed).stream("test", 0));
     let mut used = vec![0_u32; 20];
@@ -143,9 +144,9 @@ fn spread(depletion: Depletion, seed: u64) -> f64 {
 #[test]
 fn the_more_keys_a_block_has_the_more_evenly_runs_are_used_up() {
     let mean = |depletion| (1..=20).map(|seed| spread(depletion, seed)).sum::<f64>() / 20.0;
-    // Runs that are drawn evenly: the root of 10,000 · 1/20 · 19/20. Keys that are drawn evenly come out of
-    // 20,000 without being put back, which halves the square; and it is divided by the keys of a block.
-    // With many of them only the rounding to whole blocks is left.
+    // Random runs: the square root of 10,000 · 1/20 · 19/20. Keys are drawn from 20,000 without
+    // replacement, which halves the variance, and it is divided by the keys of a block. With many
+    // keys only the rounding to whole blocks is left.
     let expected = [
         (Depletion::RandomBlock, 21.8),
         (Depletion::Keys(1), 15.4),
@@ -174,17 +175,17 @@ fn every_block_is_used_up_once() {
 
 /// A run of merges over disks that serve in the order of arrival.
 struct Played {
-    /// Requests as they were asked for, with their ends.
+    /// Requests in the order in which they were issued, with their ends.
     requests: Vec<(Request, Time)>,
     events: Vec<Event>,
     /// The most blocks that each job had in memory, and all of them.
     held: Vec<u64>,
     held_by_all: u64,
-    /// All jobs came to their end.
+    /// Whether all jobs finished.
     over: bool,
 }
 
-/// Plays `merge`; a request of so many blocks takes a time that `service` says.
+/// Plays `merge`. `service` returns the time that a request of a number of blocks takes.
 fn play(merge: &Merge, seed: u64, mut service: impl FnMut(&Request, u32) -> Span) -> Played {
     let events = Rc::new(RefCell::new(Vec::new()));
     let log = Rc::clone(&events);
@@ -257,8 +258,8 @@ fn one_job(shape: Shape) -> Merge {
     }
 }
 
-/// A run of four blocks in groups of two and writes of three, each block a millisecond: what is asked for
-/// and when, by hand.
+/// Compares the requests of a run of four blocks, in groups of two and writes of three, a
+/// millisecond per block, with those worked out by hand.
 #[test]
 fn a_merge_of_one_run_by_hand() {
     let shape = Shape { runs: 1, run: 4, block: 4096, read: 2, write: 3 };
@@ -273,10 +274,11 @@ fn a_merge_of_one_run_by_hand() {
         asked,
         [
             (0, Op::Read, 1, 0, 2),
-            // The first block of a group is used up when the group comes: the next is asked for.
+            // The first block of a group is used up when the group arrives, so the next is
+            // requested.
             (2, Op::Read, 1, 2, 2),
             (4, Op::Write, 0, 0, 3),
-            // What is left at the end is written too.
+            // The rest at the end is written too.
             (4, Op::Write, 0, 3, 1),
         ]
     );
@@ -303,7 +305,7 @@ fn a_merge_of_one_run_by_hand() {
     );
 }
 
-/// The same with a processor that takes two milliseconds a block.
+/// The merge of one run with a processor that takes two milliseconds per block.
 #[test]
 fn a_processor_takes_its_time() {
     let shape = Shape { runs: 1, run: 4, block: 4096, read: 2, write: 3 };
@@ -313,8 +315,8 @@ fn a_processor_takes_its_time() {
     assert_eq!(due, [0, 4, 8, 10]);
 }
 
-/// A partition of two groups: the third is asked for when the first is written, which takes three
-/// milliseconds a block.
+/// In a partition of two groups the third is requested when the first is written, which takes three
+/// milliseconds per block.
 #[test]
 fn a_job_waits_for_memory_until_it_has_written() {
     let shape = Shape { runs: 1, run: 6, block: 4096, read: 2, write: 2 };
@@ -377,7 +379,7 @@ fn any_case() -> impl Strategy<Value = Case> {
         .prop_map(
             |((jobs, shape, placement, output), (memory, when_full, depletion, times), seed)| {
                 let layout = placement.layout(jobs, 5, (shape.runs, shape.run), output).unwrap();
-                // From less than what is needed to more than what is enough.
+                // From less memory than is needed to more than is enough.
                 let (kind, part) = memory;
                 let of = |memory: Memory| {
                     let enough = memory.always_enough(&shape, jobs).unwrap_or(1) as f64;
@@ -416,7 +418,8 @@ impl Case {
         })
     }
 
-    /// That each block of each run is read once and in order, and each of the output written once.
+    /// Checks that each block of each run is read once and in order, and each output block written
+    /// once.
     fn moves_every_block(&self, played: &Played) {
         let Merge { shape, layout, disk, .. } = &self.merge;
         for (number, job) in (0..).zip(&layout.jobs) {

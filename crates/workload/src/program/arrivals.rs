@@ -1,45 +1,46 @@
-//! When tasks of a program arrive.
+//! Arrivals of the tasks of a program.
 
 use std::ops::Range;
 
 use penstock_core::{Rng, Span, Time};
 use rand_distr::{Distribution, Exp1};
 
-/// When tasks of a program arrive.
+/// The rule for the arrival times of a program's tasks.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Starts {
-    /// In groups, one every `period`: a task at each of `offsets` from its group's beginning.
+    /// A group of tasks every `period`, each task at one of the `offsets` from the beginning of the
+    /// group.
     Groups {
-        /// Ascending, all shorter than the period.
+        /// Offsets in ascending order, all shorter than the period.
         offsets: Vec<Span>,
-        /// From the beginning of a group to that of the next.
+        /// Time from the beginning of a group to that of the next.
         period: Span,
     },
-    /// At random, independently of one another.
+    /// Random arrivals, independent of each other.
     Poisson {
-        /// How many a second.
+        /// Mean number of arrivals per second.
         rate: f64,
     },
-    /// A fixed number, one after the other.
+    /// A fixed number of tasks.
     Once {
-        /// How many.
+        /// Number of tasks.
         count: u32,
-        /// From one to the next.
+        /// Time from an arrival to the next.
         stagger: Span,
     },
 }
 
-/// The arrivals of one program, one ahead.
+/// The arrivals of a program, of which the next one is known.
 #[derive(Debug)]
 pub(super) struct Calendar {
     starts: Starts,
     active: Range<Time>,
     rng: Rng,
-    /// Tasks that have arrived.
+    /// Number of tasks that have arrived.
     arrived: u64,
-    /// When the next task arrives; [`Time::NEVER`] after the last.
+    /// Time of the next arrival; [`Time::NEVER`] after the last.
     next: Time,
-    /// The present point of random arrivals, in nanoseconds.
+    /// Unrounded time of the next random arrival, in nanoseconds.
     at: f64,
 }
 
@@ -51,13 +52,13 @@ impl Calendar {
         calendar
     }
 
-    /// When the next task arrives; [`Time::NEVER`] if none remains.
+    /// Time of the next arrival; [`Time::NEVER`] if none remains.
     pub(super) fn next(&self) -> Time {
         self.next
     }
 
-    /// The next task has arrived.
-    pub(super) fn pass(&mut self) {
+    /// Counts the next task as arrived, and plans the one after it.
+    pub(super) fn advance(&mut self) {
         self.arrived += 1;
         self.plan();
     }

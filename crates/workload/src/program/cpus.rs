@@ -4,52 +4,52 @@ use std::collections::VecDeque;
 
 use penstock_core::{Span, Time};
 
-/// The processors and how they are allocated. A task stays on its first processor.
+/// The processors and the rules of their allocation. A task stays on its first processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cpus {
-    /// How many there are.
+    /// Number of processors.
     pub count: u32,
-    /// The longest time that a task computes before the next one has its turn.
+    /// Longest time for which a task computes before the next one has its turn.
     pub slice: Span,
-    /// Which waiting task goes first.
+    /// The order of waiting tasks.
     pub order: Order,
-    /// Under [`Order::Priority`]: a task that finds no idle processor takes one from a task of
-    /// lower priority at once, and not when its slice ends.
+    /// Whether, under [`Order::Priority`], a task that finds no idle processor takes one from a
+    /// task of lower priority at once, not at the end of its slice.
     pub preempt: bool,
     /// The idle processor that a new task gets.
     pub pick: Pick,
 }
 
-/// Which of the tasks that wait for a processor goes first.
+/// The order of the tasks that wait for a processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// The task that has waited longest.
     Fifo,
-    /// The task with the lower `prio`; among equals the one that has waited longest.
+    /// The task with the lowest `prio`; among equals the one that has waited longest.
     Priority,
 }
 
 /// The idle processor that a new task gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pick {
-    /// The next one behind the last allocated.
+    /// The next idle one after the last allocated.
     RoundRobin,
-    /// The one with the lowest number.
+    /// The idle one with the lowest number.
     Lowest,
 }
 
-/// The number of priorities.
+/// Number of priorities.
 const LEVELS: usize = 8;
 
-/// A processor at work on a task.
+/// A task on a processor.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     task: u32,
     level: usize,
-    /// The beginning, and the latest end.
+    /// The beginning of its slice, and the latest end.
     since: Time,
     until: Time,
-    /// The rest of its burst at the beginning.
+    /// The rest of its burst at the beginning of the slice.
     left: Span,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Scheduler {
     cpus: Cpus,
     running: Vec<Option<Running>>,
     ready: [VecDeque<ReadyTask>; LEVELS],
-    /// By task: the processor that it stays on.
+    /// The processor that each task stays on, by task.
     bound: Vec<Option<usize>>,
     /// The processor at which the search for an idle one begins.
     next: usize,
@@ -74,7 +74,7 @@ pub(super) struct Scheduler {
 
 /// A processor was given to a task, or taken from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Moved {
+pub(super) enum CpuChange {
     On { cpu: usize, task: u32 },
     Off { cpu: usize },
 }
@@ -86,7 +86,7 @@ impl Scheduler {
     }
 
     /// A new task takes the slot `task`.
-    pub(super) fn born(&mut self, task: u32) {
+    pub(super) fn add_task(&mut self, task: u32) {
         let slot = task as usize;
         if self.bound.len() <= slot {
             self.bound.resize(slot + 1, None);
@@ -107,18 +107,22 @@ impl Scheduler {
         }
     }
 
-    /// When the next slice or burst ends.
+    /// Time at which the next slice or burst ends.
     pub(super) fn next_end(&self) -> Time {
         self.running.iter().flatten().map(|run| run.until).min().unwrap_or(Time::NEVER)
     }
 
-    /// The next task whose burst is over at `now`, by the number of its processor. Tasks before it
-    /// whose slice is over wait again.
-    pub(super) fn ended(&mut self, now: Time, moved: &mut impl FnMut(Moved)) -> Option<u32> {
+    /// Takes a task whose burst is over at `now` off its processor, in the order of processors, and
+    /// returns it. Tasks before it whose slice is over wait again.
+    pub(super) fn ended(
+        &mut self,
+        now: Time,
+        on_change: &mut impl FnMut(CpuChange),
+    ) -> Option<u32> {
         for cpu in 0..self.running.len() {
             let Some(run) = self.running[cpu].filter(|run| run.until <= now) else { continue };
             self.running[cpu] = None;
-            moved(Moved::Off { cpu });
+            on_change(CpuChange::Off { cpu });
             let left = run.left - run.until.since(run.since);
             if left == Span::ZERO {
                 return Some(run.task);
@@ -128,9 +132,9 @@ impl Scheduler {
         None
     }
 
-    /// Allocates idle processors: by priority, and then by waiting time. A task that may not use
-    /// any idle processor is skipped.
-    pub(super) fn dispatch(&mut self, now: Time, moved: &mut impl FnMut(Moved)) {
+    /// Allocates idle processors by priority, then by waiting time. Skips tasks whose own processor
+    /// is busy.
+    pub(super) fn dispatch(&mut self, now: Time, on_change: &mut impl FnMut(CpuChange)) {
         for level in 0..LEVELS {
             let mut at = 0;
             while at < self.ready[level].len() {
@@ -138,13 +142,13 @@ impl Scheduler {
                     break;
                 }
                 match self.idle_for(self.ready[level][at].task) {
-                    Some(cpu) => self.run(now, level, at, cpu, moved),
+                    Some(cpu) => self.run(now, level, at, cpu, on_change),
                     None => at += 1,
                 }
             }
         }
         if self.cpus.preempt && self.cpus.order == Order::Priority {
-            self.preempt(now, moved);
+            self.preempt(now, on_change);
         }
     }
 
@@ -161,8 +165,8 @@ impl Scheduler {
         Some(cpu)
     }
 
-    /// Takes processors from tasks of lower priority; these are the next of their queue.
-    fn preempt(&mut self, now: Time, moved: &mut impl FnMut(Moved)) {
+    /// Takes processors from tasks of lower priority, which become the first of their queue.
+    fn preempt(&mut self, now: Time, on_change: &mut impl FnMut(CpuChange)) {
         for level in 0..LEVELS {
             let mut at = 0;
             while at < self.ready[level].len() {
@@ -180,37 +184,37 @@ impl Scheduler {
                     continue;
                 };
                 let run = self.running[cpu].take().expect("it runs a task of lower priority");
-                moved(Moved::Off { cpu });
+                on_change(CpuChange::Off { cpu });
                 let left = run.left - now.since(run.since);
                 self.ready[run.level].push_front(ReadyTask { task: run.task, left });
-                self.run(now, level, at, cpu, moved);
+                self.run(now, level, at, cpu, on_change);
             }
         }
     }
 
-    /// Binds the task at place `at` of its queue to `cpu`.
+    /// Runs the task at place `at` of its queue on `cpu`, and binds it to this processor.
     fn run(
         &mut self,
         now: Time,
         level: usize,
         at: usize,
         cpu: usize,
-        moved: &mut impl FnMut(Moved),
+        on_change: &mut impl FnMut(CpuChange),
     ) {
         let ReadyTask { task, left } = self.ready[level].remove(at).expect("it waits there");
         self.bound[task as usize] = Some(cpu);
         let until = now + left.min(self.cpus.slice);
         self.running[cpu] = Some(Running { task, level, since: now, until, left });
-        moved(Moved::On { cpu, task });
+        on_change(CpuChange::On { cpu, task });
     }
 }
 
 #[cfg(test)]
 impl Scheduler {
-    /// Whether a task waits that could use an idle processor.
-    pub(super) fn wastes(&self) -> bool {
+    /// Whether a processor is idle although a waiting task could use it.
+    pub(super) fn has_idle_cpu_for_waiting_task(&self) -> bool {
         let idle = |cpu: usize| self.running[cpu].is_none();
         let any = (0..self.running.len()).any(idle);
-        self.ready.iter().flatten().any(|one| self.bound[one.task as usize].map_or(any, idle))
+        self.ready.iter().flatten().any(|ready| self.bound[ready.task as usize].map_or(any, idle))
     }
 }

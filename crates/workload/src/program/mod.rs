@@ -1,8 +1,8 @@
-//! Programs on processors: each computes, asks for I/O, waits for it, and computes again.
+//! Programs on processors: each computes, requests I/O, waits for it, and computes again.
 //!
-//! Use it where processors decide when requests come: online transactions next to batch jobs, for
-//! example. A program is a list of phases, repeated as its settings say. Each of its arrivals is a
-//! task that goes through them. [`Cpus`] says how tasks share the processors.
+//! Use it if the times of requests depend on processors, for example for online transactions next
+//! to batch jobs. A program is a list of phases with a number of repetitions. Each of its arrivals
+//! is a task that goes through them. [`Cpus`] sets how tasks share the processors.
 //!
 //! Order at one instant: completions, as the loop hands them over; processors whose slice or burst
 //! ends, by number; arrivals, in the order of the programs; then the allocation of idle processors.

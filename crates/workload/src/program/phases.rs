@@ -1,4 +1,4 @@
-//! What a program does: computing and I/O in turn.
+//! Programs: alternating phases of computing and I/O.
 
 use std::ops::Range;
 
@@ -12,34 +12,34 @@ use crate::agent::Pattern;
 pub struct Program {
     /// The class of its requests.
     pub class: ClassId,
-    /// Priority of that class, at the device and for processors that know priorities.
+    /// Priority of that class, at the device and for processors with priorities.
     pub prio: Prio,
-    /// What a task does, in this order.
+    /// Phases of a task, in order.
     pub phases: Vec<Phase>,
-    /// How often a task repeats its phases.
+    /// Number of times that a task goes through its phases.
     pub repeat: u32,
-    /// Where its next request begins.
+    /// The pattern of the places of its requests.
     pub pattern: Pattern,
     /// Bytes of the target that it uses.
     pub region: Range<u64>,
-    /// When tasks arrive.
+    /// Arrivals of its tasks.
     pub starts: Starts,
-    /// When the first task may arrive, and when the last.
+    /// Time in which tasks may arrive.
     pub active: Range<Time>,
 }
 
-/// One thing that a task does.
+/// A phase of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// It computes for this long.
+    /// The task computes for this long.
     Cpu(Span),
-    /// It issues this request and waits until it is done.
+    /// The task issues a request and waits until it completes.
     Io {
-        /// What it asks for.
+        /// The operation.
         op: Op,
-        /// As an agent's.
+        /// Flags of the request.
         flags: Flags,
-        /// Bytes.
+        /// Length in bytes.
         len: u32,
     },
 }

@@ -6,57 +6,57 @@ use penstock_core::{ClassId, Done, Io, Request, Rng, Seed, Source, StreamId, Tim
 use rand::RngExt;
 
 use super::arrivals::Calendar;
-use super::cpus::{Cpus, Moved, Scheduler};
+use super::cpus::{CpuChange, Cpus, Scheduler};
 use super::phases::{Phase, Program};
 use crate::agent::Pattern;
 
-/// Events of tasks, for an observer that measures.
+/// An event of a task, for an observer that measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A task arrived.
     Arrived {
-        /// Its class.
+        /// The class of the task.
         class: ClassId,
-        /// When.
+        /// Time of the event.
         at: Time,
     },
     /// A processor was given to a task.
     On {
         /// Number of the processor.
         cpu: u32,
-        /// The task's slot: no other has it before this one has ended.
+        /// Slot of the task, which no other task has before this one has ended.
         task: u32,
-        /// The task's class.
+        /// The class of the task.
         class: ClassId,
-        /// When.
+        /// Time of the event.
         at: Time,
     },
     /// A processor was taken from its task.
     Off {
         /// Number of the processor.
         cpu: u32,
-        /// When.
+        /// Time of the event.
         at: Time,
     },
-    /// A task has done all that its program does.
+    /// A task has finished its program.
     Ended {
-        /// The task's slot.
+        /// Slot of the task.
         task: u32,
-        /// Its class.
+        /// The class of the task.
         class: ClassId,
-        /// When it had arrived.
+        /// Time at which the task arrived.
         arrived: Time,
-        /// When.
+        /// Time of the event.
         at: Time,
-        /// No task of the class is left, and none will come.
+        /// Whether no task of the class is left and none will arrive.
         last: bool,
     },
-    /// A task arrived while as many were under way as are allowed. It is not begun, and the run
-    /// stops.
+    /// A task arrived while the largest allowed number of tasks was active. It does not begin, and
+    /// the run stops.
     Full {
-        /// Its class.
+        /// The class of the task.
         class: ClassId,
-        /// When.
+        /// Time of the event.
         at: Time,
     },
 }
@@ -65,14 +65,14 @@ pub enum Event {
 pub struct Programs<O> {
     kinds: Vec<Kind>,
     scheduler: Scheduler,
-    /// Tasks that may be under way.
-    most: usize,
+    /// Largest number of active tasks.
+    tasks_most: usize,
     tasks: Vec<Task>,
     free: Vec<u32>,
-    /// Requests of tasks at this instant that have not gone out.
-    asked: VecDeque<Io>,
+    /// Requests of this instant that have not been taken.
+    pending: VecDeque<Io>,
     now: Time,
-    /// A completion may have made a task ready since processors were given out.
+    /// Whether a completion may have made a task ready since processors were last allocated.
     unsettled: bool,
     observer: O,
 }
@@ -84,7 +84,7 @@ struct Kind {
     rng: Rng,
     /// The position of a sequential pattern.
     cursor: u64,
-    /// Tasks that have not ended.
+    /// Number of tasks that have not ended.
     alive: u32,
 }
 
@@ -93,17 +93,23 @@ struct Task {
     kind: u32,
     arrived: Time,
     phase: u32,
-    /// How often the task has been through all phases.
+    /// Number of times that the task has gone through all phases.
     rounds: u32,
 }
 
 impl<O: FnMut(Event)> Programs<O> {
-    /// The programs on `cpus`, each with streams of random numbers of its own from `seed`. At most
-    /// `most` tasks may be under way.
+    /// Creates a source of `programs` on `cpus`. Each program has its own streams of random numbers
+    /// from `seed`. At most `tasks_most` tasks may be active.
     ///
     /// # Panics
-    /// If there is no processor, a program has no phase, or its region holds no request of it.
-    pub fn new(programs: Vec<Program>, cpus: Cpus, most: u32, seed: Seed, observer: O) -> Self {
+    /// If there is no processor, or a program has no phase or a region too small for its requests.
+    pub fn new(
+        programs: Vec<Program>,
+        cpus: Cpus,
+        tasks_most: u32,
+        seed: Seed,
+        observer: O,
+    ) -> Self {
         assert!(cpus.count > 0, "tasks without a processor");
         let kind = |(index, program): (u64, Program)| {
             let room = program.region.end - program.region.start;
@@ -117,23 +123,23 @@ impl<O: FnMut(Event)> Programs<O> {
         Self {
             kinds: (0..).zip(programs).map(kind).collect(),
             scheduler: Scheduler::new(cpus),
-            most: most as usize,
+            tasks_most: tasks_most as usize,
             tasks: Vec::new(),
             free: Vec::new(),
-            asked: VecDeque::new(),
+            pending: VecDeque::new(),
             now: Time::ZERO,
             unsettled: false,
             observer,
         }
     }
 
-    /// When something happens next that is not a completion.
+    /// Time of the next event that is not a completion.
     fn due(&self) -> Time {
         let arrival = self.kinds.iter().map(|kind| kind.calendar.next()).min();
         arrival.unwrap_or(Time::NEVER).min(self.scheduler.next_end())
     }
 
-    /// Handles all that happens at `now`, except completions.
+    /// Handles the events that are due at `now`, except completions.
     fn settle(&mut self, now: Time) {
         self.now = now;
         self.unsettled = false;
@@ -143,7 +149,7 @@ impl<O: FnMut(Event)> Programs<O> {
         }
         for kind in 0..self.kinds.len() {
             while self.kinds[kind].calendar.next() <= now {
-                if self.tasks.len() - self.free.len() == self.most {
+                if self.tasks.len() - self.free.len() == self.tasks_most {
                     let class = self.kinds[kind].program.class;
                     return (self.observer)(Event::Full { class, at: now });
                 }
@@ -151,17 +157,17 @@ impl<O: FnMut(Event)> Programs<O> {
             }
         }
         let Self { scheduler, tasks, kinds, observer, .. } = self;
-        scheduler.dispatch(now, &mut |moved| observer(event(moved, now, tasks, kinds)));
+        scheduler.dispatch(now, &mut |change| observer(event(change, now, tasks, kinds)));
     }
 
     fn ended(&mut self, now: Time) -> Option<u32> {
         let Self { scheduler, tasks, kinds, observer, .. } = self;
-        scheduler.ended(now, &mut |moved| observer(event(moved, now, tasks, kinds)))
+        scheduler.ended(now, &mut |change| observer(event(change, now, tasks, kinds)))
     }
 
     fn arrive(&mut self, kind: usize, now: Time) {
         let arrived = self.kinds[kind].calendar.next();
-        self.kinds[kind].calendar.pass();
+        self.kinds[kind].calendar.advance();
         self.kinds[kind].alive += 1;
         let task = Task { kind: kind as u32, arrived, phase: 0, rounds: 0 };
         let slot = self.free.pop().unwrap_or(self.tasks.len() as u32);
@@ -169,12 +175,12 @@ impl<O: FnMut(Event)> Programs<O> {
             self.tasks.push(task);
         }
         self.tasks[slot as usize] = task;
-        self.scheduler.born(slot);
+        self.scheduler.add_task(slot);
         (self.observer)(Event::Arrived { class: self.kinds[kind].program.class, at: arrived });
         self.go_on(slot, now);
     }
 
-    /// The task begins its present phase, or ends.
+    /// Begins the current phase of a task, or ends the task after its last round.
     fn go_on(&mut self, slot: u32, now: Time) {
         let task = &mut self.tasks[slot as usize];
         let kind = &mut self.kinds[task.kind as usize];
@@ -186,7 +192,7 @@ impl<O: FnMut(Event)> Programs<O> {
         }
         match kind.program.phases[task.phase as usize] {
             Phase::Cpu(left) => self.scheduler.ready(slot, kind.program.prio.0, left),
-            Phase::Io { op, flags, len } => self.asked.push_back(Io {
+            Phase::Io { op, flags, len } => self.pending.push_back(Io {
                 due: now,
                 start: kind.place(len),
                 len,
@@ -215,18 +221,18 @@ impl<O: FnMut(Event)> Programs<O> {
     }
 }
 
-fn event(moved: Moved, at: Time, tasks: &[Task], kinds: &[Kind]) -> Event {
-    match moved {
-        Moved::On { cpu, task } => {
+fn event(change: CpuChange, at: Time, tasks: &[Task], kinds: &[Kind]) -> Event {
+    match change {
+        CpuChange::On { cpu, task } => {
             let class = kinds[tasks[task as usize].kind as usize].program.class;
             Event::On { cpu: cpu as u32, task, class, at }
         }
-        Moved::Off { cpu } => Event::Off { cpu: cpu as u32, at },
+        CpuChange::Off { cpu } => Event::Off { cpu: cpu as u32, at },
     }
 }
 
 impl Kind {
-    /// Where the next request of `len` bytes begins.
+    /// The place of the next request of `len` bytes.
     fn place(&mut self, len: u32) -> u64 {
         let (region, len) = (&self.program.region, u64::from(len));
         match self.program.pattern {
@@ -251,14 +257,14 @@ impl Kind {
 
 impl<O: FnMut(Event)> Source for Programs<O> {
     fn next_due(&self) -> Time {
-        if self.unsettled || !self.asked.is_empty() { self.now } else { self.due() }
+        if self.unsettled || !self.pending.is_empty() { self.now } else { self.due() }
     }
 
     fn take(&mut self, now: Time) -> Option<Io> {
         if self.unsettled || self.due() <= now {
             self.settle(now);
         }
-        self.asked.pop_front()
+        self.pending.pop_front()
     }
 
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {

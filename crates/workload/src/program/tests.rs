@@ -1,5 +1,5 @@
-//! Tasks next to a disk that serves one request after the other, a millisecond for each begun 10
-//! kB.
+//! Tests of tasks on a disk that serves one request at a time and takes a millisecond for every 10
+//! kB or part of it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -49,7 +49,7 @@ fn cpus(count: u32, order: Order) -> Cpus {
     Cpus { count, slice: Span::from_ms(10), order, preempt: false, pick: Pick::RoundRobin }
 }
 
-/// The events, and whether a processor was ever idle while a task could have used it.
+/// Returns the events, and whether a processor was ever idle while a task could have used it.
 fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
     let events = Rc::new(RefCell::new(Vec::new()));
     let log = Rc::clone(&events);
@@ -77,7 +77,7 @@ fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
             let Some(io) = source.take(now) else { break };
             disk.push_back(io);
         }
-        wasted |= source.scheduler().wastes();
+        wasted |= source.scheduler().has_idle_cpu_for_waiting_task();
         if let (Some(io), Time::NEVER) = (disk.front(), ends) {
             ends = now + Span::from_ms(u64::from(io.len.div_ceil(10_000)));
         }
@@ -85,10 +85,10 @@ fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
     (events.take(), wasted)
 }
 
-/// When tasks of `class` ended, in milliseconds after they had arrived.
-fn times(events: &[Event], of: ClassId) -> Vec<u64> {
+/// Returns the times from arrival to end of the tasks of `class`, in milliseconds.
+fn times(events: &[Event], class: ClassId) -> Vec<u64> {
     let time = |event: &Event| match *event {
-        Event::Ended { class, arrived, at, .. } if class == of => {
+        Event::Ended { class: ended, arrived, at, .. } if ended == class => {
             Some(at.since(arrived).ns() / 1_000_000)
         }
         _ => None,
@@ -218,9 +218,9 @@ fn any_cpus() -> impl Strategy<Value = Cpus> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// One task a processor and one processor a task, for good. No processor is idle while a task
-    /// could use it. Every task computes for exactly as long as its program says. A second run is
-    /// the same.
+    /// A processor has one task at a time, and a task always the same processor. No processor is
+    /// idle while a task could use it. Every task computes for exactly as long as its program says.
+    /// A second run is the same.
     #[test]
     fn processors_are_given_out_as_is_promised(
         programs in prop::collection::vec(any_program(), 1..4),
@@ -249,7 +249,7 @@ proptest! {
                 }
                 Event::Ended { task, class, .. } => {
                     ended[class.index()] += 1;
-                    // One that only asks for I/O never had a processor.
+                    // A task with I/O only never had a processor.
                     if let Some(slot) = bound.get_mut(task as usize) {
                         *slot = None;
                     }
@@ -267,7 +267,7 @@ proptest! {
     }
 }
 
-/// How long one task of `program` computes.
+/// Returns the computing time of a task of `program`.
 fn computes(program: &Program) -> Span {
     let burst = |phase: &Phase| match phase {
         Phase::Cpu(span) => *span,

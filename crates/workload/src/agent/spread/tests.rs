@@ -7,7 +7,7 @@ const REQUESTS: usize = 1_000_000;
 const PLACES: u64 = 1_000;
 const SIZE: u32 = 4096;
 
-/// How often each place was drawn in a million requests of an agent.
+/// Returns the number of times that each place was drawn in a million requests of an agent.
 fn drawn(spread: Spread, seed: u64) -> Vec<u64> {
     let region = 4096..4096 + PLACES * u64::from(SIZE);
     let arrivals = Arrivals::closed(REQUESTS as u32, Span::ZERO);
@@ -22,23 +22,23 @@ fn drawn(spread: Spread, seed: u64) -> Vec<u64> {
     found
 }
 
-/// That what was `found` passes a chi-squared test at 1 % against `law`, a weight each.
+/// Checks that the counts pass a chi-squared test at 1 % against `law`, the weights of the places.
 #[track_caller]
-fn follows(found: &[u64], law: &[f64]) {
-    let (all, sum) = (found.iter().sum::<u64>() as f64, law.iter().sum::<f64>());
+fn follows(counts: &[u64], law: &[f64]) {
+    let (all, sum) = (counts.iter().sum::<u64>() as f64, law.iter().sum::<f64>());
     let (mut chi, mut classes) = (0.0_f64, 0.0_f64);
-    // Neighbours are taken together until at least ten are expected.
-    let (mut seen, mut expected) = (0.0, 0.0);
-    for (&found, weight) in found.iter().zip(law) {
-        seen += found as f64;
+    // Neighbours are combined until at least ten are expected.
+    let (mut drawn, mut expected) = (0.0, 0.0);
+    for (&count, weight) in counts.iter().zip(law) {
+        drawn += count as f64;
         expected += weight / sum * all;
         if expected >= 10.0 {
-            chi += (seen - expected) * (seen - expected) / expected;
+            chi += (drawn - expected) * (drawn - expected) / expected;
             classes += 1.0;
-            (seen, expected) = (0.0, 0.0);
+            (drawn, expected) = (0.0, 0.0);
         }
     }
-    assert!(seen <= 30.0 + 3.0 * expected, "{seen} instead of {expected} at the end");
+    assert!(drawn <= 30.0 + 3.0 * expected, "{drawn} instead of {expected} at the end");
     assert!(classes > 1.0, "nothing to compare");
     // Wilson and Hilferty's approximation of the 99th percentile.
     let (freedom, z) = (classes - 1.0, 2.326_348);
@@ -47,7 +47,7 @@ fn follows(found: &[u64], law: &[f64]) {
     assert!(chi < limit, "chi squared is {chi:.1} of {freedom} degrees; the limit is {limit:.1}");
 }
 
-/// The counts by rank, of what was drawn by place.
+/// Converts counts by place into counts by rank.
 fn by_rank(places: &[u64], seed: u64) -> Vec<u64> {
     let scatter = Scatter::new(PLACES, Seed(seed));
     (0..PLACES).map(|rank| places[scatter.place(rank) as usize]).collect()
@@ -95,13 +95,13 @@ fn the_test_itself_finds_a_place_that_is_too_frequent() {
     follows(&found, &[1.0; PLACES as usize]);
 }
 
-/// Gray's generator, inverted: the part of all random numbers that leads to each rank.
+/// Inverts Gray's generator: returns the fraction of all random numbers that leads to each rank.
 fn zipf(theta: f64) -> Vec<f64> {
     let n = PLACES as f64;
     let zeta: f64 = (1..=PLACES).map(|i| (i as f64).powf(-theta)).sum();
     let two = 1.0 + 0.5_f64.powf(theta);
     let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - two / zeta);
-    // Up to which random number ranks before `k` are drawn.
+    // The random number below which ranks before `k` are drawn.
     let until = |k: u64| match k {
         0 => 0.0,
         1 => 1.0 / zeta,
@@ -116,7 +116,7 @@ fn zipf_is_the_law_of_gray() {
     for (theta, seed) in [(1.2, 1), (0.8, 2), (0.5, 3), (2.5, 4)] {
         let law = zipf(theta);
         follows(&by_rank(&drawn(Spread::Zipf { theta }, seed), seed), &law);
-        // The first two are those of Zipf's law, and the others close to it if it is no steep one.
+        // The first two ranks follow Zipf's law exactly, the others closely unless it is steep.
         let sum: f64 = (1..=PLACES).map(|i| (i as f64).powf(-theta)).sum();
         for rank in [1, 2, 10, 100, 500] {
             let ratio = law[rank - 1] * sum / (rank as f64).powf(-theta);
