@@ -1,8 +1,7 @@
 """`penstock calibrate`: a disk is measured, and the device file predicts it."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -25,9 +24,10 @@ from penstock.calibrate.fit import Fit
 from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe
 from penstock.cli import calibrate as verb
+from penstock.experiment.trial import Progress, Setup
 from penstock.job import Job
-from penstock.results.steps import Step
-from penstock.session import Session, Variant
+from penstock.results.json_types import Run
+from penstock.session import Session
 from penstock.target import Target
 
 pytest.importorskip("scipy")
@@ -151,21 +151,24 @@ def test_no_two_runs_go_to_the_same_addresses(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(measure, "ENOUGH", 1)
     texts: list[str] = []
 
-    class Listening(Session):
-        def run(
-            self,
-            jobs: Sequence[Job | Variant],
-            *,
-            progress: Callable[[Step], object] | None = None,
-            partial: bool = False,
-        ) -> list[penstock.Comparison]:
-            texts.extend(job.text or "" for job in jobs)
-            return super().run(jobs, progress=progress, partial=partial)
+    run = Setup.run
 
+    def listening(
+        setup: Setup[Run],
+        session: Session,
+        jobs: Sequence[Job],
+        progress: Progress | None = None,
+        *,
+        partial: bool = False,
+    ) -> list[Run]:
+        texts.extend(job.text for job in jobs)
+        return run(setup, session, jobs, progress, partial=partial)
+
+    monkeypatch.setattr(Setup, "run", listening)
     some, _ = probes.plan(("read",), 1 << 30)
     target = Target(on="flash")
-    with closing(Listening(target, policies=["fcfs"])) as session:
-        subject = measure.Subject(session, target, {}, ())
+    with measure.on_bench(target) as bench:
+        subject = measure.Subject(bench, target, {}, ())
         found = measure.in_rounds(subject, some, 3, lambda _what, _fraction: None)
     assert [len(rounds) for rounds in found.values()] == [3] * len(some)
     assert len(set(texts)) == 3 * len(some)

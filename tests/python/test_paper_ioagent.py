@@ -33,9 +33,9 @@ SMALL = ("D=4", "A=1,32", "B=1,32", "S=8", "seeds=1")
 
 
 def test_the_design_is_that_of_the_paper() -> None:
-    of = campaign.design(setting.read({}))
-    assert len(of.cells()) == 4 * 648
-    assert sum(1 for _ in of.runs()) == 10_368
+    of = setting.read({})
+    assert len(campaign.design(of)) == 4 * 648
+    assert len(campaign.design(of)) * len(of.seeds) == 10_368
     published = files.published(setting.NAME)
     assert set(published["r2"]) == {row["pattern"] for row in published["table3"]}
     assert set(published["r2"]) == set(setting.PATTERNS)
@@ -47,7 +47,7 @@ def test_every_run_has_64_mib_a_disk_or_3_seconds() -> None:
     for row in campaign.rows(of):
         moved = row["bw_bytes"] * row["seconds"] / row["D"]
         assert moved >= 0.999 * campaign.AMOUNT or row["seconds"] >= 3, row
-    for cell in campaign.design(setting.read({})).cells():
+    for cell in campaign.design(setting.read({})):
         (total,) = (one for one in campaign.changes(cell) if one.startswith("agent.agents.total"))
         each = int(total.partition("=")[2].removesuffix("KiB"))
         assert each % cell["S"] == 0

@@ -20,8 +20,10 @@ import pytest
 
 from command import NOBODY, interrupted, penstock
 from forking import Ended
-from penstock.design import Cell, Design
 from penstock.errors import CANNOT_HERE, PenstockError
+from penstock.experiment import plan
+from penstock.experiment.bench import Bench
+from penstock.experiment.plan import Cell
 from penstock.papers.claims import Claim
 from penstock.papers.ioagent import analyses, campaign, live, live_json, live_table, setting
 from penstock.papers.ioagent import live_compare as compare
@@ -32,9 +34,9 @@ from penstock.papers.ioagent.live_compare import Judged
 from penstock.papers.ioagent.live_fraction import Pattern
 from penstock.papers.ioagent.live_table import Verdict
 from penstock.results.steps import Step
-from penstock.session import Session
+from penstock.session import Variant
 from penstock.study import rows
-from penstock.study.cells import Item, Outcome, Work, outcomes
+from penstock.study.cells import Outcome
 from penstock.study.fit import estimable, matrix
 
 LIVE = ("paper", "ioagent", "--live")
@@ -55,7 +57,7 @@ COEFFICIENTS = {
 
 def whole() -> list[Pattern]:
     """The paper's design."""
-    cells = Design(factors=setting.FACTORS).cells()
+    cells = plan.every(setting.FACTORS)
     return [
         Pattern(
             name=name,
@@ -134,7 +136,7 @@ def test_amounts_are_as_large_as_the_budget_allows_for_all_cores() -> None:
 
 
 def test_cells_that_need_more_memory_than_there_is_are_named() -> None:
-    cells = Design(factors=setting.FACTORS).cells()
+    cells = plan.every(setting.FACTORS)
     able, out = fraction.runnable(cells, 600 << 20)
     assert len(able) + len(out) == len(cells)
     needed = {cell["D"] * cell["A"] * cell["B"] * cell["S"] for cell, _ in out}
@@ -153,7 +155,7 @@ def test_files_fit_the_space_and_the_budget() -> None:
 
 def test_a_run_of_a_sixteenth_has_an_operation_of_every_agent() -> None:
     for pattern in setting.PATTERNS:
-        for cell in Design(factors=setting.FACTORS).cells():
+        for cell in plan.every(setting.FACTORS):
             found = campaign.changes({"pattern": pattern, **cell}, max(fraction.PARTS))
             (total,) = (one for one in found if one.startswith("agent.agents.total"))
             assert int(total.partition("=")[2].removesuffix("KiB")) >= cell["S"]
@@ -206,7 +208,7 @@ def judged(noise: float, seed: int, *, of_agents: float) -> Mapping[str, Judged]
             for cell in cells
         ]
         fits[name] = compare.fitted(name, rates)
-    return compare.judged(fits, Design(factors=setting.FACTORS).cells(), 1)
+    return compare.judged(fits, plan.every(setting.FACTORS), 1)
 
 
 def test_a_fraction_says_of_all_cells_what_all_cells_say() -> None:
@@ -301,10 +303,10 @@ def slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
         decided = True
         return decide(of, each, budget_s)
 
-    def run(of: runs.Runs, number: int, cell: Cell, part: int, seed: int) -> Outcome | None:
+    def run(of: runs.Runs, cell: Cell, part: int, seed: int) -> Outcome | None:
         if decided:
             time.sleep(seconds)
-        return made(of, number, cell, part, seed)
+        return made(of, cell, part, seed)
 
     monkeypatch.setattr(live, "counts", counts)
     monkeypatch.setattr(runs.Runs, "run", run)
@@ -352,14 +354,22 @@ def test_a_cell_that_fails_is_left_out_and_named(
 ) -> None:
     bad = {"pattern": "random-read", "O": "direct", "D": 1, "A": 8, "B": 8, "S": 128}
 
-    def one_fails(
-        work: Work, items: Sequence[Item], session: Session, progress: Callable[[Step], object]
-    ) -> list[Outcome]:
-        (found,) = outcomes(work, items, session, progress)
-        failed = items[0].sets in [campaign.changes(bad, part) for part in fraction.PARTS]
-        return [found._replace(failure="it has no room") if failed else found]
+    made = runs.Runs.run
+    kept = Bench.run
 
-    monkeypatch.setattr(runs, "outcomes", one_fails)
+    def one_fails(of: runs.Runs, cell: Cell, part: int, seed: int) -> Outcome | None:
+        def failed(
+            bench: Bench[Outcome], variants: Sequence[Variant], progress: Callable[[Step], object]
+        ) -> list[Outcome]:
+            (outcome,) = kept(bench, variants, progress=progress)
+            return [outcome._replace(failure="it has no room")]
+
+        with monkeypatch.context() as patch:
+            if cell == bad:
+                patch.setattr(Bench, "run", failed)
+            return made(of, cell, part, seed)
+
+    monkeypatch.setattr(runs.Runs, "run", one_fails)
     found = started(tmp_path, 30)
     assert (found.runs, found.planned, found.stopped) == (RUNS - 1, RUNS, False)
     assert [(one.cell, one.why) for one in found.left_out] == [(bad, "it has no room")]

@@ -37,13 +37,14 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"design", "errors", "ranges", "signals", "target"},
+    {"errors", "ranges", "signals", "target"},
     {"answer", "results"},
     {"text"},
     {"charts"},
     {"report"},
     {"comparison"},
     {"api", "gate", "job", "policy", "session"},
+    {"experiment"},
     {"sweeps"},
     {""},
     {"advise", "calibrate", "merging", "papers", "recording", "study", "watch"},

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from command import COMMAND, LIMIT_S, penstock
+from penstock.experiment.trial import Setup
 from penstock.results.steps import Step
 from penstock.session import Session, Variant
 from penstock.study import rows, words
 from penstock.study.analysis import Analysis, analyse
-from penstock.study.cells import Work, failures_of
+from penstock.study.cells import Outcome, failures_of
 from penstock.study.definition import Definition
 from penstock.study.remarks import Counted, counted, lines
 from penstock.study.run import run as run_study
@@ -186,12 +187,16 @@ class Slowed:
         return self.before.check(jobs)
 
     def texts(
-        self, jobs: Sequence[Variant], *, progress: Callable[[Step], object] | None = None
+        self,
+        jobs: Sequence[Variant],
+        *,
+        progress: Callable[[Step], object] | None = None,
+        partial: bool = False,
     ) -> list[str]:
         """As a session does."""
         self.made += len(jobs)
         where = self.before if self.made <= self.runs else self.after
-        return where.texts(jobs, progress=progress)
+        return where.texts(jobs, progress=progress, partial=partial)
 
     def close(self) -> None:
         """As a session does."""
@@ -223,18 +228,20 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Changing:
     planned = schedule.runs(references=True)
     first = sum(one.block == 0 for one in planned)
     fast, slow = (Target(on=f"emulated:{folder / name}.toml") for name in ("fast", "slow"))
-    opened, tables = Work.session, {}
+    opened, tables = Setup.session, {}
 
-    def session(self: Work, first_jobs: Sequence[Variant] = ()) -> Slowed:
+    def session(
+        self: Setup[Outcome], first_jobs: Sequence[Variant] = (), workers: int | None = None
+    ) -> Slowed:
         after = replace(self, target=slow)
-        return Slowed(opened(self, first_jobs), opened(after, first_jobs), first)
+        return Slowed(opened(self, first_jobs, workers), opened(after, first_jobs, workers), first)
 
     def report(done: int, _runs: int) -> None:
         if done > first:
             tables[done] = read(str(folder / "out"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Work, "session", session)
+        patch.setattr(Setup, "session", session)
         run_study(definition, folder / "out", fast, report=report)
     sizes = [str(schedule.levels(cell)["size"]) for cell in range(len(schedule.cells))]
     return Changing(planned, sizes, read(str(folder / "out")), tables)

@@ -1,18 +1,17 @@
 """What writes of many lengths take, in rounds on a target that is open meanwhile."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from penstock.comparison import Comparison
-from penstock.design import Design
 from penstock.errors import RUN_FAILED, PenstockError
+from penstock.experiment import plan
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, only_run
 from penstock.job import Agent, Job
-from penstock.results.json_types import Class
+from penstock.results.json_types import Class, Comparison, Run, World
 from penstock.results.percentile import percentile
-from penstock.results.steps import Step
-from penstock.session import Session
+from penstock.results.steps import Progress, Step
 from penstock.target import Target
 
 Pattern: TypeAlias = Literal["random", "sequential"]
@@ -24,12 +23,6 @@ TURNS = 10
 
 _CLASS = "of-"
 """Before the bytes of a length: the name of its class."""
-
-_PATTERN = "pattern"
-"""The factor of the design."""
-
-Progress: TypeAlias = Callable[[str, float], None]
-"""Called with what goes on and how far it has come, from 0 to 1."""
 
 
 class Turns(NamedTuple):
@@ -56,26 +49,41 @@ def measure(
     target: Target, sizes: Sequence[int], *, rounds: int, seed: int, progress: Progress | None
 ) -> Measured:
     """Write every length in rounds of both patterns."""
-    design = Design(factors={_PATTERN: PATTERNS}, rounds=rounds)
-    runs = list(design.runs())
-    jobs = [_round(sizes, run.cell[_PATTERN], seed + at) for at, run in enumerate(runs)]
+    patterns = [pattern for _, pattern in plan.in_rounds(PATTERNS, rounds)]
+    jobs = [_round(sizes, pattern, seed + at) for at, pattern in enumerate(patterns)]
 
     def step(now: Step) -> None:
         if now["step"] == "finished":
             _check(now["classes"])
         elif progress is not None and now["step"] == "running":
-            at = (now["number"] + now["fraction"]) / len(runs)
-            progress(f"writing, {runs[now['number']].cell[_PATTERN]}", at)
+            at = (now["number"] + now["fraction"]) / len(jobs)
+            progress(f"writing, {patterns[now['number']]}", at)
 
-    with closing(Session(target, jobs, policies=["fcfs"], detail=True)) as session:
-        results = session.run(jobs, progress=step)
+    setup = Setup(target=target, reduce=_kept, policies=["fcfs"], detail=True)
+    results = run_all(setup, jobs, progress=step)
     last = results[-1]
+    turns = plan.by_cell(PATTERNS, [result.turns for result in results])
     return Measured(
         last.world,
-        last.runs[0].schedulers,
-        tuple(dict.fromkeys(remark for one in results for remark in one.runs[0].remarks)),
-        {cell[_PATTERN]: [_turns(one) for one in found] for cell, found in design.by_cell(results)},
+        last.schedulers,
+        tuple(dict.fromkeys(remark for result in results for remark in result.remarks)),
+        dict(turns),
     )
+
+
+class _Round(NamedTuple):
+    """What is kept of a round of one pattern."""
+
+    world: World
+    schedulers: Mapping[str, str | None]
+    remarks: Sequence[str]
+    turns: Mapping[int, Turns]
+
+
+def _kept(comparison: Comparison) -> _Round:
+    run = only_run(comparison)
+    schedulers, remarks = run.get("schedulers", {}), run.get("remarks", [])
+    return _Round(comparison["world"], schedulers, remarks, _turns(run))
 
 
 def _round(sizes: Sequence[int], pattern: Pattern, seed: int) -> Job:
@@ -106,9 +114,8 @@ def _check(classes: Sequence[Class]) -> None:
             raise PenstockError(message, exit_code=RUN_FAILED)
 
 
-def _turns(result: Comparison) -> dict[int, Turns]:
+def _turns(run: Run) -> dict[int, Turns]:
     """What each length took."""
-    (run,) = result.raw["runs"]
     return {
         int(one["name"].removeprefix(_CLASS)): Turns(
             percentile(one["lat_ns"], 50), [ns for ns, n in detail["lat_ns"] for _ in range(n)]

@@ -24,8 +24,9 @@ from os import PathLike, fspath
 from statistics import median
 
 from penstock import _native
-from penstock.advise.measure import Pattern, Progress, Turns, measure
+from penstock.advise.measure import Pattern, Turns, measure
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
+from penstock.results.steps import Progress
 from penstock.target import Target, every_path
 
 TOLERANCE = 0.37

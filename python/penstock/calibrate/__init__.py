@@ -14,10 +14,11 @@ from statistics import median
 
 from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
-from penstock.calibrate.measure import Progress, in_rounds, opened
+from penstock.calibrate.measure import in_rounds, opened
 from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import Figures, Measured, Op, Probe
 from penstock.job import Plain, plain
+from penstock.results.steps import Progress
 from penstock.target import Target, every_path
 from penstock.text import places
 

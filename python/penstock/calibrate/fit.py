@@ -1,15 +1,16 @@
 """The fit: the engine that will predict runs every guess, and least squares choose the next."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
 from penstock.calibrate.models import Guess, Known, Model
 from penstock.calibrate.probes import POLICY, Figures, Probe
 from penstock.errors import needs
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, only_run
 from penstock.job import Job, Plain
-from penstock.session import Session
+from penstock.results.json_types import Comparison
 from penstock.target import Target
 
 GOOD = 0.15
@@ -61,11 +62,13 @@ class Fit:
 def predict(device: Mapping[str, Plain], seen: Mapping[Probe, Figures]) -> list[Figures]:
     """What a modelled device gives for each probe, which runs about as long as it was measured."""
     jobs = [_modelled(device, probe, figures) for probe, figures in seen.items()]
-    with closing(Session(Target(), policies=[POLICY])) as models:
-        results = models.run(jobs)
-    classes = [one for result in results for one in result.runs[0].classes]
-    # Of a model that finishes nothing in the time of hundreds nothing is right.
-    return [Figures.of(one) if one.requests else Figures(1e-9, 1e18) for one in classes]
+    return run_all(Setup(target=Target(), reduce=_figures, policies=[POLICY]), jobs)
+
+
+def _figures(comparison: Comparison) -> Figures:
+    """Keeps the figures of a probe; those of one that ends none in the time of hundreds are far."""
+    (result,) = only_run(comparison)["classes"]
+    return Figures.of(result) if result["requests"] else Figures(1e-9, 1e18)
 
 
 def _modelled(device: Mapping[str, Plain], probe: Probe, seen: Figures) -> Job:

@@ -1,21 +1,18 @@
 """Probes are measured: in rounds of all of them, on a target that is open meanwhile."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from penstock.calibrate.probes import POLICY, Figures, Probe
-from penstock.design import Design
 from penstock.errors import RUN_FAILED, PenstockError
-from penstock.results.steps import Step
-from penstock.results.typed import ClassResult
-from penstock.session import Session
+from penstock.experiment import plan
+from penstock.experiment.bench import Bench
+from penstock.experiment.trial import Setup, only_run
+from penstock.results.json_types import Class, Run
+from penstock.results.steps import Progress, Step
 from penstock.target import Target
-
-Progress: TypeAlias = Callable[[str, float], object]
-"""Called with what goes on and how far it has come, from 0 to 1."""
 
 UNSAFE = 5
 """Exit code where a target is refused because it is not ours."""
@@ -29,15 +26,12 @@ SECONDS = (0.4, 4.0)
 LOOK = Probe("read", "random", 4 << 10, 1).job(0.001)
 """The shortest run: it says what lies below a target."""
 
-_PROBE = "probe"
-"""The factor of the design."""
-
 
 @dataclass(frozen=True)
 class Subject:
     """A target that is open, and what a run on it says of what lies below."""
 
-    session: Session
+    bench: Bench[Run]
     target: Target
     schedulers: Mapping[str, str | None]
     remarks: Sequence[str]
@@ -47,17 +41,21 @@ class Subject:
 def opened(target: Target) -> Iterator[Subject]:
     """Open a target; it is only read if it is not ours and no option allows writing."""
     try:
-        session = Session(target, [LOOK], policies=[POLICY])
+        bench = on_bench(target)
     except PenstockError as error:
         may_write = target.create is not None or bool(target.i_will_lose_data)
         if error.exit_code != UNSAFE or may_write:
             raise
         target = replace(target, read_only=True)
-        session = Session(target, [LOOK], policies=[POLICY])
-    with closing(session):
-        (looked,) = session.run([LOOK])
-        (run,) = looked.runs
-        yield Subject(session, target, run.schedulers, run.remarks)
+        bench = on_bench(target)
+    with bench:
+        (run,) = bench.run([LOOK])
+        yield Subject(bench, target, run.get("schedulers", {}), run.get("remarks", []))
+
+
+def on_bench(target: Target) -> Bench[Run]:
+    """Opens a target for probes."""
+    return Bench(Setup(target=target, reduce=only_run, policies=[POLICY]), [LOOK])
 
 
 class Turn(NamedTuple):
@@ -75,20 +73,19 @@ def in_rounds(
 
     No two runs go to the same addresses, as what was read before may be in a cache.
     """
-    design = Design(factors={_PROBE: probes}, rounds=rounds)
     figures: list[Figures] = []
     total = rounds * len(probes)
-    for _, runs in groupby(enumerate(design.runs()), key=lambda one: one[1].round):
-        turns = [Turn(number + 1, run.cell[_PROBE]) for number, run in runs]
+    for first in range(1, total + 1, len(probes)):
+        turns = [Turn(number, probe) for number, probe in enumerate(probes, first)]
         figures += _round(subject, turns, lambda turn: say(f"{turn.probe}", turn.number / total))
-    return {cell[_PROBE]: found for cell, found in design.by_cell(figures)}
+    return dict(plan.by_cell(probes, figures))
 
 
 def _round(
     subject: Subject, turns: Sequence[Turn], done: Callable[[Turn], object]
 ) -> list[Figures]:
     """What each turn of a round gives; those that were too short run longer behind the others."""
-    found: dict[Turn, ClassResult] = {}
+    found: dict[Turn, Class] = {}
     short = list(turns)
     for seconds in SECONDS:
 
@@ -97,14 +94,13 @@ def _round(
                 done(running[step["number"]])
 
         jobs = [turn.probe.job(seconds, seed=turn.number) for turn in short]
-        for turn, result in zip(short, subject.session.run(jobs, progress=on_step), strict=True):
-            (run,) = result.runs
-            (found[turn],) = run.classes
-        short = [turn for turn in short if found[turn].requests < ENOUGH]
+        for turn, run in zip(short, subject.bench.run(jobs, progress=on_step), strict=True):
+            (found[turn],) = run["classes"]
+        short = [turn for turn in short if found[turn]["requests"] < ENOUGH]
         if not short:
             break
     for turn in short:
-        if not found[turn].requests:
+        if not found[turn]["requests"]:
             raise PenstockError(
                 f"error: {subject.target.on}: {turn.probe} finished none in {SECONDS[-1]} s\n"
                 "hint: what is that slow is not calibrated",

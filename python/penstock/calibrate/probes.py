@@ -6,7 +6,8 @@ from statistics import median
 from typing import Literal, TypeAlias
 
 from penstock.job import Agent, Job, Plain
-from penstock.results.typed import ClassResult
+from penstock.results.json_types import Class
+from penstock.results.percentile import percentile
 
 Op: TypeAlias = Literal["read", "write"]
 Pattern: TypeAlias = Literal["random", "sequential"]
@@ -74,9 +75,9 @@ class Figures:
     p50_ns: float
 
     @classmethod
-    def of(cls, one: ClassResult) -> "Figures":
-        """Of the only class there is."""
-        return cls(one.iops, one.lat_ns.p50)
+    def of(cls, result: Class) -> "Figures":
+        """The figures of the only class there is."""
+        return cls(result["iops"], percentile(result["lat_ns"], 50))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from contextlib import closing
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -58,9 +57,9 @@ def plan(
     task = work(definition, where, places)
 
     def planned(_: Progress) -> Answer:
-        with closing(opened(definition, task)) as session:
-            plan = ready(definition, task, session)
-            tried = list(pilot(plan, session, PILOT))
+        with opened(definition, task) as bench:
+            plan = ready(definition, task, bench)
+            tried = list(pilot(plan, bench, PILOT))
         return _answer(study, plan, tried, noise=noise, workers=workers)
 
     answer(planned, as_json=as_json)

@@ -1,22 +1,75 @@
-"""Runs of cells: what a processor, here or in a cluster, is given, and gives back."""
+"""Runs of cells: their jobs, and what is kept of their results."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from penstock.errors import PenstockError
+from penstock.experiment.bench import Bench
+from penstock.experiment.trial import Setup
 from penstock.results.json_types import Comparison, Machine, Run
-from penstock.results.steps import Step
-from penstock.session import Session, Variant
+from penstock.session import Variant
 from penstock.study import remarks, response
 from penstock.target import Target
 from penstock.text import failures
 
 FULL = ("ENOSPC", "EDQUOT")
 """What writes fail with where no room is left."""
+
+
+class Outcome(NamedTuple):
+    """What came of a run."""
+
+    failure: str | None
+    """Why it could not be made or measured; `values` mean nothing then."""
+    values: Sequence[float]
+    """The responses."""
+    ended: datetime
+    seconds: float
+    world: str
+    machine: str
+    remarks: Sequence[str]
+
+    def columns(self, responses: Sequence[str]) -> dict[str, Any]:
+        """What a row of a study has of it; `responses` are the names of its values."""
+        return {
+            **dict(zip(responses, self.values, strict=True)),
+            "ended": self.ended,
+            "seconds": self.seconds,
+            "world": self.world,
+            "machine": self.machine,
+            "remarks": remarks.kept(self.remarks),
+        }
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Reduces the result of a run to its responses, and what has to be known of it."""
+
+    names: Sequence[str]
+
+    def __call__(self, comparison: Comparison) -> Outcome:
+        """The outcome of the comparison's only run."""
+        (run,) = comparison["runs"]
+        failure = next(failures_of(run), None)
+        values: list[float] = []
+        for name in self.names:
+            value = None if failure else response.value(name, run)
+            if value is None and failure is None:
+                failure = f"its result has no `{name}`"
+            values.append(value or 0.0)
+        if failure is None and run.get("interrupted"):
+            failure = "it was ended early"
+        return Outcome(
+            failure=failure,
+            values=values,
+            ended=datetime.now(UTC),
+            seconds=run["duration_s"],
+            world=comparison["world"],
+            machine=_machine(comparison["machine"]),
+            remarks=remarks.of_run(comparison, run),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,76 +90,18 @@ class Work:
         every = [*self.sets, *sets, *seeded]
         return Variant(name=self.name, text=self.text, sets=every, policies=[self.policy])
 
-    def session(self, first: Sequence[Variant] = ()) -> Session:
+    def setup(self) -> Setup[Outcome]:
+        """What its runs have in common for the engine."""
+        return Setup(
+            target=self.target,
+            reduce=Responses(self.responses),
+            policies=[self.policy],
+            keep_failures=True,
+        )
+
+    def bench(self, first: Sequence[Variant] = ()) -> Bench[Outcome]:
         """Opens where the study runs; one processor works for it."""
-        return Session(self.target, first, policies=[self.policy], workers=1)
-
-
-class Item(NamedTuple):
-    """A run of a cell."""
-
-    run: int
-    sets: Sequence[str]
-    seed: int
-
-
-class Outcome(NamedTuple):
-    """What came of a run."""
-
-    run: int
-    failure: str | None
-    """Why it could not be made or measured; the rest means nothing then."""
-    values: Sequence[float]
-    """The responses."""
-    ended: datetime
-    seconds: float
-    world: str
-    machine: str
-    remarks: Sequence[str]
-
-
-def run_batch(work: Work, items: Sequence[Item]) -> list[Outcome]:
-    """Runs of modelled cells, on one processor."""
-    with closing(work.session()) as session:
-        return outcomes(work, items, session)
-
-
-def outcomes(
-    work: Work,
-    items: Sequence[Item],
-    session: Session,
-    progress: Callable[[Step], object] | None = None,
-) -> list[Outcome]:
-    """The same on a session that stays."""
-    variants = [work.variant(one.sets, one.seed) for one in items]
-    texts = session.texts(variants, progress=progress)
-    now = datetime.now(UTC)
-    return [
-        _outcome(work, one, json.loads(text), now) for one, text in zip(items, texts, strict=True)
-    ]
-
-
-def _outcome(work: Work, item: Item, found: Comparison, now: datetime) -> Outcome:
-    (run,) = found["runs"]
-    failure = next(failures_of(run), None)
-    values: list[float] = []
-    for name in work.responses:
-        value = None if failure else response.value(name, run)
-        if value is None and failure is None:
-            failure = f"its result has no `{name}`"
-        values.append(value or 0.0)
-    if failure is None and run.get("interrupted"):
-        failure = "it was ended early"
-    return Outcome(
-        item.run,
-        failure,
-        values,
-        now,
-        run["duration_s"],
-        found["world"],
-        _machine(found["machine"]),
-        remarks.of_run(found, run),
-    )
+        return Bench(self.setup(), first, workers=1)
 
 
 def failures_of(run: Run) -> Iterator[str]:
@@ -121,13 +116,6 @@ def failures_of(run: Run) -> Iterator[str]:
 def _machine(machine: Machine) -> str:
     engine = f", {machine['engine']}" if "engine" in machine else ""
     return f"{machine['cpu']}, {machine['kernel']}{engine}"
-
-
-def known(session: Session, variant: Variant) -> dict[str, Any]:
-    """What is known of a job before it runs; what is wrong with it is raised."""
-    (text,) = session.check([variant])
-    found: dict[str, Any] = json.loads(text)
-    return found
 
 
 def reason(error: PenstockError) -> str:

@@ -7,7 +7,6 @@ promised is what the study's own runs of these cells say.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from math import exp, fsum, log, nan
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from penstock import _native
 from penstock.errors import RUN_FAILED, PenstockError, wrong
-from penstock.session import Session
+from penstock.experiment.bench import Bench
+from penstock.session import Variant
 from penstock.study import folder, rows
-from penstock.study.cells import Item, Work, outcomes
+from penstock.study.cells import Outcome
 from penstock.study.definition import Definition
 from penstock.study.run import description, work
 from penstock.study.schedule import Schedule
@@ -168,14 +168,14 @@ def confirm(
     again = study.repeat if repeat is None else repeat
     seeds = iter(_native.drawn(study.seed, "confirm", again * sum(len(one.every) for one in plans)))
     results: list[Confirmed] = []
-    with closing(task.session([task.variant(schedule.sets(plans[0].advice))])) as session:
+    with task.bench([task.variant(schedule.sets(plans[0].advice))]) as bench:
         for plan in plans:
             where = "" if by is None else f"{by} = {schedule.levels(plan.advice)[by]}: "
             say(f"{where}{len(plan.every)} cells, {again} times each")
             # In rounds of all cells, so that a drift meets all of them.
             order = list(plan.every) * again
-            items = [Item(cell, schedule.sets(cell), next(seeds)) for cell in order]
-            values = _run(task, items, session, study.responses.index(found))
+            variants = [task.variant(schedule.sets(cell), next(seeds)) for cell in order]
+            values = _run(bench, variants, study.responses.index(found))
 
             def measured(
                 cell: int, values: Sequence[float] = values, plan: _Plan = plan
@@ -244,11 +244,10 @@ def _is_first(cell: Mapping[str, int], by: str | None) -> bool:
     return all(level == 0 for name, level in cell.items() if name != by)
 
 
-def _run(task: Work, items: Sequence[Item], session: Session, response: int) -> list[float]:
+def _run(bench: Bench[Outcome], variants: Sequence[Variant], response: int) -> list[float]:
     """The response of each run."""
-    found = []
-    for outcome in outcomes(task, items, session):
+    outcomes = bench.run(variants)
+    for outcome in outcomes:
         if outcome.failure is not None:
             raise PenstockError(f"error: a run failed: {outcome.failure}", exit_code=RUN_FAILED)
-        found.append(outcome.values[response])
-    return found
+    return [outcome.values[response] for outcome in outcomes]

@@ -110,16 +110,12 @@ class Folder:
             hint = "hint: what is recorded stays; go on by --resume when there is room"
             raise PenstockError(f"{message}\n{hint}", exit_code=1) from None
 
-    def discard(self) -> None:
-        """Remove it again if it was made for a study that cannot begin."""
-        self.close()
+    def close(self) -> None:
+        """Let it go; one that was made for a study that could not begin is removed again."""
+        os.close(self._lock_file)
         if self.is_new and not (self.path / rows.ABOUT).exists():
             (self.path / LOCK).unlink()
             self.path.rmdir()
-
-    def close(self) -> None:
-        """Let it go."""
-        os.close(self._lock_file)
 
 
 def about(path: Path) -> dict[str, Any] | None:

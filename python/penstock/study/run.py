@@ -1,34 +1,27 @@
 """A study is run: every cell once in each replicate, recorded as runs end."""
 
 import json
-import os
-import threading
 import time
 import tomllib
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from penstock import __version__, _native
 from penstock.errors import RUN_FAILED, PenstockError, wrong
-from penstock.results.steps import Step
-from penstock.session import Session
-from penstock.study import cells, remarks, response, rows
-from penstock.study.cells import Item, Outcome, Work
-from penstock.study.cluster import Cluster
+from penstock.experiment.batches import on_processors
+from penstock.experiment.bench import Bench
+from penstock.experiment.cluster import Cluster
+from penstock.experiment.trial import Trial
+from penstock.session import Variant
+from penstock.study import cells, response, rows
+from penstock.study.cells import Outcome, Work
 from penstock.study.definition import Definition
 from penstock.study.folder import Folder, changes
 from penstock.study.schedule import Planned, Schedule
 from penstock.target import Target
-
-BATCH_S = 0.5
-"""About so long the runs of a batch take together. What is killed loses its unfinished batches."""
-
-BATCH_MOST = 500
-"""Runs of a batch at most."""
 
 FAILURES_MOST = 20
 """So many runs may fail before the study ends."""
@@ -71,6 +64,10 @@ class Ready:
         """Whether it runs in real time, one run after another."""
         return self.world != SIMULATED
 
+    def variant(self, planned: Planned) -> Variant:
+        """The job of a run."""
+        return self.work.variant(self.schedule.sets(planned.cell), planned.seed)
+
 
 def work(study: Definition, target: Target, sets: Sequence[str] = ()) -> Work:
     """What all its runs have in common."""
@@ -84,13 +81,13 @@ def work(study: Definition, target: Target, sets: Sequence[str] = ()) -> Work:
     )
 
 
-def ready(study: Definition, task: Work, session: Session) -> Ready:
+def ready(study: Definition, task: Work, bench: Bench[Outcome]) -> Ready:
     """Check the job, each cell and the responses before the first run."""
     schedule = Schedule(study)
     first: dict[str, Any] | None = None
     for cell in range(len(schedule.cells)):
         try:
-            found = cells.known(session, task.variant(schedule.sets(cell)))
+            (found,) = bench.check([task.variant(schedule.sets(cell))])
         except PenstockError as error:
             raise _refused(schedule, cell, task, error) from None
         first = first or found
@@ -159,12 +156,12 @@ def _refused(schedule: Schedule, cell: int, task: Work, error: PenstockError) ->
     )
 
 
-def opened(study: Definition, task: Work) -> Session:
+def opened(study: Definition, task: Work) -> Bench[Outcome]:
     """Where the study runs, open; a missing file is made if the first cell can run on it."""
     schedule = Schedule(study)
     sets = schedule.sets(0)
     try:
-        return task.session([task.variant(sets)])
+        return task.bench([task.variant(sets)])
     except PenstockError as error:
         if _native.is_right(task.name, task.text, [*task.sets, *sets]):
             raise
@@ -188,37 +185,27 @@ def run(
     address `cluster`; live cells run one after another.
     """
     began = time.monotonic()
-    folder = Folder(path, resume=resume)
-    workers_of: Cluster | None = None
-    try:
+    with closing(Folder(path, resume=resume)) as folder, ExitStack() as stack:
         task = work(study, target, sets)
-        with closing(opened(study, task)) as session:
-            plan = ready(study, task, session)
-            _check_workers(plan, workers, cluster)
-            if cluster is not None:
-                workers_of = Cluster(cluster)
-            _same(plan, folder)
-            made = rows.recorded(path)
-            pending = deque(one for one in plan.planned if one.run not in made)
-            ran = Ran(len(plan.planned), len(made), len(made))
-            recorder = _Recorder(plan, folder, ran, report)
-            recorder.say()
-            if plan.live:
-                _in_turn(plan, pending, session, recorder)
-    except BaseException:
-        folder.discard()
-        if workers_of is not None:
-            workers_of.close()
-        raise
-    try:
-        if workers_of is not None:
-            workers_of.run(plan.work, _Batches(plan, pending), recorder.take)
-        elif not plan.live:
-            _in_parallel(plan, pending, workers or len(os.sched_getaffinity(0)), recorder)
-    finally:
-        folder.close()
-        if workers_of is not None:
-            workers_of.close()
+        bench = stack.enter_context(opened(study, task))
+        plan = ready(study, task, bench)
+        _check_workers(plan, workers, cluster)
+        elsewhere = None if cluster is None else stack.enter_context(closing(Cluster(cluster)))
+        _same(plan, folder)
+        made = rows.recorded(path)
+        pending = [one for one in plan.planned if one.run not in made]
+        ran = Ran(len(plan.planned), len(made), len(made))
+        recorder = _Recorder(plan, folder, ran, report)
+        recorder.say()
+        trials = (Trial(one.run, plan.variant(one)) for one in pending)
+        if plan.live:
+            for trial in trials:
+                (outcome,) = bench.run([trial.variant])
+                recorder.take([(trial.number, outcome)])
+        elif elsewhere is not None:
+            elsewhere.run(task.setup(), trials, len(pending), recorder.take)
+        else:
+            on_processors(task.setup(), trials, len(pending), recorder.take, workers)
     ran.seconds = time.monotonic() - began
     return ran
 
@@ -248,39 +235,36 @@ def _same(plan: Ready, folder: Folder) -> None:
 
 
 class _Recorder:
-    """Records what comes of runs, from any thread."""
+    """Records what comes of runs."""
 
     def __init__(self, plan: Ready, folder: Folder, ran: Ran, report: Report | None) -> None:
         study = plan.schedule.study
         self._plan, self._folder, self._ran, self._report = plan, folder, ran, report
         self._planned = {one.run: one for one in plan.planned}
         self._kinds = {one.name: type(one.column()[0]) for one in study.factors}
-        self._lock = threading.Lock()
-        self.references = plan.live and study.reference is not None
+        self._references = plan.live and study.reference is not None
 
     def say(self) -> None:
         """How far the study is."""
         if self._report is not None:
             self._report(self._ran.done, self._ran.runs)
 
-    def take(self, outcomes: Sequence[Outcome]) -> None:
-        """Record a batch; what failed is not among the rows."""
-        with self._lock:
-            schedule, ran = self._plan.schedule, self._ran
-            made = []
-            for one in outcomes:
-                planned = self._planned[one.run]
-                if one.failure is not None:
-                    named = schedule.named(planned.cell)
-                    ran.failures.append(f"run {one.run}, {named}: {one.failure}")
-                    continue
-                made.append(self._row(planned, one))
-            if made:
-                responses = schedule.study.responses
-                self._folder.append(rows.frame(made, self._kinds, responses))
-                ran.done += len(made)
+    def take(self, batch: Sequence[tuple[int, Outcome]]) -> None:
+        """Record the outcomes of runs by their numbers; what failed is not among the rows."""
+        schedule, ran = self._plan.schedule, self._ran
+        made = []
+        for number, outcome in batch:
+            planned = self._planned[number]
+            if outcome.failure is not None:
+                named = schedule.named(planned.cell)
+                ran.failures.append(f"run {number}, {named}: {outcome.failure}")
+                continue
+            made.append(self._row(planned, outcome))
+        if made:
+            self._folder.append(rows.frame(made, self._kinds, schedule.study.responses))
+            ran.done += len(made)
         self.say()
-        if len(self._ran.failures) > FAILURES_MOST or (self._plan.live and self._ran.failures):
+        if len(ran.failures) > FAILURES_MOST or (self._plan.live and ran.failures):
             raise self._failed()
 
     def _failed(self) -> PenstockError:
@@ -290,103 +274,22 @@ class _Recorder:
         hint = f"hint: {far} are recorded; --resume goes on with the rest when this is mended"
         return PenstockError("\n".join([f"error: {what}", *rest, hint]), exit_code=RUN_FAILED)
 
-    def _row(self, planned: Planned, one: Outcome) -> dict[str, Any]:
-        row: dict[str, Any] = {
+    def _row(self, planned: Planned, outcome: Outcome) -> dict[str, Any]:
+        row = {
             "run": planned.run,
             "order": planned.order,
             "block": planned.block,
             "replicate": planned.replicate,
             "seed": planned.seed,
             **self._plan.schedule.levels(planned.cell),
-            **dict(zip(self._plan.work.responses, one.values, strict=True)),
-            "ended": one.ended,
-            "seconds": one.seconds,
-            "world": one.world,
-            "machine": one.machine,
-            "remarks": remarks.kept(one.remarks),
+            **outcome.columns(self._plan.work.responses),
         }
-        if self.references:
+        if self._references:
             row["reference"] = planned.reference
         return row
 
 
-class _Batches:
-    """What is still to run, in batches that take about as long each."""
-
-    def __init__(self, plan: Ready, pending: deque[Planned]) -> None:
-        self._schedule = plan.schedule
-        self._pending = pending
-        self._lock = threading.Lock()
-        self._each_s: float | None = None
-
-    def next(self, shared_by: int) -> list[Item]:
-        """The next batch, if the rest is shared by so many; empty at the end."""
-        with self._lock:
-            size = 1 if self._each_s is None else int(BATCH_S / max(self._each_s, 1e-6))
-            fair = -(-len(self._pending) // (2 * shared_by))
-            size = max(1, min(size, fair, BATCH_MOST))
-            taken = [self._pending.popleft() for _ in range(min(size, len(self._pending)))]
-        return [Item(one.run, self._schedule.sets(one.cell), one.seed) for one in taken]
-
-    def took(self, count: int, seconds: float) -> None:
-        """How long a batch has taken."""
-        with self._lock:
-            each = seconds / count
-            self._each_s = each if self._each_s is None else (self._each_s + each) / 2
-
-
-def _in_turn(plan: Ready, pending: deque[Planned], session: Session, recorder: _Recorder) -> None:
-    """Live runs, one after another on the target that is open."""
-    for one in pending:
-        item = Item(one.run, plan.schedule.sets(one.cell), one.seed)
-        recorder.take(cells.outcomes(plan.work, [item], session))
-
-
-class _Stopped(Exception):
-    """Another thread has ended the study."""
-
-
-def _in_parallel(plan: Ready, pending: deque[Planned], workers: int, recorder: _Recorder) -> None:
-    """Modelled runs, on so many processors."""
-    batches = _Batches(plan, pending)
-    stop = threading.Event()
-    raised: list[BaseException] = []
-
-    def stopped(_step: Step) -> None:
-        if stop.is_set():
-            raise _Stopped
-
-    def worker() -> None:
-        try:
-            with closing(plan.work.session()) as session:
-                while not stop.is_set() and (items := batches.next(workers)):
-                    began = time.monotonic()
-                    found = cells.outcomes(plan.work, items, session, stopped)
-                    batches.took(len(items), time.monotonic() - began)
-                    recorder.take(found)
-        except _Stopped:
-            pass
-        except BaseException as error:
-            raised.append(error)
-            stop.set()
-
-    threads = [threading.Thread(target=worker) for _ in range(min(workers, len(pending)))]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(0.1)
-    finally:
-        stop.set()
-        for thread in threads:
-            with suppress(RuntimeError):
-                thread.join()
-    if raised:
-        raise raised[0]
-
-
-def pilot(plan: Ready, session: Session, runs: int) -> Iterator[tuple[int, float, Outcome]]:
+def pilot(plan: Ready, bench: Bench[Outcome], runs: int) -> Iterator[tuple[int, float, Outcome]]:
     """A few cells, each run in two replicates: its cell, how long it took, what came of it."""
     every = len(plan.schedule.cells)
     some = dict.fromkeys(at * every // max(1, min(runs, every)) for at in range(min(runs, every)))
@@ -394,6 +297,5 @@ def pilot(plan: Ready, session: Session, runs: int) -> Iterator[tuple[int, float
     for cell in some:
         for _ in range(2):
             began = time.monotonic()
-            item = Item(cell, plan.schedule.sets(cell), next(seeds))
-            (one,) = cells.outcomes(plan.work, [item], session)
-            yield cell, time.monotonic() - began, one
+            (outcome,) = bench.run([plan.work.variant(plan.schedule.sets(cell), next(seeds))])
+            yield cell, time.monotonic() - began, outcome

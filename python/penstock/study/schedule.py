@@ -7,14 +7,15 @@ all levels alike. Seeds and order descend from the study's seed.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
 from penstock import _native
-from penstock.design import Cell, Design
 from penstock.errors import wrong
+from penstock.experiment import plan
+from penstock.experiment.plan import Cell
 from penstock.study.definition import Definition, Shown
 from penstock.study.fraction import chosen
 
@@ -70,7 +71,7 @@ class Schedule:
                 for group in study.excluded
             )
 
-        cells = Design(factors=levels, where=goes).cells()
+        cells = plan.every(levels, goes)
         for factor in study.factors:
             for number in levels[factor.name]:
                 if all(cell[factor.name] != number for cell in cells):
@@ -111,27 +112,27 @@ class Schedule:
         """All runs in the order in which they are made, with `references` if there are any."""
         study, cells = self.study, len(self.cells)
         seeds = _native.drawn(study.seed, "run", self.count())
-        draws = _native.drawn(study.seed, "order", self.count())
+
+        def planned(run: int) -> Planned:
+            block = run % study.repeat
+            return Planned(run, 0, block, block, seeds[run], run // study.repeat)
+
+        def reference(number: int, block: int) -> Planned:
+            seed = _native.drawn(study.seed, "reference", number + 1)[number]
+            return Planned(self.count() + number, 0, block, number, seed, 0, reference=True)
+
         every = study.reference if references else None
         found: list[Planned] = []
-        again = 0
-
-        def reference(block: int) -> Planned:
-            seed = _native.drawn(study.seed, "reference", again + 1)[again]
-            number = self.count() + again
-            return Planned(number, len(found), block, again, seed, 0, reference=True)
-
         for block in range(study.repeat):
-            of_block = sorted(
-                range(block, cells * study.repeat, study.repeat), key=draws.__getitem__
+            numbers = range(block, self.count(), study.repeat)
+            order = plan.shuffled(numbers, study.seed, "order", self.count())
+            found += plan.with_references(
+                [planned(run) for run in order],
+                every,
+                partial(reference, block=block),
+                before=block * cells,
             )
-            for at, run in enumerate(of_block):
-                if every is not None and (block * cells + at) % every == 0:
-                    found.append(reference(block))
-                    again += 1
-                cell = run // study.repeat
-                found.append(Planned(run, len(found), block, block, seeds[run], cell))
-        return found
+        return [one._replace(order=order) for order, one in enumerate(found)]
 
     def sets(self, cell: int) -> list[str]:
         """The arguments of `--set` that make this cell."""

@@ -8,8 +8,9 @@ from functools import cache
 from itertools import count
 
 from penstock import _native
-from penstock.design import Cell, Design
 from penstock.errors import wrong
+from penstock.experiment import plan
+from penstock.experiment.plan import Cell
 from penstock.session import Variant
 
 POLICY = "policy"
@@ -83,7 +84,7 @@ def settings(vary: Mapping[str, Sequence[str]]) -> list[Setting]:
                 key: cell[key] for key, owner in owners.items() if owner in (None, cell[POLICY])
             },
         )
-        for cell in Design(factors=factors, where=is_cell).cells()
+        for cell in plan.every(factors, is_cell)
     ]
 
 

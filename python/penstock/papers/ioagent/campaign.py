@@ -8,12 +8,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from penstock import _native
-from penstock.comparison import Comparison
-from penstock.design import Cell, Design, Run
+from penstock.experiment import plan
+from penstock.experiment.bench import run_all
+from penstock.experiment.plan import Cell
+from penstock.experiment.trial import Setup, only_run
 from penstock.papers import files
 from penstock.papers.ioagent.setting import FACTORS, NAME, PATTERNS, Setting, machine
 from penstock.papers.published import Row
-from penstock.session import Session, Variant
+from penstock.results.json_types import Comparison
+from penstock.session import Variant
 from penstock.study.folder import Folder
 from penstock.study.rows import frame
 from penstock.study.run import SIMULATED
@@ -32,37 +35,33 @@ RANDOM_AMOUNT = {8: 20 << 20}
 """Fewer of them where a disk needs three seconds and more for these: random ones of so many KiB."""
 
 BATCH = 324
-"""Runs of one call: it shares the processors among them, and comes back within some seconds."""
+"""Runs whose results are in memory at once."""
 
 
-def design(of: Setting) -> Design:
-    """All runs: each pattern in each cell, in rounds with a seed each."""
-    return Design(factors={"pattern": of.patterns, **of.factors}, rounds=len(of.seeds))
+def design(of: Setting) -> list[Cell]:
+    """All cells: every combination of the factors in each pattern."""
+    return plan.every({"pattern": of.patterns, **of.factors})
 
 
 def rows(of: Setting, cells: Sequence[Cell] | None = None) -> list[Row]:
     """A row for each run: the cell, and what it did. Without `cells` all of the design run."""
-    if cells is None:
-        runs = list(design(of).runs())
-    else:
-        runs = [Run(number, cell, 0.0) for number in range(len(of.seeds)) for cell in cells]
+    runs = plan.in_rounds(design(of) if cells is None else cells, len(of.seeds))
     text = files.text(NAME, "job.toml")
-    found: list[Row] = []
+    variants = [
+        Variant(
+            name=f"papers/{NAME}/job.toml",
+            text=text,
+            sets=[*changes(cell), f"seed={of.seeds[number]}", *of.of_job],
+        )
+        for number, cell in runs
+    ]
     with _machine(of.of_machine) as on:
-        for start in range(0, len(runs), BATCH):
-            batch = runs[start : start + BATCH]
-            variants = [
-                Variant(
-                    name=f"papers/{NAME}/job.toml",
-                    text=text,
-                    sets=[*changes(run.cell), f"seed={of.seeds[run.round]}", *of.of_job],
-                )
-                for run in batch
-            ]
-            with closing(Session(Target(on=on), variants, policies=[of.policy])) as session:
-                results = session.run(variants)
-            found += map(_row, batch, results)
-    return found
+        setup = Setup(target=Target(on=on), reduce=_figures, policies=[of.policy])
+        figures = run_all(setup, variants, batch=BATCH)
+    return [
+        {**cell, "replicate": number, **own}
+        for (number, cell), own in zip(runs, figures, strict=True)
+    ]
 
 
 def changes(cell: Cell, part: int = 1) -> list[str]:
@@ -84,15 +83,10 @@ def changes(cell: Cell, part: int = 1) -> list[str]:
     return [f"file.data.count={cell['D']}", *(f"agent.agents.{k}={v}" for k, v in agent.items())]
 
 
-def _row(run: Run, result: Comparison) -> Row:
-    (one,) = result.raw["runs"]
-    (of,) = one["classes"]
-    return {
-        **run.cell,
-        "replicate": run.round,
-        "bw_bytes": of["bw_bytes"],
-        "seconds": one["duration_s"],
-    }
+def _figures(comparison: Comparison) -> Row:
+    run = only_run(comparison)
+    (agents,) = run["classes"]
+    return {"bw_bytes": agents["bw_bytes"], "seconds": run["duration_s"]}
 
 
 @contextmanager

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from penstock import _native
-from penstock.design import Cell, Design
 from penstock.errors import CANNOT_HERE, PenstockError, needs, wrong
+from penstock.experiment import plan
+from penstock.experiment.plan import Cell
 from penstock.papers.ioagent import analyses, campaign, setting
 from penstock.papers.ioagent import live_compare as compare
 from penstock.papers.ioagent.campaign import RESPONSE
@@ -153,7 +154,7 @@ class _Study:
         self.folder = folder
         self.of: Setting = setting.read(given)
         self._say = progress or (lambda _what, _done: None)
-        cells = Design(factors=self.of.factors).cells()
+        cells = plan.every(self.of.factors)
         self.cells, out = runnable(cells, available_memory())
         self.left_out = [
             LeftOut({"pattern": pattern, **cell}, why)
@@ -269,12 +270,12 @@ class _Study:
             some = _shuffled(f"pilot {one.name}", len(one.cells))[:PILOT]
             cells = [{"pattern": one.name, **one.cells[number]} for number in some]
             times = []
-            for number, cell in zip(some, cells, strict=True):
+            for cell in cells:
                 began = time.monotonic()
                 if began >= until:
                     return found
                 try:
-                    outcome = runs.run(number, cell, part, SEED)
+                    outcome = runs.run(cell, part, SEED)
                 except Over:
                     return found
                 if outcome is not None:
@@ -322,15 +323,18 @@ class _Study:
 
     def _order(self, stages: Sequence[Sequence[Cell]], made: int = 0) -> list[Planned]:
         """The runs of some stages after each other, each at random, with the reference cells."""
-        reference = middle(self.factors)
-        found = []
+        middle_cell = middle(self.factors)
+
+        def reference(number: int) -> Planned:
+            pattern = self.patterns[number % len(self.patterns)].name
+            return Planned({"pattern": pattern, **middle_cell}, reference=True)
+
+        found: list[Planned] = []
         for stage in stages:
-            for number in _shuffled(f"order {made}", len(stage)):
-                if made % REFERENCE_EVERY == 0:
-                    pattern = self.patterns[made // REFERENCE_EVERY % len(self.patterns)].name
-                    found.append(Planned({"pattern": pattern, **reference}, reference=True))
-                made += 1
-                found.append(Planned(stage[number]))
+            order = _shuffled(f"order {made}", len(stage))
+            runs = [Planned(stage[number]) for number in order]
+            found += plan.with_references(runs, REFERENCE_EVERY, reference, before=made)
+            made += len(stage)
         return found
 
     def _simulated(self, order: Sequence[Planned]) -> list[Row]:
@@ -374,7 +378,7 @@ class _Study:
             number = first + at
             seed = _native.drawn(SEED, "run", number + 1)[number]
             try:
-                outcome = runs.run(number, one.cell, part, seed)
+                outcome = runs.run(one.cell, part, seed)
             except Over:
                 return None
             self._made += 1
@@ -387,12 +391,7 @@ class _Study:
                 "replicate": _again(one.cell, rows) if one.reference else 0,
                 "seed": seed,
                 **one.cell,
-                RESPONSE: outcome.values[0],
-                "ended": outcome.ended,
-                "seconds": outcome.seconds,
-                "world": outcome.world,
-                "machine": outcome.machine,
-                "remarks": remarks.kept(outcome.remarks),
+                **outcome.columns([RESPONSE]),
                 "reference": one.reference,
             }
             rows.append(row)
@@ -408,7 +407,7 @@ class _Study:
             if len(ran) > one.coefficients:
                 with suppress(PenstockError):
                     fits[one.name] = compare.fitted(one.name, rows)
-        cells = Design(factors=self.factors).cells()
+        cells = plan.every(self.factors)
         return Machine(fits, compare.judged(fits, cells, SEED))
 
     def _pattern(
@@ -426,7 +425,7 @@ class _Study:
         return PatternFound(
             pattern=of.name,
             cells=len(pairs),
-            possible=len(Design(factors=self.of.factors).cells()),
+            possible=len(plan.every(self.of.factors)),
             coefficients=of.coefficients,
             ranks=compare.ranks([row[RESPONSE] for row in pairs], [row[MODEL] for row in pairs]),
             references=len(references),
@@ -461,8 +460,7 @@ def _pairs(rows: Sequence[Row], simulated: Sequence[Row]) -> list[Row]:
 
 def _shuffled(label: str, count: int) -> list[int]:
     """The numbers below `count` in an order that is drawn."""
-    draws = _native.drawn(SEED, label, count)
-    return sorted(range(count), key=draws.__getitem__)
+    return plan.shuffled(range(count), SEED, label, count)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import atanh, exp, log, sqrt, tanh
 from typing import Any, NamedTuple
 
-from penstock.design import Cell
+from penstock.experiment.plan import Cell
 from penstock.papers.claims import Claim, Numbers
 from penstock.papers.ioagent import analyses
 from penstock.papers.ioagent.claims import STATEMENTS, claims

@@ -11,8 +11,8 @@ from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
-from penstock.design import Cell
 from penstock.errors import wrong
+from penstock.experiment.plan import Cell
 from penstock.papers.ioagent.campaign import KIB
 from penstock.study.fraction import chosen
 from penstock.study.model import Term

@@ -4,23 +4,23 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import ENOENT
 from pathlib import Path
 from stat import S_ISDIR
 from tempfile import TemporaryDirectory
 
-from penstock.design import Cell
 from penstock.errors import PenstockError, wrong
+from penstock.experiment.bench import Bench
+from penstock.experiment.plan import Cell
 from penstock.papers import files
 from penstock.papers.ioagent.campaign import AMOUNT, RESPONSE, changes
 from penstock.papers.ioagent.live_fraction import LeftOut
 from penstock.papers.ioagent.setting import NAME
 from penstock.results.steps import Step
-from penstock.session import Session
 from penstock.study import remarks
-from penstock.study.cells import Item, Outcome, Work, outcomes, reason
+from penstock.study.cells import Outcome, Work, reason
 from penstock.study.run import FAILURES_MOST
 from penstock.target import Target
 
@@ -103,19 +103,19 @@ def job_text(folder: Path) -> str:
 
 @dataclass(kw_only=True)
 class Runs:
-    """A session in which cells run, and what is known of all its runs."""
+    """A bench on which cells run, and what is known of all its runs."""
 
     folder: Path
     """Of the files; remarks name these without it."""
     work: Work
-    session: Session
+    bench: Bench[Outcome]
     deadline: float
     """By the monotonic clock: a run that is under way then is ended."""
     left_out: list[LeftOut] = field(default_factory=list)
     remarks: list[str | None] = field(default_factory=list)
     """What has to be known of each run, the pilot's too."""
 
-    def run(self, number: int, cell: Cell, part: int, seed: int) -> Outcome | None:
+    def run(self, cell: Cell, part: int, seed: int) -> Outcome | None:
         """One run of a cell of a pattern; none if this machine cannot run it.
 
         Raises `Over` if the time is up before it has ended.
@@ -123,14 +123,14 @@ class Runs:
         if time.monotonic() >= self.deadline:
             raise Over
         try:
-            item = Item(number, changes(cell, part), seed)
-            (one,) = outcomes(self.work, [item], self.session, self._stop)
-            why = one.failure
+            variant = self.work.variant(changes(cell, part), seed)
+            (outcome,) = self.bench.run([variant], progress=self._stop)
+            why = outcome.failure
         except PenstockError as error:
-            one, why = None, reason(error)
-        if why is not None or one is None:
+            why = reason(error)
+        if why is not None:
             if all(known.cell != cell for known in self.left_out):
-                self.left_out.append(LeftOut(cell, why or ""))
+                self.left_out.append(LeftOut(cell, why))
             if len(self.left_out) > FAILURES_MOST:
                 raise PenstockError(
                     f"error: {len(self.left_out)} runs failed: {why}\n"
@@ -138,9 +138,9 @@ class Runs:
                     exit_code=1,
                 )
             return None
-        said = [remark.replace(f"{self.folder}/", "") for remark in one.remarks]
+        said = [remark.replace(f"{self.folder}/", "") for remark in outcome.remarks]
         self.remarks.append(remarks.kept(said))
-        return one._replace(remarks=said)
+        return outcome._replace(remarks=said)
 
     def _stop(self, _step: Step) -> None:
         if time.monotonic() >= self.deadline:
@@ -149,7 +149,7 @@ class Runs:
 
 @contextmanager
 def opened(folder: Path, size: int, largest: Cell, deadline: float) -> Iterator[Runs]:
-    """The session of all runs. `largest` is a cell with the most files, which are made."""
+    """The bench of all runs. `largest` is a cell with the most files, which are made."""
     task = Work(
         name=f"papers/{NAME}/job.toml",
         text=job_text(folder),
@@ -158,8 +158,8 @@ def opened(folder: Path, size: int, largest: Cell, deadline: float) -> Iterator[
         target=Target(create=f"{size}B"),
         responses=[RESPONSE],
     )
-    with closing(task.session([task.variant(changes(largest), 1)])) as session:
-        yield Runs(folder=folder, work=task, session=session, deadline=deadline)
+    with task.bench([task.variant(changes(largest), 1)]) as bench:
+        yield Runs(folder=folder, work=task, bench=bench, deadline=deadline)
 
 
 def available_memory() -> int:

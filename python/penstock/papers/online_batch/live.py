@@ -14,12 +14,13 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import IO, Any, Self, TypeAlias
+from typing import IO, Any, Self
 
 from penstock import _native
-from penstock.design import Design
 from penstock.errors import translated, wrong
+from penstock.experiment import plan
 from penstock.results.rounds import Spread
+from penstock.results.steps import Progress
 from penstock.target import Target
 from penstock.text import places
 
@@ -51,9 +52,6 @@ REPETITIONS = 5
 
 EMULATED = "emulated:"
 """What begins the name of a model in real time."""
-
-Progress: TypeAlias = Callable[[str, float], object]
-"""Is called with what is being measured, and the share that is done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,23 +242,21 @@ def online_batch_live(
         raise wrong("found 0 programs; expected 1 to 256", "as --online 1 --batch 0")
     with translated():
         cpu = _calibrated(where) if calibrate else (ONLINE_CPU_NS, BATCH_CPU_NS)
-        design = Design(
-            factors={"online": online, "batch": batch, "cpu_priority": cpu_priority, "mode": modes},
-            rounds=rounds,
-            where=lambda cell: cell["online"] + cell["batch"] > 0,
-        )
+        factors = {"online": online, "batch": batch, "cpu_priority": cpu_priority, "mode": modes}
+        every = plan.every(factors, lambda cell: cell["online"] + cell["batch"] > 0)
+        cells = [Cell(**levels) for levels in every]
+        runs = plan.in_rounds(cells, rounds)
         met = []
-        for _, levels, done in design.runs():
-            cell = Cell(**levels)
+        for at, (_, cell) in enumerate(runs):
             if progress is not None:
-                progress(_words(cell), done)
+                progress(_words(cell), at / len(runs))
             met.append(_run(where, cell, cpu, overlap=overlap, writes=writes))
     return Live(
         where=where,
         online_cpu_ns=cpu[0],
         batch_cpu_ns=cpu[1],
         calibrated=calibrate,
-        cells=tuple(Cell(**levels, rounds=tuple(found)) for levels, found in design.by_cell(met)),
+        cells=tuple(replace(cell, rounds=tuple(own)) for cell, own in plan.by_cell(cells, met)),
     )
 
 

@@ -1,16 +1,19 @@
-"""The runs of a study on a Dask cluster: batches go to its workers, outcomes come back.
+"""Trials on a Dask cluster: batches go to its workers, results come back.
 
-A worker that dies loses its batches, which the cluster gives to others. Outcomes do not depend on
-which worker made them, so that the rows are those of one machine.
+A worker that dies loses its batches, which the cluster gives to others. Results do not depend on
+which worker made them, so that they are those of one machine.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock import __version__
+from penstock._native import __version__
 from penstock.errors import CANNOT_HERE, PenstockError, needs
-from penstock.study.cells import Item, Outcome, Work, run_batch
+from penstock.experiment.batches import Batches, Sink
+from penstock.experiment.trial import Setup, Trial, run_alone
+from penstock.session import Variant
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -19,20 +22,12 @@ CONNECT_S = 5.0
 """How long the cluster may take to answer."""
 
 ALONE_S = 10.0
-"""How long the study waits for another worker when there is none."""
+"""How long it waits for another worker when there is none."""
 
 LOOK_S = 1.0
 """How often it looks for workers while nothing comes back."""
 
-
-class Batches(Protocol):
-    """What is still to run."""
-
-    def next(self, shared_by: int) -> list[Item]:
-        """The next batch; empty at the end."""
-
-    def took(self, count: int, seconds: float) -> None:
-        """How long a batch has taken."""
+R = TypeVar("R")
 
 
 class Cluster:
@@ -49,9 +44,17 @@ class Cluster:
             self.close()
             raise
 
-    def run(self, work: Work, batches: Batches, take: Callable[[Sequence[Outcome]], None]) -> None:
-        """Run all batches, and hand over what comes of each."""
-        _run(self._client, self._address, work, batches, take)
+    def run(self, setup: Setup[R], trials: Iterable[Trial], count: int, sink: Sink[R]) -> None:
+        """Run `count` modelled trials, and hand over what comes of each batch.
+
+        Whatever ends it, no batch goes on running on the cluster.
+        """
+        running: dict[Any, list[Trial]] = {}
+        try:
+            _run(self._client, self._address, setup, Batches(trials, count), sink, running)
+        finally:
+            with suppress(OSError):
+                self._client.cancel(list(running))
 
     def close(self) -> None:
         """Leave the cluster; it goes on without us."""
@@ -88,31 +91,33 @@ def _check_versions(client: "Client", address: str) -> None:
             raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
 
 
-def _timed(work: Work, items: Sequence[Item]) -> tuple[float, list[Outcome]]:
+def _timed(setup: Setup[R], variants: Sequence[Variant]) -> tuple[float, list[R]]:
     began = time.monotonic()
-    found = run_batch(work, items)
-    return time.monotonic() - began, found
+    results = run_alone(setup, variants)
+    return time.monotonic() - began, results
 
 
 def _run(
     client: "Client",
     address: str,
-    work: Work,
+    setup: Setup[R],
     batches: Batches,
-    take: Callable[[Sequence[Outcome]], None],
+    sink: Sink[R],
+    running: dict[Any, list[Trial]],
 ) -> None:
+    """Keep two batches for each thread of the cluster `running`, and take what ends."""
     from distributed import KilledWorker, wait
 
-    running: dict[Any, list[Item]] = {}
     alone_since: float | None = None
     more = True
     while True:
         threads = sum(client.nthreads().values())
         while more and len(running) < 2 * max(1, threads):
-            items = batches.next(max(1, threads))
-            more = bool(items)
-            if items:
-                running[client.submit(_timed, work, items, pure=False)] = items
+            batch = batches.next(max(1, threads))
+            more = bool(batch)
+            if batch:
+                variants = [trial.variant for trial in batch]
+                running[client.submit(_timed, setup, variants, pure=False)] = batch
         if not running:
             return
         try:
@@ -122,17 +127,19 @@ def _run(
         taken = 0
         for future in done:
             try:
-                seconds, found = future.result(timeout=LOOK_S)
+                seconds, results = future.result(timeout=LOOK_S)
             except TimeoutError:
                 # Its worker died with it: another one makes it again.
                 continue
             except (KilledWorker, OSError) as error:
-                items = running.pop(future)
-                message = f"error: workers of the cluster died in {len(items)} runs: {error}"
+                batch = running.pop(future)
+                message = f"error: workers of the cluster died in {len(batch)} runs: {error}"
                 hint = "hint: what is recorded stays; --resume goes on with the rest"
                 raise PenstockError(f"{message}\n{hint}", exit_code=1) from None
-            batches.took(len(running.pop(future)), seconds)
-            take(found)
+            batch = running.pop(future)
+            batches.took(len(batch), seconds)
+            numbers = (trial.number for trial in batch)
+            sink(list(zip(numbers, results, strict=True)))
             taken += 1
         if threads or taken:
             alone_since = None

@@ -1,0 +1,1 @@
+"""Experiments: many runs, planned, made on a target or on a cluster, and reduced to figures."""
