@@ -258,9 +258,11 @@ def test_no_page_is_an_orphan() -> None:
     assert [page for page in PAGES if page not in linked and page != ROOT / "README.md"] == []
 
 
-def test_readme_and_the_map_are_short_enough_to_be_read() -> None:
+def test_the_documents_are_short_enough_to_be_read() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 130
     assert len((ROOT / "ARCHITECTURE.md").read_bytes()) <= 12 * 1024
+    for release in (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1:]:
+        assert len(release.splitlines()) <= 120
 
 
 @pytest.mark.parametrize("page", NAMING_PATHS, ids=named)
