@@ -13,15 +13,18 @@
 //! was found and what was expected, the hint what to write instead.
 
 use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::Arc;
 
 use thiserror::Error;
+use unicode_width::UnicodeWidthChar;
 
 /// Columns of an input's line that are shown; of a longer one, the part around the error.
 const LINE_COLUMNS: usize = 160;
 /// Columns shown before the error in a line that is cut.
 const BEFORE_CARET: usize = 60;
+/// A tab as it is shown.
+const TAB: &str = "    ";
 /// Characters of a value that a message quotes: enough to recognise it.
 const QUOTED_CHARS: usize = 40;
 
@@ -281,40 +284,17 @@ impl Shown {
 
 fn push_char(text: &mut String, c: char) {
     match c {
-        '\t' => text.push_str("    "),
+        '\t' => text.push_str(TAB),
         c if c.is_control() => text.push('\u{fffd}'),
         c => text.push(c),
     }
 }
 
-/// Marks that combine with the letter before them, and what has no width at all.
-const NARROW: [RangeInclusive<char>; 4] = [
-    '\u{300}'..='\u{36f}',
-    '\u{200b}'..='\u{200f}',
-    '\u{fe00}'..='\u{fe0f}',
-    '\u{feff}'..='\u{feff}',
-];
-/// East Asian wide letters, and pictographs.
-const WIDE: [RangeInclusive<char>; 9] = [
-    '\u{1100}'..='\u{115f}',
-    '\u{2e80}'..='\u{a4cf}',
-    '\u{ac00}'..='\u{d7a3}',
-    '\u{f900}'..='\u{faff}',
-    '\u{fe30}'..='\u{fe6f}',
-    '\u{ff00}'..='\u{ff60}',
-    '\u{ffe0}'..='\u{ffe6}',
-    '\u{1f300}'..='\u{1faff}',
-    '\u{20000}'..='\u{3fffd}',
-];
-
-/// Columns of a character on a terminal: covers what people write in comments and names.
+/// Returns the columns of a character on a terminal, as [`push_char`] writes it.
 fn columns(c: char) -> usize {
-    let among = |ranges: &[RangeInclusive<char>]| ranges.iter().any(|range| range.contains(&c));
     match c {
-        '\t' => 4,
-        _ if among(&NARROW) => 0,
-        _ if among(&WIDE) => 2,
-        _ => 1,
+        '\t' => TAB.len(),
+        c => c.width().unwrap_or(1),
     }
 }
 

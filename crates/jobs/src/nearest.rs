@@ -1,30 +1,34 @@
-//! The name that was probably meant.
+//! Finds the known name that was probably meant by an unknown one.
 
-/// Longer names are not compared: they are hardly ever mistyped, and the cost is their product.
+use strsim::osa_distance;
+
+/// Longest name in characters that is compared. Longer ones are rarely typing errors, and the cost
+/// grows with the product of the lengths.
 const NAME_CHARS: usize = 64;
-/// More names than this are not listed in a hint.
+/// Most names that a hint lists.
 const LISTED: usize = 12;
 
-/// The one of `known` that is nearest to `name`; `None` if none is near.
+/// Returns the name of `known` that is nearest to `name`; `None` if none is near. Ties go to the first.
 ///
-/// Near is an edit (a letter more, less, changed, or two swapped) for every three letters, or that
-/// one is the other's beginning, of at least three letters. Ties go to the first.
+/// A name is near with at most one edit (a letter added, removed or changed, or two swapped) for every
+/// three letters, or if one of the two begins with the other, which has at least three letters.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let letters: Vec<char> = name.to_lowercase().chars().collect();
-    if letters.is_empty() || letters.len() > NAME_CHARS {
+    let name = name.to_lowercase();
+    let name_len = name.chars().count();
+    if name.is_empty() || name_len > NAME_CHARS {
         return None;
     }
-    // What is nearer comes first: a slip, then the rest of a word, then a word too long.
+    // Lower is nearer: typing errors, then unfinished words, then words with an end too many.
     let rank = |candidate: &str| {
-        let other: Vec<char> = candidate.to_lowercase().chars().take(NAME_CHARS).collect();
-        let allowed = (letters.len().max(other.len()) / 3).max(1);
-        let edits = edits(&letters, &other);
-        let shorter = letters.len().min(other.len());
-        match shorter >= 3 {
-            // Of one letter, another is no slip.
-            _ if edits <= allowed && edits < letters.len().max(other.len()) => Some((0, edits)),
-            true if other.starts_with(&letters) => Some((1, edits)),
-            true if letters.starts_with(&other) => Some((2, edits)),
+        let candidate: String = candidate.to_lowercase().chars().take(NAME_CHARS).collect();
+        let candidate_len = candidate.chars().count();
+        let longest = name_len.max(candidate_len);
+        let edits = osa_distance(&name, &candidate);
+        match name_len.min(candidate_len) >= 3 {
+            // A word of which no letter is left is another word.
+            _ if edits <= (longest / 3).max(1) && edits < longest => Some((0, edits)),
+            true if candidate.starts_with(&name) => Some((1, edits)),
+            true if name.starts_with(&candidate) => Some((2, edits)),
             _ => None,
         }
     };
@@ -32,7 +36,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     near.min_by_key(|&(rank, _)| rank).map(|(_, candidate)| candidate)
 }
 
-/// A hint for an unknown name: the nearest, or all there are if they are few.
+/// Returns a hint for an unknown name: the nearest known name, or the first [`LISTED`] known names.
 pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(name, known.iter().copied()) {
@@ -41,25 +45,6 @@ pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Stri
         None if known.len() <= LISTED => format!("known: {}", known.join(", ")),
         None => format!("known: {}, …", known[..LISTED].join(", ")),
     }
-}
-
-/// Edits between two words, with swapped neighbours as one (optimal string alignment).
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut before = vec![0; b.len() + 1];
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let changed = usize::from(a[i - 1] != b[j - 1]);
-            row[j] = (above[j] + 1).min(row[j - 1] + 1).min(above[j - 1] + changed);
-            let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if swapped {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above[b.len()]
 }
 
 #[cfg(test)]
@@ -86,15 +71,5 @@ mod tests {
             assert_eq!(nearest(name, KNOWN), None, "{name}");
         }
         assert_eq!(suggest("x", ["a1b2", "c3d4"]), "known: a1b2, c3d4");
-    }
-
-    #[test]
-    fn edits_are_counted() {
-        let count = |a: &str, b: &str| {
-            edits(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>())
-        };
-        assert_eq!(count("", "abc"), 3);
-        assert_eq!(count("abc", "acb"), 1);
-        assert_eq!(count("kitten", "sitting"), 3);
     }
 }
