@@ -1,4 +1,5 @@
-//! Kinds of quantities with units: their bounds, and words that may stand in their place.
+//! Kinds of quantities with units: their bounds, and the words that are allowed instead of a
+//! quantity.
 
 use std::num::NonZeroU32;
 
@@ -13,16 +14,17 @@ use crate::text::quoted;
 use crate::tree::Node;
 use crate::units::{self, OFF, Quantity, Share, pattern};
 
-/// A number of base units. Kinds with bounds make none that does not fit.
-pub(crate) trait Whole: Copy {
-    fn of(amount: u64) -> Self;
+/// An integer type that holds a quantity in base units. The bounds of a kind keep its values within
+/// the type.
+pub(crate) trait BaseUnits: Copy {
+    fn from_amount(amount: u64) -> Self;
     fn amount(self) -> u64;
 }
 
-macro_rules! whole {
+macro_rules! base_units {
     ($($number:ty),+) => {$(
-        impl Whole for $number {
-            fn of(amount: u64) -> Self {
+        impl BaseUnits for $number {
+            fn from_amount(amount: u64) -> Self {
                 amount as Self
             }
 
@@ -32,10 +34,10 @@ macro_rules! whole {
         }
     )+};
 }
-whole!(u8, u32, u64);
+base_units!(u8, u32, u64);
 
-impl Whole for NonZeroU32 {
-    fn of(amount: u64) -> Self {
+impl BaseUnits for NonZeroU32 {
+    fn from_amount(amount: u64) -> Self {
         Self::new(amount as u32).expect("a kind above zero")
     }
 
@@ -44,8 +46,8 @@ impl Whole for NonZeroU32 {
     }
 }
 
-impl Whole for Span {
-    fn of(amount: u64) -> Self {
+impl BaseUnits for Span {
+    fn from_amount(amount: u64) -> Self {
         Self::from_ns(amount)
     }
 
@@ -54,8 +56,8 @@ impl Whole for Span {
     }
 }
 
-impl Whole for Share {
-    fn of(amount: u64) -> Self {
+impl BaseUnits for Share {
+    fn from_amount(amount: u64) -> Self {
         Self::billionths(amount as u32)
     }
 
@@ -68,40 +70,44 @@ impl Whole for Share {
 #[derive(Clone, Copy)]
 pub(crate) struct Amount {
     quantity: &'static Quantity,
-    /// In base units.
+    /// Reads a text as base units.
     parse: fn(&str) -> Result<u64, JobError>,
     text: fn(u64) -> String,
-    /// Its name in schemas, and that of one above zero.
+    /// Names in schemas of any amount and of an amount above zero.
     defined: [&'static str; 2],
     least: u64,
     most: u64,
-    /// For what is too small, and what is too large.
+    /// Hints for an amount that is too small and for one that is too large.
     hints: [&'static str; 2],
 }
 
 /// A size in bytes.
 pub(crate) const SIZE: Amount =
-    Amount::of(&units::SIZE, units::parse_size, units::size_text, ["size", "size-above-zero"]);
+    Amount::new(&units::SIZE, units::parse_size, units::size_text, ["size", "size-above-zero"]);
 /// A length of time.
-pub(crate) const TIME: Amount = Amount::of(
+pub(crate) const TIME: Amount = Amount::new(
     &units::DURATION,
     |text| units::parse_duration(text).map(Span::ns),
     |ns| units::duration_text(Span::from_ns(ns)),
     ["time", "time-above-zero"],
 );
 /// A percentage.
-pub(crate) const SHARE: Amount = Amount::of(
+pub(crate) const SHARE: Amount = Amount::new(
     &units::SHARE,
-    |text| units::parse_share(text).map(Whole::amount),
-    |part| units::share_text(Whole::of(part)),
+    |text| units::parse_share(text).map(BaseUnits::amount),
+    |part| units::share_text(BaseUnits::from_amount(part)),
     ["share", "share-above-zero"],
 );
 /// A transfer rate in bytes a second.
-pub(crate) const TRANSFER: Amount =
-    Amount::of(&units::TRANSFER, units::parse_transfer, units::transfer_text, ["transfer-rate"; 2]);
+pub(crate) const TRANSFER: Amount = Amount::new(
+    &units::TRANSFER,
+    units::parse_transfer,
+    units::transfer_text,
+    ["transfer-rate"; 2],
+);
 
 impl Amount {
-    const fn of(
+    const fn new(
         quantity: &'static Quantity,
         parse: fn(&str) -> Result<u64, JobError>,
         text: fn(u64) -> String,
@@ -122,12 +128,12 @@ impl Amount {
         Self { most, ..self }
     }
 
-    /// What to do about one that is outside of the bounds.
+    /// Sets the hint for amounts outside the bounds.
     pub(crate) const fn hint(self, hint: &'static str) -> Self {
         Self { hints: [hint; 2], ..self }
     }
 
-    /// The same for one that is too small, and for one that is too large.
+    /// Sets the hints for amounts that are too small and for amounts that are too large.
     pub(crate) const fn hints(self, small: &'static str, large: &'static str) -> Self {
         Self { hints: [small, large], ..self }
     }
@@ -155,21 +161,22 @@ impl Amount {
         self.defined[usize::from(self.least > 0)]
     }
 
-    /// What schemas refer to: any amount, which fits `pattern`, and one above zero.
+    /// Returns the schema definitions of any amount, which matches `pattern`, and of an amount
+    /// above zero.
     pub(crate) fn definitions(&self, pattern: &str) -> [(&'static str, Json); 2] {
         let any = json!({"type": "string", "pattern": pattern});
         [(self.defined[1], above_zero(pattern)), (self.defined[0], any)]
     }
 
-    /// A reference to the definition.
+    /// Refers to the schema definition.
     pub(crate) fn reference(&self) -> Json {
         build::defined(self.defined())
     }
 }
 
-impl<T: Whole> Kind<T> for Amount {
+impl<T: BaseUnits> Kind<T> for Amount {
     fn read(&self, node: &Node) -> Result<T, JobError> {
-        self.bounded(node).map(T::of)
+        self.bounded(node).map(T::from_amount)
     }
 
     fn text(&self, value: &T) -> String {
@@ -186,16 +193,16 @@ pub(crate) struct OrWord<T: 'static, Q> {
     pub(crate) words: &'static [(&'static str, T)],
     pub(crate) amount: Amount,
     pub(crate) value: fn(Q) -> T,
-    /// The quantity of a value that no word stands for.
+    /// Returns the quantity of a value that has no word.
     pub(crate) quantity: fn(&T) -> Option<Q>,
 }
 
 /// A quantity, or `off`.
-pub(crate) const fn or_off<Q: Whole>(amount: Amount) -> OrWord<Option<Q>, Q> {
+pub(crate) const fn or_off<Q: BaseUnits>(amount: Amount) -> OrWord<Option<Q>, Q> {
     OrWord { words: &[(OFF, None)], amount, value: Some, quantity: |value| *value }
 }
 
-impl<T: Clone + PartialEq, Q: Whole> Kind<T> for OrWord<T, Q> {
+impl<T: Clone + PartialEq, Q: BaseUnits> Kind<T> for OrWord<T, Q> {
     fn read(&self, node: &Node) -> Result<T, JobError> {
         let names: Vec<&'static str> = self.words.iter().map(|(word, _)| *word).collect();
         match word(node, &names, self.amount.quantity, "")? {
@@ -216,13 +223,13 @@ impl<T: Clone + PartialEq, Q: Whole> Kind<T> for OrWord<T, Q> {
     }
 }
 
-/// The one of `words` that was written; none if it is a quantity, which begins with a digit. `or`
-/// is what else may stand there.
+/// Returns the word of `words` that was written; `None` for a quantity, which begins with a digit.
+/// `alternatives` is what else the message offers, before the words.
 pub(crate) fn word(
     node: &Node,
     words: &[&'static str],
     quantity: &Quantity,
-    or: &str,
+    alternatives: &str,
 ) -> Result<Option<&'static str>, JobError> {
     let Some(text) = node.word() else { return Ok(None) };
     if let Some(word) = words.iter().find(|word| **word == text) {
@@ -232,7 +239,7 @@ pub(crate) fn word(
         return Ok(None);
     }
     let quoted = words.join("` or `");
-    let expected = node.expected(&format!("{}{or} or `{quoted}`", quantity.name));
+    let expected = node.expected(&format!("{}{alternatives} or `{quoted}`", quantity.name));
     Err(expected.hint(match nearest(text, words.iter().copied()) {
         Some(word) => format!("did you mean `{word}`?"),
         None => quantity.for_example(),
@@ -242,9 +249,9 @@ pub(crate) fn word(
 /// A whole number between two bounds.
 pub(crate) struct Count(pub(crate) u64, pub(crate) u64);
 
-impl<T: Whole> Kind<T> for Count {
+impl<T: BaseUnits> Kind<T> for Count {
     fn read(&self, node: &Node) -> Result<T, JobError> {
-        node.count(self.0, self.1).map(T::of)
+        node.count(self.0, self.1).map(T::from_amount)
     }
 
     fn text(&self, value: &T) -> String {
@@ -259,17 +266,17 @@ impl<T: Whole> Kind<T> for Count {
 /// The name of rates in schemas.
 const RATE: &str = "rate-above-zero";
 
-/// What schemas refer to: a rate above zero, which fits `pattern`.
+/// Returns the schema definition of a rate above zero, which matches `pattern`.
 pub(crate) fn rate_definition(pattern: &str) -> (&'static str, Json) {
     (RATE, above_zero(pattern))
 }
 
-/// A text that fits `pattern` and is not of nothing.
+/// Describes a text that matches `pattern` and is not zero.
 fn above_zero(pattern: &str) -> Json {
     json!({"type": "string", "pattern": pattern, "not": {"pattern": pattern::zero()}})
 }
 
-/// A rate above zero; the hint is for what never comes.
+/// A rate above zero; the hint is for a rate of zero.
 pub(crate) struct Rate(pub(crate) &'static str);
 
 impl Kind<f64> for Rate {

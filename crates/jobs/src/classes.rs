@@ -14,7 +14,7 @@ use crate::schema::build;
 use crate::text::{Lines, quoted};
 use crate::tree::{KeyValue, Node, Value};
 
-/// Each has a row in every table, and a megabyte for its distributions.
+/// Most classes of a job: each has a row in every table and takes a megabyte for its distributions.
 pub(crate) const CLASSES: usize = 256;
 
 keys! {
@@ -43,13 +43,13 @@ keys! {
 /// A class of work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Class {
-    /// As results name it.
+    /// Name in results.
     pub name: String,
-    /// Its weight, if that does not follow from its I/O priority.
+    /// Weight, if it differs from the one that follows from the I/O priority.
     pub own_weight: Option<u32>,
-    /// The lower goes first.
+    /// Priority; the lower goes first.
     pub prio: u8,
-    /// The I/O priority of its processes.
+    /// I/O priority of the class's processes.
     pub ioprio: IoPrio,
 }
 
@@ -58,19 +58,19 @@ pub(crate) fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
         return Err(node.expected("classes").hint("each has a section, as in `[class.batch]`"));
     };
     if let Some(entry) = table.entries.get(CLASSES) {
-        let found = format!("{} classes; at most {CLASSES} may be", table.entries.len());
+        let message = format!("{} classes; at most {CLASSES} may be", table.entries.len());
         let hint = "let agents and rules that are alike share a class";
-        return Err(JobError::new(found).at(&entry.origin).hint(hint));
+        return Err(JobError::new(message).at(&entry.origin).hint(hint));
     }
     table.entries.iter().map(class).collect()
 }
 
-/// What a name is: never a number.
+/// Hint for a text that is no name. A name never begins with a digit, so it is no number.
 pub(crate) const NAME_HINT: &str = "a name is a letter, then letters, digits, `-` and `_`";
-/// The same as an expression.
+/// The same rule as a regular expression.
 pub(crate) const NAME_PATTERN: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 
-/// Whether it may name a class, an agent or a file.
+/// Whether `name` may be the name of a class, an agent or a file.
 pub(crate) fn is_name(name: &str) -> bool {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(letters)
@@ -78,14 +78,14 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 fn class(entry: &KeyValue) -> Result<Class, JobError> {
     if !is_name(&entry.key) {
-        let found = format!("{} is no name of a class", quote(&entry.key));
-        return Err(JobError::new(found).at(&entry.origin).hint(NAME_HINT));
+        let message = format!("{} is no name of a class", quote(&entry.key));
+        return Err(JobError::new(message).at(&entry.origin).hint(NAME_HINT));
     }
     let what = format!("class {}", entry.key);
     let reader = Reader::new(&entry.node, &what, &[KEYS])?;
     let (weight, prio, ioprio) = (reader.find(&WEIGHT)?, reader.get(&PRIO)?, reader.get(&IOPRIO)?);
     let class = Class { name: entry.key.clone(), own_weight: None, prio, ioprio };
-    // What is written and follows anyway is the same as not written.
+    // A weight that follows anyway counts as not written.
     Ok(Class { own_weight: weight.filter(|&weight| weight != class.weight()), ..class })
 }
 
@@ -97,7 +97,7 @@ fn ioprio(node: &Node) -> Result<IoPrio, JobError> {
     node.word().and_then(|text| text.parse().ok()).ok_or_else(expected)
 }
 
-/// The class called `name`, which stands at `origin`.
+/// Returns the class called `name`, which was written at `origin`.
 pub(crate) fn named(name: &str, origin: &Origin, classes: &[Class]) -> Result<ClassId, JobError> {
     let index = classes.iter().position(|class| class.name == name).ok_or_else(|| {
         let known = || classes.iter().map(|class| class.name.as_str());
@@ -105,8 +105,8 @@ pub(crate) fn named(name: &str, origin: &Origin, classes: &[Class]) -> Result<Cl
             None => format!("add the section `[class.{name}]`"),
             Some(_) => suggest(name, known()),
         };
-        let found = format!("unknown class {}", quote(name));
-        JobError::new(found).at(origin).hint(hint)
+        let message = format!("unknown class {}", quote(name));
+        JobError::new(message).at(origin).hint(hint)
     })?;
     Ok(ClassId(index as u16))
 }
@@ -121,17 +121,17 @@ fn schema() -> Json {
 }
 
 impl Class {
-    /// The class called `name`, with every default in place.
+    /// A class called `name` with every default in place.
     pub(crate) fn named(name: String) -> Self {
         Self { name, own_weight: None, prio: 0, ioprio: IoPrio::DEFAULT }
     }
 
-    /// Whether it was given an I/O priority that is not the usual one.
+    /// Whether the class has an I/O priority other than the default.
     pub fn has_ioprio(&self) -> bool {
         self.ioprio != IoPrio::DEFAULT
     }
 
-    /// Its part of the device, relative to the other classes' weights.
+    /// Weight relative to those of the other classes.
     pub fn weight(&self) -> u32 {
         let usual = match self.ioprio {
             IoPrio::DEFAULT => ClassInfo::WEIGHT.get(),
@@ -140,7 +140,7 @@ impl Class {
         self.own_weight.unwrap_or(usual)
     }
 
-    /// The section, with every default in place.
+    /// Writes the section with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
         let header = format!("[{}.{}]", CLASS.name, self.name);
         Rows::of(&[KEYS])

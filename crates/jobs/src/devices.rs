@@ -1,7 +1,7 @@
-//! Devices by name or from a file: plain facts, from which a stack is built elsewhere.
+//! Reads devices by name or from a file, as plain facts that device models are built from.
 //!
-//! A named device is a device file that is built in, or a drive of [`drives`] with everything that
-//! is known of it. A device file holds one table, `[device]`; a job may hold the same table.
+//! A named device is a built-in device file, or a drive of [`drives`] with everything that is known
+//! about it. A device file holds one table, `[device]`; a job may hold the same table.
 
 mod array;
 mod bus;
@@ -54,7 +54,7 @@ use crate::text::Lines;
 use crate::tree::{self, Node, Table, Value};
 use crate::{drives, file, machine_names};
 
-/// Device files that are built in.
+/// Built-in device files.
 const BUILT_IN: [(&str, &str); 11] = [
     ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
     ("hdd-7200-ncq", include_str!("../../../examples/devices/hdd-7200-ncq.toml")),
@@ -69,7 +69,8 @@ const BUILT_IN: [(&str, &str); 11] = [
     ("linear-1992", include_str!("../../../examples/devices/linear-1992.toml")),
 ];
 
-/// All of a device. The largest that stand for real ones take some megabytes.
+/// Most memory of a device in bytes. The largest devices that stand for real ones take some
+/// megabytes.
 const MEMORY_MOST: u64 = 1 << 30;
 
 keys! {
@@ -105,7 +106,7 @@ keys! {
     ARRAY array: ArraySpec = array::KIND;
 }
 
-/// What a device may be a model of, each in a file of its own.
+/// Models of devices, each in a file of its own.
 const MODELS: [ModelEntry<Model>; 4] = [
     fixed::ENTRY.into(|reader| (fixed::ENTRY.read)(reader).map(Model::Fixed)),
     hdd::ENTRY.into(|reader| (hdd::ENTRY.read)(reader).map(Model::Hdd)),
@@ -113,62 +114,62 @@ const MODELS: [ModelEntry<Model>; 4] = [
     linear::ENTRY.into(|reader| (linear::ENTRY.read)(reader).map(Model::Linear)),
 ];
 
-/// A device, checked.
+/// A checked device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceSpec {
-    /// What results call it.
+    /// Name in results.
     pub name: String,
-    /// What it is, in one sentence; may be empty.
+    /// Description in one sentence; may be empty.
     pub summary: String,
-    /// What serves the requests.
+    /// The model that serves the requests.
     pub model: Model,
-    /// How it misbehaves, if it does.
+    /// Faults, if it has any.
     pub faults: Option<FaultSpec>,
-    /// How many of it make the device, if it is an array.
+    /// The array that several copies of the model form, if it is one.
     pub array: Option<ArraySpec>,
 }
 
-/// What serves the requests.
+/// The model that serves the requests.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Model {
-    /// A law of length.
+    /// A service time by length.
     Fixed(FixedSpec),
     /// A disk with an arm.
     Hdd(HddSpec),
     /// A drive of flash.
     Ssd(SsdSpec),
-    /// A disk with an arm in round figures.
+    /// A disk with one arm and round figures.
     Linear(LinearSpec),
 }
 
 impl DeviceSpec {
-    /// The device; its faults and where its platters stand descend from `seed`.
+    /// Builds the device; its faults and the initial angles of its platters derive from `seed`.
     pub fn build(&self, seed: Seed) -> Box<dyn Device> {
-        self.whole(seed, 0, None)
+        self.build_whole(seed, 0, None)
     }
 
-    /// The same, whose disks are numbered from `first` on: of several devices, behind the disks of those
-    /// before. Disks of other numbers draw other figures.
+    /// Builds the device with its disks numbered from `first`, for a device behind the disks of
+    /// other devices. The number of a disk decides which random numbers it draws.
     pub fn build_behind(&self, seed: Seed, first: u32) -> Box<dyn Device> {
-        self.whole(seed, first, None)
+        self.build_whole(seed, first, None)
     }
 
-    /// The same as [`Self::build`], with each of its disks, by number, watched by what `watch` gives.
+    /// Builds the device with each of its disks observed by `watch(number)`.
     pub fn build_watched(
         &self,
         seed: Seed,
         watch: &dyn Fn(u32) -> Rc<dyn Watch>,
     ) -> Box<dyn Device> {
-        self.whole(seed, 0, Some(watch))
+        self.build_whole(seed, 0, Some(watch))
     }
 
-    /// It as an array with a queue before each disk, if it is one.
+    /// Returns the array if it has a queue before each disk.
     pub fn array_of_queues(&self) -> Option<&ArraySpec> {
         self.array.as_ref().filter(|array| array.scheduler == Scheduler::Each)
     }
 
-    /// What lies below each of its queues, watched as in [`Self::build_watched`]: the whole device,
-    /// or its disks, numbered as in [`Self::build_behind`].
+    /// Builds the devices below each queue: the whole device, or its disks, numbered and observed
+    /// as in [`Self::build_behind`] and [`Self::build_watched`].
     pub fn lanes(
         &self,
         seed: Seed,
@@ -176,37 +177,37 @@ impl DeviceSpec {
         watch: &dyn Fn(u32) -> Rc<dyn Watch>,
     ) -> Vec<Box<dyn Device>> {
         match self.array_of_queues() {
-            Some(_) => self.each(seed, first, Some(watch)),
-            None => vec![self.whole(seed, first, Some(watch))],
+            Some(_) => self.build_disks(seed, first, Some(watch)),
+            None => vec![self.build_whole(seed, first, Some(watch))],
         }
     }
 
-    /// Disks that lie behind each other in its address space.
+    /// Number of disks that lie behind each other in its address space.
     pub fn side_by_side(&self) -> NonZeroU32 {
         let row = self.array.filter(|array| array.level == Level::Jbod);
         row.and_then(|array| NonZeroU32::new(array.disks)).unwrap_or(NonZeroU32::MIN)
     }
 
-    /// How many disks it has.
+    /// Number of disks.
     pub fn disks(&self) -> u32 {
         self.array.map_or(1, |array| array.disks)
     }
 
-    fn whole(
+    fn build_whole(
         &self,
         seed: Seed,
         first: u32,
         watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>,
     ) -> Box<dyn Device> {
-        let mut disks = self.each(seed, first, watch);
+        let mut disks = self.build_disks(seed, first, watch);
         match &self.array {
             Some(array) => Box::new(array.over(disks).expect("checked when it was read")),
             None => disks.swap_remove(0),
         }
     }
 
-    /// Its disks, numbered from `first` on.
-    fn each(
+    /// Builds its disks, numbered from `first`.
+    fn build_disks(
         &self,
         seed: Seed,
         first: u32,
@@ -220,7 +221,7 @@ impl DeviceSpec {
         (first..first + self.disks()).map(disk).collect()
     }
 
-    /// One disk, numbered `number`.
+    /// Builds the disk `number`.
     fn disk(
         &self,
         number: u32,
@@ -244,7 +245,7 @@ impl DeviceSpec {
         }
     }
 
-    /// Bytes that the device takes when it holds as much as it can.
+    /// Returns the most memory in bytes that the device takes.
     fn memory(&self) -> u64 {
         let disk = match &self.model {
             Model::Fixed(spec) => spec.memory(),
@@ -256,7 +257,7 @@ impl DeviceSpec {
         disk.saturating_mul(self.disks().into()) + u64::from(controller) * COMMAND
     }
 
-    /// The table, with every default in place, as the section called `section`.
+    /// Writes the table with every default in place, as the section called `section`.
     pub(crate) fn write(&self, section: &str, out: &mut Lines) {
         let summary = Some(&self.summary).filter(|summary| !summary.is_empty());
         let rows = |name, keys: &[Keys]| {
@@ -275,7 +276,7 @@ impl DeviceSpec {
     }
 }
 
-/// That `devices` together take no more memory than a device may.
+/// Checks that `devices` together take at most `MEMORY_MOST` bytes.
 ///
 /// # Errors
 /// They take more.
@@ -287,25 +288,25 @@ pub fn check_memory<'a>(devices: impl IntoIterator<Item = &'a DeviceSpec>) -> Re
     if bytes <= MEMORY_MOST {
         return Ok(());
     }
-    let (found, most) = (bytes.div_ceil(1 << 20), MEMORY_MOST >> 20);
-    let what = if devices == 1 { "the device".into() } else { format!("{devices} devices") };
-    let found = format!("{what} may take {found} MiB of memory; at most {most} MiB may be");
-    Err(JobError::new(found).hint("take fewer disks, fewer parts, or smaller queues"))
+    let (mib, most) = (bytes.div_ceil(1 << 20), MEMORY_MOST >> 20);
+    let subject = if devices == 1 { "the device".into() } else { format!("{devices} devices") };
+    let message = format!("{subject} may take {mib} MiB of memory; at most {most} MiB may be");
+    Err(JobError::new(message).hint("take fewer disks, fewer parts, or smaller queues"))
 }
 
-/// Every device that has a name, each with a sentence about it.
+/// Returns every named device with its description.
 pub fn named() -> impl Iterator<Item = (&'static str, String)> {
     let summary = |name| built_in(name).map(|device| device.summary).unwrap_or_default();
     names().map(move |name| (name, summary(name)))
 }
 
-/// The names of [`named`].
+/// Returns the names of [`named`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     let files = BUILT_IN.iter().map(|&(name, _)| name);
     files.chain(drives::names().filter(|drive| BUILT_IN.iter().all(|(name, _)| name != drive)))
 }
 
-/// The device of a name, or of a path that ends in `.toml`.
+/// Returns the device that has this name, or that the `.toml` file at this path describes.
 ///
 /// # Errors
 /// No device has this name, or its file is wrong.
@@ -313,7 +314,7 @@ pub fn find(name_or_path: &str) -> Result<DeviceSpec, JobError> {
     find_in(Path::new(""), name_or_path)
 }
 
-/// [`find`], with paths relative to `folder`.
+/// Finds a device as [`find`] does, with paths relative to `folder`.
 pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError> {
     if names().any(|known| known == name) {
         return built_in(name);
@@ -335,15 +336,15 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError>
     }))
 }
 
-/// The error where a device may stand and the machine called `name` does.
+/// Returns the error for the machine `name` where a device is needed.
 fn is_a_machine(name: &str) -> JobError {
-    let found = format!("{} is a machine, not a device", quote(name));
+    let message = format!("{} is a machine, not a device", quote(name));
     let hint = "a machine stands where a job with `[[file]]` sections names its device, or in \
                 `--on`; to change a part of it, save and change what `penstock show device` prints";
-    JobError::new(found).hint(hint)
+    JobError::new(message).hint(hint)
 }
 
-/// Whether this is the name of a device or of a machine, or the path of a file of one.
+/// Whether this is the name of a device or machine, or the path of a file of one.
 pub fn is_one(name_or_path: &str) -> bool {
     names().chain(machine_names::names()).any(|known| known == name_or_path)
         || is_file(Path::new(name_or_path))
@@ -353,8 +354,7 @@ pub(crate) fn is_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "toml")
 }
 
-/// The device of a name, or of a path that ends in `.toml`, as a device file with every default in
-/// place.
+/// Returns the device of a name or of a `.toml` file as a device file with every default in place.
 ///
 /// # Errors
 /// No device has this name, or its file is wrong.
@@ -364,12 +364,12 @@ pub fn text(name_or_path: &str) -> Result<String, JobError> {
     Ok(out.done())
 }
 
-/// The table of `found`, to be changed.
-pub(crate) fn to_be_changed(found: DeviceSpec) -> Value {
+/// Returns the table of `spec`, for a change by `--set`.
+pub(crate) fn to_be_changed(spec: DeviceSpec) -> Value {
     let mut out = Lines::default();
-    let name = format!("{}, changed", found.name);
-    let source = found.name.clone();
-    DeviceSpec { name, ..found }.write(DEVICE.name, &mut out);
+    let name = format!("{}, changed", spec.name);
+    let source = spec.name.clone();
+    DeviceSpec { name, ..spec }.write(DEVICE.name, &mut out);
     let file = tree::parse(&Source::file(&source, &out.done())).expect("its own text");
     let Value::Table(Table { mut entries }) = file.value else { unreachable!("a file is a table") };
     entries.pop().expect("a device file holds its device").node.value
@@ -406,7 +406,7 @@ fn parse(source: &str, text: &str, name: &str) -> Result<DeviceSpec, JobError> {
     read(&Reader::new(&root, "the device file", &[FILE])?.get(&DEVICE)?, name)
 }
 
-/// Reads a device's table; it is called `name` if it does not say otherwise.
+/// Reads a device's table; `name` is the default of its name.
 pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
     let groups = [&[HEAD, TAIL], &groups()[..]].concat();
     let reader = Reader::new(node, "the device", &groups)?;
@@ -436,12 +436,12 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
     Ok(spec)
 }
 
-/// The keys of all models.
+/// Returns the keys of all models.
 fn groups() -> Vec<Keys> {
     MODELS.iter().flat_map(|entry| entry.keys).copied().collect()
 }
 
-/// The schema of a device's table.
+/// Describes a device's table.
 pub(crate) fn schema() -> Json {
     let models = groups();
     let ambiguous = ambiguous(&models);
@@ -465,7 +465,8 @@ pub(crate) fn schema() -> Json {
     with(table, choices)
 }
 
-/// Keys of `models` that are of one kind in one model and of another kind in another: what each may be.
+/// Returns the keys of `models` that are of different kinds in different models, with the schema of
+/// each kind.
 fn ambiguous(models: &[Keys]) -> BTreeMap<&'static str, Vec<Json>> {
     let mut kinds: BTreeMap<_, Vec<Json>> = BTreeMap::new();
     for key in models.iter().copied().flatten() {

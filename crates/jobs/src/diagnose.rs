@@ -1,4 +1,4 @@
-//! What is wrong with an input, and where: one message, as a person sees it.
+//! Renders an error in an input as one message with its place.
 //!
 //! ```text
 //! error: unknown key `sise`
@@ -9,8 +9,8 @@
 //!    = hint: did you mean `size`?
 //! ```
 //!
-//! The first error is the only one: what follows from it would only hide it. The message says what
-//! was found and what was expected, the hint what to write instead.
+//! Only the first error is reported: errors that follow from it would hide it. The message says
+//! what was found and what was expected, the hint what to write instead.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,13 +19,13 @@ use std::sync::Arc;
 use thiserror::Error;
 use unicode_width::UnicodeWidthChar;
 
-/// Columns of an input's line that are shown; of a longer one, the part around the error.
+/// Most columns of a line of input in a message; a longer line is cut around the error.
 const LINE_COLUMNS: usize = 160;
-/// Columns shown before the error in a line that is cut.
+/// Columns that are shown before the error in a line that is cut.
 const BEFORE_CARET: usize = 60;
-/// A tab as it is shown.
+/// Replacement for a tab.
 const TAB: &str = "    ";
-/// Characters of a value that a message quotes: enough to recognise it.
+/// Most characters of a value that a message quotes: enough to recognise it.
 const QUOTED_CHARS: usize = 40;
 
 /// A text that the user wrote: a file, or one `--set` argument.
@@ -43,22 +43,22 @@ enum SourceKind {
 }
 
 impl Source {
-    /// A file's text under the file's name.
+    /// Creates the source of a file.
     pub fn file(name: &str, text: &str) -> Arc<Self> {
         Arc::new(Self { name: name.into(), text: text.into(), kind: SourceKind::File })
     }
 
-    /// One `--set` argument.
+    /// Creates the source of one `--set` argument.
     pub fn set(text: &str) -> Arc<Self> {
         Arc::new(Self { name: "--set".into(), text: text.into(), kind: SourceKind::Set })
     }
 
-    /// All that was written.
+    /// The whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its name: a file's path, or `--set`.
+    /// Name of the text: a file's path, or `--set`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -72,7 +72,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The bytes `span` of `source`; what lies outside the text is cut off.
+    /// The bytes `span` of `source`, limited to the text.
     pub fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
         let inside = |at: usize| {
             let at = at.min(source.text.len());
@@ -89,23 +89,23 @@ impl Origin {
         Self::new(&self.source, at(span.start)..at(span.end))
     }
 
-    /// What stands there.
+    /// The text at this place.
     pub fn text(&self) -> &str {
         &self.source.text[self.span.clone()]
     }
 
-    /// Whether it is the whole of a section's header: `[agent]`.
+    /// Whether this place is the whole name in a section's header: `[agent]`.
     pub(crate) fn header(&self) -> bool {
         let text = &self.source.text;
         text[..self.span.start].ends_with('[') && text[self.span.end..].starts_with(']')
     }
 
-    /// The text that it lies in.
+    /// The text that contains this place.
     pub fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
-    /// Whether a `--set` argument wrote it.
+    /// Whether this place is in a `--set` argument.
     pub fn is_set(&self) -> bool {
         self.source.kind == SourceKind::Set
     }
@@ -119,8 +119,7 @@ impl Origin {
     }
 }
 
-/// Where something was written is no part of what it says: any two are equal, so that a job read
-/// back from another text can equal the first.
+/// Any two places are equal, so that a job read back from another text can equal the first.
 impl PartialEq for Origin {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -136,7 +135,8 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// A wrong input. Displayed, it is the whole message; a command that prints it exits with 2.
+/// An error in the user's input. Its `Display` is the whole message; a command that prints it exits
+/// with 2.
 #[derive(Clone, Debug, Error)]
 #[error("{0}")]
 pub struct JobError(Box<Report>);
@@ -149,37 +149,37 @@ struct Report {
 }
 
 impl JobError {
-    /// An error of no place and without a hint yet.
+    /// Creates an error without a place or a hint.
     pub fn new(message: impl Into<String>) -> Self {
         Self(Box::new(Report { message: message.into(), origin: None, hint: None }))
     }
 
-    /// The same at `origin`, unless it has a more precise place already.
+    /// Adds the place, unless the error already has one, which is more precise.
     #[must_use]
     pub fn at(mut self, origin: &Origin) -> Self {
         self.0.origin.get_or_insert_with(|| origin.clone());
         self
     }
 
-    /// The same with a hint.
+    /// Adds a hint; it replaces an earlier one.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// What was found and what was expected, in one sentence.
+    /// The sentence that says what was found and what was expected.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Where.
+    /// The place of the error, if it has one.
     pub fn origin(&self) -> Option<&Origin> {
         self.0.origin.as_ref()
     }
 }
 
-/// `text` in backticks, cut to what a person needs to recognise it.
+/// Quotes `text` in backticks, cut to [`QUOTED_CHARS`].
 pub fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS) {
         Some((end, _)) => format!("`{}…`", &text[..end]),
@@ -199,25 +199,26 @@ impl fmt::Display for Report {
             (Some(hint), Some(gutter)) => {
                 write!(f, "\n{:gutter$} = hint: {}", "", printable(hint))
             }
-            // Nothing is shown to line it up with.
+            // There is no gutter to align the hint with.
             (Some(hint), None) => write!(f, "\nhint: {}", printable(hint)),
             (None, _) => Ok(()),
         }
     }
 }
 
-/// Control characters as one visible character: a message must not drive a terminal.
+/// Replaces control characters: a message must not control a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// The line with carets below it; returns the width of the line number.
+/// Writes the line with carets below it; returns the width of the line number.
 fn write_line(f: &mut fmt::Formatter<'_>, origin: &Origin) -> Result<usize, fmt::Error> {
     let Origin { source, span } = origin;
     let (line, column) = origin.line_and_column();
     let start = source.text[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let end = source.text[span.start..].find('\n').map_or(source.text.len(), |at| span.start + at);
-    let shown = Shown::of(&source.text[start..end], span.start - start..span.end.min(end) - start);
+    let shown =
+        DisplayLine::new(&source.text[start..end], span.start - start..span.end.min(end) - start);
     let number = line.to_string();
     let gutter = number.len();
     write!(f, "\n{:gutter$}--> {}:{line}:{column}\n{:gutter$} |", "", printable(&source.name), "")?;
@@ -228,31 +229,31 @@ fn write_line(f: &mut fmt::Formatter<'_>, origin: &Origin) -> Result<usize, fmt:
     Ok(gutter)
 }
 
-/// The argument with carets below it; returns a gutter's width.
+/// Writes the argument with carets below it; returns the width of the gutter.
 fn write_set(f: &mut fmt::Formatter<'_>, origin: &Origin) -> Result<usize, fmt::Error> {
     const ARROW: &str = "  --> --set ";
     const GUTTER: &str = "   |";
-    let shown = Shown::of(&origin.source.text, origin.span.clone());
+    let shown = DisplayLine::new(&origin.source.text, origin.span.clone());
     let indent = ARROW.len() - GUTTER.len() + shown.indent;
     write!(f, "\n{ARROW}{}\n{GUTTER}{:indent$}{}", shown.text, "", shown.carets)?;
     Ok(2)
 }
 
-/// A line as it is shown: tabs expanded, cut to a width, and where its carets go.
-struct Shown {
+/// A line for display, with tabs expanded and cut to a width, and the position of its carets.
+struct DisplayLine {
     text: String,
     indent: usize,
     carets: String,
 }
 
-impl Shown {
-    /// `line` with the bytes `span` underlined.
-    fn of(line: &str, span: Range<usize>) -> Self {
+impl DisplayLine {
+    /// Prepares `line` with the bytes `span` underlined.
+    fn new(line: &str, span: Range<usize>) -> Self {
         let line = line.trim_end();
         let width = |text: &str| text.chars().map(columns).sum::<usize>();
         let clip = |at: usize| at.min(line.len());
         let before = width(&line[..clip(span.start)]);
-        // The end of a line that misses something lies behind its last character.
+        // An error at the end of a line is marked behind its last character.
         let marked = width(&line[clip(span.start)..clip(span.end)]).max(1);
         let (from, to) = if width(line) > LINE_COLUMNS {
             let from = before.saturating_sub(BEFORE_CARET);

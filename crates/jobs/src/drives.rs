@@ -1,8 +1,8 @@
-//! Hard disks by name: published facts of drives, read into [`Drive`].
+//! Hard disks by name: published facts of drives, converted to [`Drive`].
 //!
-//! Twelve drives were measured (by `DIXtrac` and before it by hand); the others are made of what
-//! data sheets say, `hdd-7200` of round figures of no one product. The facts are embedded; that they
-//! can be read is our own promise, so what is wrong with them is a panic, and a test reads every one.
+//! Twelve drives were measured (by `DIXtrac`, or earlier by hand); the others follow data sheets,
+//! and `hdd-7200` has round figures of no particular product. The facts are embedded, so an error
+//! in them is a panic, and a test reads every drive.
 
 pub mod observed;
 
@@ -16,36 +16,37 @@ use penstock_device::hdd::{
 };
 use serde::Deserialize;
 
-/// The name of the drive of round figures.
+/// Name of the drive with round figures.
 const NEARLINE: &str = "hdd-7200";
 
-/// Zones of a data-sheet drive. Drives have 15 to 30; with 20, neighbours differ in rate by 6 % at
-/// most.
+/// Zones of a data-sheet drive. Drives have 15 to 30; with 20, neighbouring zones differ in rate by
+/// at most 6 %.
 const SHEET_ZONES: u32 = 20;
 
-/// Command overhead of a data-sheet drive. No sheet states one; this is of the order of what was
-/// measured for reads on the 7,200 rpm drives here (0.25 ms on `ibm18es`, 0.6 ms on `barracuda`).
+/// Command overhead of a data-sheet drive. No sheet states one; this is the order of the overhead
+/// that was measured for reads on the 7,200 rpm drives here (0.25 ms on `ibm18es`, 0.6 ms on
+/// `barracuda`).
 const SHEET_OVERHEAD: Span = Span::from_us(300);
 
-/// The same if its cache answers: of the order of what was measured for read hits on `ibm18es`,
-/// `cheetah9LP` and `barracuda` (0.07 to 0.08 ms).
+/// Command overhead when the cache of a data-sheet drive answers: the order of the overhead that
+/// was measured for read hits on `ibm18es`, `cheetah9LP` and `barracuda` (0.07 to 0.08 ms).
 const NEARLINE_HIT_OVERHEAD: Span = Span::from_us(80);
 
-/// Segments of the data-sheet drive's cache. No sheet states them; of its 128 MiB each gets as much
-/// as two turns at the outer edge bring in.
+/// Segments of a data-sheet drive's cache. No sheet states them; with 128 MiB each holds what two
+/// turns at the outer edge read.
 const NEARLINE_SEGMENTS: u32 = 40;
 
-/// The drive called `name`.
+/// Returns the drive called `name`.
 pub fn drive(name: &str) -> Option<Drive> {
     drives().get(name).cloned()
 }
 
-/// The names of all drives, in alphabetical order.
+/// Returns the names of all drives in alphabetical order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     drives().keys().map(String::as_str)
 }
 
-/// The names of those of which no bus is published.
+/// Returns the names of the drives whose bus is not published.
 pub fn without_bus() -> impl Iterator<Item = &'static str> {
     let unknown = drives().iter().filter(|(_, drive)| drive.bus.is_none());
     unknown.map(|(name, _)| name.as_str())
@@ -84,14 +85,14 @@ struct Sheets {
     disk: BTreeMap<String, Sheet>,
 }
 
-/// Facts as extracted from a drive. Times in milliseconds.
+/// Facts that were extracted from a drive. Times are in milliseconds.
 #[derive(Deserialize)]
 struct Measured {
     data_surfaces: u32,
     cylinders: u32,
     rotation_speed_rpm: u32,
     zones: Vec<ZoneRow>,
-    /// Zone, and sector or track of the zone.
+    /// Zone number, and the sector or track within the zone.
     slips: Vec<(usize, u64)>,
     lbn_mapping: String,
     sparing: String,
@@ -99,22 +100,23 @@ struct Measured {
     seek_type: String,
     seek_table: Option<Vec<(u32, f64)>>,
     first_ten_seek_times: Option<Vec<f64>>,
-    /// First distance of the line; constant and factor of the root; of the line; unused.
+    /// First distance of the line, constant and factor of the root, constant and factor of the
+    /// line, an unused value.
     hpl_seek_equation_values: Option<(u32, f64, f64, f64, f64, f64)>,
     head_switch_time: f64,
     add_write_settling_delay: f64,
     controller: Controller,
 }
 
-/// First and last cylinder, sectors a track, offset, empty blocks, track skew, cylinder skew,
+/// First and last cylinder, sectors per track, offset, empty blocks, track skew, cylinder skew,
 /// spares.
 #[derive(Deserialize)]
 struct ZoneRow(u32, u32, u32, f64, u32, f64, f64, u32);
 
-/// Times in milliseconds.
+/// Facts of the controller. Times are in milliseconds.
 #[derive(Deserialize)]
 struct Controller {
-    /// The drive's own time for a sector; zero for drives whose bus is given apart from them.
+    /// Time of the drive itself for a sector; zero if the facts state only the bus.
     bulk_sector_transfer_time: f64,
     bus_read_block_transfer_time: Option<f64>,
     bus_write_block_transfer_time: Option<f64>,
@@ -162,10 +164,10 @@ struct Controller {
     minimum_seek_delay: f64,
 }
 
-/// Facts as a data sheet states them. Times in milliseconds, rates in 10^6 bytes a second.
+/// Facts of a data sheet. Times are in milliseconds, rates in 10^6 bytes a second.
 ///
-/// `disks.toml` calls its two rates those of the medium; they are round numbers from data sheets, as
-/// it says, and sheets state sustained ones.
+/// `disks.toml` calls its two rates those of the medium, but says that they are round numbers from
+/// data sheets, and sheets state sustained rates.
 #[derive(Deserialize)]
 pub(crate) struct Sheet {
     pub(crate) data_surfaces: u32,
@@ -222,7 +224,7 @@ impl From<Measured> for Drive {
 }
 
 impl Controller {
-    /// The slower of drive and bus; none if neither is known.
+    /// Returns the times of the slower of drive and bus; `None` if neither is known.
     fn bus(&self) -> Option<BusTimes> {
         let own = self.bulk_sector_transfer_time;
         let slower = |bus: Option<f64>| ms(own.max(bus.unwrap_or(0.0)));
@@ -369,15 +371,15 @@ impl From<Sheet> for Drive {
 }
 
 impl Sheet {
-    /// The same with as many cylinders as `bytes` need, and few more.
+    /// Sets the number of cylinders so that the drive holds `bytes`, and little more.
     pub(crate) fn holding(self, bytes: u64) -> Self {
-        // What rounding at the borders of zones takes away is less than a cylinder for each.
+        // Rounding at the borders of zones takes less than a cylinder from each zone.
         let needed = bytes.div_ceil(self.least() / u64::from(SHEET_ZONES));
         let cylinders = needed.next_multiple_of(SHEET_ZONES.into());
         Self { cylinders: u32::try_from(cylinders).unwrap_or(u32::MAX), ..self }
     }
 
-    /// Bytes of a cylinder in each zone.
+    /// Returns the bytes of one cylinder in each zone.
     pub(crate) fn least(&self) -> u64 {
         let sectors = (0..SHEET_ZONES).map(|index| u64::from(self.sectors_per_track(index)));
         sectors.sum::<u64>() * u64::from(self.data_surfaces) * 512
@@ -387,19 +389,20 @@ impl Sheet {
         60_000.0 / f64::from(self.rotation_speed_rpm)
     }
 
-    /// From one track to the next of a cylinder, and to the next cylinder. A skew shorter than the
-    /// switch costs a turn on every track, one longer costs its excess. So the switch is just hidden;
-    /// a write's, which takes the settling longer, since sequential writes go at nearly the pace of
-    /// reads.
+    /// Returns the skew between the tracks of a cylinder and between cylinders. A skew shorter than
+    /// the switch costs a turn on every track, a longer one costs the excess, so the skew just
+    /// covers the switch. It is the switch of a write, which takes the settling longer, since
+    /// sequential writes run at nearly the rate of reads.
     fn skews_ms(&self) -> [f64; 2] {
         let switch = self.head_switch_time;
         [switch, self.single_cylinder_seek_time.max(switch)]
             .map(|switch| switch + self.add_write_settling_delay)
     }
 
-    /// What a sheet states is the "sustained transfer rate", that of a long sequential read. On each
-    /// cylinder it reads a track with every head, waits for a track's skew between two of them, and
-    /// once for the cylinder's: the tracks hold what passes in all of that time.
+    /// Returns the sectors per track. The sustained rate of a sheet is that of a long sequential
+    /// read, which on each cylinder reads a track with every head, waits for the track skew between
+    /// two heads and once for the cylinder skew: the tracks of a cylinder hold the bytes of that
+    /// whole time.
     fn sectors_per_track(&self, zone: u32) -> u32 {
         let inwards = f64::from(zone) / f64::from(SHEET_ZONES - 1);
         let (outer, inner) = (self.outer_sustained_rate_mb_s, self.inner_sustained_rate_mb_s);
@@ -410,8 +413,8 @@ impl Sheet {
         (bytes_per_track / 512.0).round() as u32
     }
 
-    /// The zones have equally many cylinders; their rates fall in a straight line from the outer
-    /// one's to the inner one's, as the tracks' circumference does.
+    /// Returns a zone. All zones have equally many cylinders; their rates fall linearly from the
+    /// outer to the inner one, as the circumference of the tracks does.
     fn zone(&self, index: u32) -> Zone {
         let zones = u64::from(SHEET_ZONES);
         let first = |index| (u64::from(index) * u64::from(self.cylinders) / zones) as u32;
@@ -432,7 +435,7 @@ impl Sheet {
     }
 }
 
-/// The way to read ahead that the facts call `number`.
+/// Returns the read-ahead that has this number in the facts.
 fn read_ahead(number: u8) -> ReadAhead {
     match number {
         0 => ReadAhead::None,
@@ -448,7 +451,7 @@ fn percent(share: f64) -> u32 {
     (share * 100.0).round() as u32
 }
 
-/// Milliseconds to the nearest nanosecond.
+/// Converts milliseconds to the nearest nanosecond.
 fn ms(ms: f64) -> Span {
     Span::from_ns((ms * 1e6).round() as u64)
 }

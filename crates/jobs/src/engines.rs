@@ -5,15 +5,15 @@ use penstock_live::Engine;
 use crate::diagnose::JobError;
 use crate::nearest::nearest;
 
-/// The names of all engines, the one to prefer first.
+/// Names of all engines, the preferred one first.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     Engine::ALL.iter().map(|engine| engine.name())
 }
 
-/// The engine called `name`.
+/// Returns the engine called `name`.
 ///
 /// # Errors
-/// There is none.
+/// No engine has this name.
 pub fn engine(name: &str) -> Result<Engine, JobError> {
     Engine::from_name(name).ok_or_else(|| {
         let hint = nearest(name, names()).map_or_else(

@@ -1,4 +1,4 @@
-//! The text of a file that a person wrote.
+//! Reads the files that users write.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -7,20 +7,20 @@ use std::path::Path;
 use crate::diagnose::JobError;
 use crate::nearest::nearest;
 
-/// A job or a device is written by hand; a larger file is some other file.
+/// Largest size in bytes. Jobs and devices are written by hand; a larger file is something else.
 const BYTES: u64 = 4 << 20;
-/// Neighbours that are looked at for a name that may have been meant.
+/// Most neighbours that are searched for a similar name.
 const NEIGHBOURS: usize = 1_000;
 
-/// The text of the file at `path`; `what` says what it should be.
-pub(crate) fn read(path: &Path, what: &str) -> Result<String, JobError> {
-    read_other(path, what, &format!("a {what} is a TOML file"))
+/// Returns the text of the file at `path`; `kind` names the kind of file in messages.
+pub(crate) fn read(path: &Path, kind: &str) -> Result<String, JobError> {
+    read_other(path, kind, &format!("a {kind} is a TOML file"))
 }
 
-/// The same of a file of another kind, as `hint` says.
-pub(crate) fn read_other(path: &Path, what: &str, hint: &str) -> Result<String, JobError> {
+/// Reads a file that is not TOML; `hint` says what it should be.
+pub(crate) fn read_other(path: &Path, kind: &str, hint: &str) -> Result<String, JobError> {
     let fail = |why: &str| {
-        let error = JobError::new(format!("cannot read the {what} {}: {why}", path.display()));
+        let error = JobError::new(format!("cannot read the {kind} {}: {why}", path.display()));
         error.hint(hint)
     };
     let system = |error: io::Error| match error.kind() {
@@ -47,7 +47,7 @@ pub(crate) fn read_other(path: &Path, what: &str, hint: &str) -> Result<String, 
     })
 }
 
-/// The file in the folder of `path` whose name is nearest to its.
+/// Returns the file in the folder of `path` whose name is nearest to its name.
 fn neighbour(path: &Path) -> Option<String> {
     let folder = match path.parent()? {
         here if here.as_os_str().is_empty() => Path::new("."),
@@ -56,7 +56,7 @@ fn neighbour(path: &Path) -> Option<String> {
     let name = |entry: fs::DirEntry| entry.file_name().into_string().ok();
     let entries = fs::read_dir(folder).ok()?.take(NEIGHBOURS);
     let mut names: Vec<String> = entries.filter_map(|entry| name(entry.ok()?)).collect();
-    // A folder lists its files in any order; a hint should not.
+    // Folders list their files in any order; the hint must not depend on it.
     names.sort();
     let near = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
     Some(path.with_file_name(near).display().to_string())

@@ -1,21 +1,21 @@
-//! What users of fio write: its options, and what becomes of each here. Jobs of fio are converted by it, and
-//! messages and the page for users of fio have the same words.
+//! The options of fio, and the key here that replaces each. Job files of fio are converted with
+//! this table; messages and the page for users of fio have its texts.
 
 use std::fmt::Write;
 
 use self::Fate::{Anyway, Left, Ours};
 
-/// What becomes of an option of fio.
+/// The counterpart of an option of fio.
 pub(crate) enum Fate {
-    /// It is said here like this.
+    /// A key here, which this text shows.
     Ours(&'static str),
-    /// It changes nothing that a job says, or is so here anyway.
+    /// Nothing is needed: the option changes nothing that a job says, or is so here anyway.
     Anyway(&'static str),
-    /// It cannot be said here, and why.
+    /// There is no counterpart; the text says why.
     Left(&'static str),
 }
 
-/// Options of fio, each with its other names, and what becomes of them.
+/// Options of fio, each with its other names and its counterpart.
 pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
     (
         &["rw", "readwrite"],
@@ -342,17 +342,17 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
     ),
 ];
 
-/// A law of fio, which people take for an option.
+/// A distribution of fio that users take for an option.
 const ZIPF: &str = "zipf";
 
-/// The section whose options hold for all that follow: a word of fio, though no option.
+/// The section whose options apply to all sections behind it: a word of fio, though no option.
 pub(crate) const GLOBAL: &str = "global";
 
-/// What to do with a job file of fio.
+/// Hint for a job file of fio.
 pub(crate) const HINT: &str = "`penstock job from-fio` makes a job of a job file of fio; jobs are TOML: \
     `[class.reader]`, then `[[agent]]` with class, op, size, pattern and arrivals";
 
-/// What to write instead of fio's `word`.
+/// Returns a text that says what to write instead of `word`, an option of fio.
 pub(crate) fn instead_of(word: &str) -> Option<String> {
     match fate(word)? {
         Ours(instead) => Some(format!("`{word}` is a word of fio: {instead}")),
@@ -360,12 +360,12 @@ pub(crate) fn instead_of(word: &str) -> Option<String> {
     }
 }
 
-/// The names of all options.
+/// Returns the names of all options.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().flat_map(|(names, _)| names.iter().copied())
 }
 
-/// What becomes of the option called `word`.
+/// Returns the counterpart of the option called `word`.
 pub(crate) fn fate(word: &str) -> Option<&'static Fate> {
     option(word).map(|(_, fate)| fate)
 }
@@ -374,7 +374,7 @@ fn option(word: &str) -> Option<&'static (&'static [&'static str], Fate)> {
     OPTIONS.iter().find(|(names, _)| names.contains(&word))
 }
 
-/// The table of the options, in Markdown.
+/// Returns the table of the options as Markdown.
 pub fn table() -> String {
     let mut out = String::from("| fio | here |\n|---|---|\n");
     for (names, fate) in OPTIONS.iter().filter(|(names, _)| names[0] != GLOBAL) {
@@ -390,11 +390,11 @@ pub fn table() -> String {
     out
 }
 
-/// Options of fio whose names are keys here too.
+/// Options of fio whose names are also keys here.
 const KEYS_TOO: [&str; 6] = ["size", "rate", "name", "prio", "sync", "timeout"];
 
 /// Whether `text` is a job file of fio: sections of options without quotes.
-pub(crate) fn wrote(text: &str) -> bool {
+pub(crate) fn is_job_file(text: &str) -> bool {
     let lines = || text.lines().map(str::trim);
     let bare_option = |line: &str| {
         line.split_once('=').is_some_and(|(word, value)| {
@@ -413,11 +413,11 @@ mod tests {
 
     #[test]
     fn its_job_files_are_recognised() {
-        assert!(wrote("[global]\nioengine=libaio\n[reader]\nrw=randread\n"));
-        assert!(wrote("; a test\n[reader]\nbs=4k\n"));
+        assert!(is_job_file("[global]\nioengine=libaio\n[reader]\nrw=randread\n"));
+        assert!(is_job_file("; a test\n[reader]\nbs=4k\n"));
         for ours in ["[class.a]\n[[agent]]\nsize = \"4KiB\"\n", "[a]\nbs = \"4k\"\n", "rw=read", ""]
         {
-            assert!(!wrote(ours), "{ours}");
+            assert!(!is_job_file(ours), "{ours}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Makes a job of a job file of fio, and says of each line that could not be taken over why.
+//! Converts a job file of fio to a job, and reports each line that has no counterpart.
 //!
-//! A section becomes a class with an agent. All files become one target, on which they lie one behind
-//! the other; a file that several sections name is one file. Source: the manual of fio, and what fio
-//! 3.33 writes with `--write_iolog` where the manual leaves a question; no code of it was read. What
-//! becomes of each option is the table in [`fio`](crate::fio).
+//! A section becomes a class with an agent. All files become ranges of one target, one behind the
+//! other; a file that several sections name is one range. Sources: the manual of fio, and for what
+//! the manual leaves open the output of fio 3.33 with `--write_iolog`; no code of fio was read. The
+//! table in [`fio`](crate::fio) has the counterpart of each option.
 
 mod agent;
 mod layout;
@@ -30,74 +30,76 @@ use crate::fio::{self, Fate};
 use crate::job::Job;
 use crate::nearest::{nearest, suggest};
 
-/// A job that was made of fio's.
+/// A job that was converted from a job file of fio.
 #[derive(Debug)]
 pub struct FromFio {
     /// The job as TOML, with the notes as comments.
     pub job: String,
-    /// How many agents it has.
+    /// Number of agents, copies included.
     pub agents: u64,
-    /// Requests that they have in flight at most.
+    /// Most requests that the agents have in flight.
     pub in_flight: u64,
-    /// What could not be taken over, or is stated elsewhere, by line.
+    /// Lines that were not converted, or are stated elsewhere, in order.
     pub notes: Vec<Note>,
 }
 
-/// Makes a job of fio's job file at `path`: of the sections with these names, or of all.
+/// Converts the job file of fio at `path`: the sections with these names, or all if there are no
+/// names.
 ///
 /// # Errors
-/// A file that cannot be read or is none of fio's, a name that no section has, a value that its option does
-/// not have, or no section that an agent can do.
+/// The file cannot be read or is not fio's, no section has one of the names, an option has a wrong
+/// value, or no section can be done by an agent.
 pub fn from_fio(path: &Path, names: &[String]) -> Result<FromFio, JobError> {
     let hint = "it is a text file of sections and options";
     let text = file::read_other(path, "job file of fio", hint)?;
     convert(&path.display().to_string(), &text, names)
 }
 
-/// Makes a job of the `text` of fio's job file called `name`: of the sections with these names, or of all.
+/// Converts the `text` of fio's job file called `name`: the sections with these names, or all if
+/// there are no names.
 ///
 /// # Errors
-/// As [`from_fio`].
+/// See [`from_fio`].
 pub fn convert(name: &str, text: &str, names: &[String]) -> Result<FromFio, JobError> {
     let source = Source::file(name, text);
     let all = chosen(lines::sections(&source)?, names)?;
     let mut notes = Notes::default();
-    let (mut sections, mut made) = (Vec::new(), Vec::new());
-    let (mut order, mut taken) = (Order::default(), Vec::new());
+    let (mut sections, mut agents) = (Vec::new(), Vec::new());
+    let (mut order, mut classes) = (Order::default(), Vec::new());
     for section in &all {
         let Some(times) = order.next(section, &mut notes)? else { continue };
-        let Some(one) = agent::agent(section, times, &taken, &mut notes)? else {
+        let Some(agent) = agent::convert(section, times, &classes, &mut notes)? else {
             order.left_out();
             continue;
         };
         unused(section, &mut notes);
-        taken.push(one.class.clone());
+        classes.push(agent.class.clone());
         sections.push(section);
-        made.push(one);
+        agents.push(agent);
     }
     let Some(first) = sections.first() else {
         let (origin, why) = notes.why_left_out().expect("a section is left out with a reason");
         let hint = "an agent reads, writes or trims, with psync, vsync, mmap, libaio, posix-aio or io_uring";
-        let found = format!("no section can be taken over: {why}");
-        return Err(JobError::new(found).at(origin).hint(hint));
+        let message = format!("no section can be taken over: {why}");
+        return Err(JobError::new(message).at(origin).hint(hint));
     };
-    let mut made = layout::apart(made);
-    layout::place(&mut made, first, &mut notes);
-    let body = write::job(&sections, &made, &mut notes)?;
+    let mut agents = layout::apart(agents);
+    layout::place(&mut agents, first, &mut notes);
+    let body = write::job(&sections, &agents, &mut notes)?;
     let notes = notes.sorted();
     let job = format!("{}\n{}", head(name, &notes), body.trim_start());
     if let Err(error) = Job::parse(name, &job, &[]) {
-        let found = format!("the job that it amounts to is not valid: {}", error.message());
+        let message = format!("the job that it amounts to is not valid: {}", error.message());
         let hint = "change fio's file, or leave the option out";
-        return Err(JobError::new(found).at(&first.origin).hint(hint));
+        return Err(JobError::new(message).at(&first.origin).hint(hint));
     }
-    let copies = |one: &agent::Made| u64::from(one.copies);
-    let agents = made.iter().map(copies).sum();
-    let in_flight = made.iter().map(|one| copies(one) * u64::from(one.buffers)).sum();
+    let copies = |agent: &agent::FioAgent| u64::from(agent.copies);
+    let in_flight = agents.iter().map(|agent| copies(agent) * u64::from(agent.buffers)).sum();
+    let agents = agents.iter().map(copies).sum();
     Ok(FromFio { job, agents, in_flight, notes })
 }
 
-/// The comment at the head of a job made of the file called `name`.
+/// Returns the comment at the head of a job that was converted from the file called `name`.
 fn head(name: &str, notes: &[Note]) -> String {
     let mut head = format!("# From {}, a job of fio.\n", shown(name));
     if !notes.is_empty() {
@@ -110,34 +112,34 @@ fn head(name: &str, notes: &[Note]) -> String {
     head
 }
 
-/// Those of `all` sections that are called so; all if there are no names.
+/// Keeps the sections with these names; all sections if there are no names.
 fn chosen(all: Vec<Section>, names: &[String]) -> Result<Vec<Section>, JobError> {
     let known = || all.iter().map(|section| section.name.as_str());
     if let Some(unknown) = names.iter().find(|name| known().all(|known| known != *name)) {
-        let found = format!("there is no section {}", quote(unknown));
+        let message = format!("there is no section {}", quote(unknown));
         let end = all.last().map(|section| &section.origin).expect("a file has sections");
-        return Err(JobError::new(found).at(end).hint(suggest(unknown, known())));
+        return Err(JobError::new(message).at(end).hint(suggest(unknown, known())));
     }
     let named = |section: &Section| names.is_empty() || names.contains(&section.name);
     Ok(all.into_iter().filter(named).collect())
 }
 
-/// Notes on options that nothing is made of.
+/// Adds notes on options without a counterpart.
 fn unused(section: &Section, notes: &mut Notes) {
-    for given in &section.options {
-        match fio::fate(&given.name) {
-            Some(Fate::Left(why)) if !given.is_off() => notes.on(given, *why),
+    for option in &section.options {
+        match fio::fate(&option.name) {
+            Some(Fate::Left(why)) if !option.is_off() => notes.on(option, *why),
             Some(_) => {}
             None => {
-                let near = nearest(&given.name, fio::names());
+                let near = nearest(&option.name, fio::names());
                 let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                notes.on(given, format!("not an option that is known here{hint}"));
+                notes.on(option, format!("not an option that is known here{hint}"));
             }
         }
     }
 }
 
-/// `text` for a comment: a control character would end it.
+/// Replaces control characters: one could end the comment.
 fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -1,8 +1,8 @@
-//! A job: what is asked, of what, for how long. From TOML and `--set`, checked.
+//! A job: the requests, their target and the duration. Read from TOML and `--set`, and checked.
 //!
-//! [`Job::load`] reads a file, [`Job::parse`] a text. What can be wrong without knowing the target
-//! is found there, sections of policies that do not run included; what depends on the target's
-//! size, in [`Job::agents_on`]. [`Job::text`] writes a job out with every default in place, so that
+//! [`Job::load`] reads a file, [`Job::parse`] a text. Both find every error that does not depend on
+//! the target, even in sections of policies that do not run. [`Job::agents_on`] finds errors that
+//! depend on the target's size. [`Job::text`] writes a job out with every default in place, so that
 //! a record of a run can carry it.
 
 use std::ops::Range;
@@ -66,38 +66,38 @@ keys! {
     DEVICE device: Node = section(machines::or_device);
 }
 
-/// Agents of a job at most, each copy counted: a run keeps about a kilobyte for each.
+/// Most agents of a job, counting each copy: a run keeps about a kilobyte for each.
 const AGENTS_MOST: u64 = 1 << 18;
 
 /// Keys and sections of a job, in the order in which they are written.
 const SECTIONS: &[Keys] =
     &[KEYS, &[&DEVICE, &LIVE, &PAGE_CACHE, &CLASS], workload::SECTIONS, &[&POLICY]];
 
-/// A job, checked.
+/// A checked job.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Job {
-    /// What its text is called: the file's path.
+    /// Name of its text: the file's path.
     pub name: String,
-    /// Every random number descends from it.
+    /// Seed that every random number derives from.
     pub seed: u64,
-    /// When the agents stop; [`Span::MAX`] if what asks ends by itself, as a trace, merges and agents
-    /// with a quota or a `stop` do.
+    /// Time at which the agents stop; [`Span::MAX`] if the workload ends by itself, as a trace,
+    /// merges and agents with a quota or a `stop` do.
     pub duration: Span,
-    /// What is due before is not measured.
+    /// Requests that are due before this time are not measured.
     pub warmup: Span,
-    /// When the run ends.
+    /// The end of the run.
     pub stop: Stop,
     /// Requests that may be outstanding at once.
     pub max_outstanding: u32,
     /// The device, unless the command line names one.
     pub device: Option<DeviceSpec>,
-    /// How a real target is driven.
+    /// Options of a real target.
     pub live: Live,
-    /// The page cache, if it is described or an agent needs one.
+    /// The page cache, if it is described or an agent needs it.
     pub page_cache: Option<PageCacheSpec>,
     /// Classes in the order of the file; a `ClassId` is an index into them.
     pub classes: Vec<Class>,
-    /// What asks.
+    /// The workload.
     pub workload: WorkloadSpec,
     /// Parameters of every registered policy.
     pub policies: Vec<(&'static str, Params)>,
@@ -107,23 +107,23 @@ impl Job {
     /// Reads the job file at `path` and applies the `--set` arguments in order.
     ///
     /// # Errors
-    /// A file that cannot be read, or anything that [`Job::parse`] refuses.
+    /// The file cannot be read, or [`Job::parse`] refuses it.
     pub fn load(path: &Path, sets: &[String]) -> Result<Self, JobError> {
         let text = file::read(path, "job file")?;
         Self::parse(&path.display().to_string(), &text, sets)
     }
 
-    /// Reads the job `text`, called `name`, and applies the `--set` arguments in order. A device
-    /// file that the job names lies in the folder of `name`; one that `--set` names lies where the
-    /// command runs.
+    /// Reads the job `text`, called `name`, and applies the `--set` arguments in order. Device
+    /// files that the job names are relative to the folder of `name`, those that `--set` names to
+    /// the working directory.
     ///
     /// # Errors
-    /// Whatever is wrong with it: unknown names, missing units, impossible combinations.
+    /// The job is wrong: unknown names, missing units, impossible combinations.
     pub fn parse(name: &str, text: &str, sets: &[String]) -> Result<Self, JobError> {
         let mut root = tree::parse(&Source::file(name, text))?;
         let known = names(SECTIONS);
         for argument in sets {
-            // A device that has only a name has no parts yet.
+            // A device that is given by its name has no keys to change yet.
             let device = changed_device(argument);
             sets::spell_out(&mut root, &device, folder(name))?;
             sets::apply(&mut root, argument, &known, device.len())?;
@@ -131,28 +131,28 @@ impl Job {
         read(name, &root)
     }
 
-    /// The parameters of a policy: its defaults, and what the job says.
+    /// Returns the parameters of a policy: those of the job over the defaults.
     ///
     /// # Errors
     /// No policy has this name.
     pub fn params(&self, policy: &str) -> Result<Params, JobError> {
         let name = params::policy(policy)?.name;
-        let found = self.policies.iter().find(|(known, _)| *known == name);
-        found.map(|(_, params)| params.clone()).ok_or_else(|| JobError::new("no such policy"))
+        let entry = self.policies.iter().find(|(known, _)| *known == name);
+        entry.map(|(_, params)| params.clone()).ok_or_else(|| JobError::new("no such policy"))
     }
 
-    /// The page cache, if an agent's requests go through it.
+    /// Returns the page cache if an agent's requests go through it.
     pub fn buffered(&self) -> Option<&PageCacheSpec> {
         self.page_cache
             .as_ref()
             .filter(|_| self.workload.agents().iter().any(|agent| agent.buffered))
     }
 
-    /// The agents on one target of `capacity` bytes in blocks of `block` bytes, on which the job's file
-    /// lies if it has one.
+    /// Returns the agents on one target of `capacity` bytes in blocks of `block` bytes; the job's
+    /// file lies on it if it has one.
     ///
     /// # Errors
-    /// As [`Job::agents_over`].
+    /// See [`Job::agents_over`].
     ///
     /// # Panics
     /// If the job has several files.
@@ -160,46 +160,47 @@ impl Job {
         self.agents_over(&[Extent::whole(capacity, block)])
     }
 
-    /// The agents over `devices`, one for each file of the job, or one for a job without files: each with
-    /// all of its copies on each of its files. Borders that are shares are rounded down to 4 KiB, or
-    /// to whole blocks if those are larger; `100%` is the end.
+    /// Returns the agents over `devices`, one device for each file of the job, or one for a job
+    /// without files. Each agent comes with all of its copies on each of its files. Borders that
+    /// are shares are rounded down to 4 KiB, or to whole blocks if those are larger; `100%` is the
+    /// end.
     ///
     /// # Errors
-    /// A file that its device does not hold; a region that lies outside its file, is empty, or is smaller
+    /// A file does not fit on its device; a region lies outside its file, is empty, or is smaller
     /// than a request.
     ///
     /// # Panics
     /// If there are fewer devices than files.
     pub fn agents_over(&self, devices: &[Extent]) -> Result<Vec<Agent>, JobError> {
-        let lying = self.workload.lie(devices)?;
+        let layout = self.workload.layout(devices)?;
         let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
-        let agents = self.workload.agents().iter().map(|agent| agent.on(&lying, prio(agent)));
+        let agents = self.workload.agents().iter().map(|agent| agent.on(&layout, prio(agent)));
         Ok(agents.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// What of `devices` is verified, as [`Job::agents_over`] has them.
+    /// Returns the verified parts of `devices`, which are those of [`Job::agents_over`].
     ///
     /// # Errors
-    /// The same, and an agent that writes without `verify` where data is verified.
+    /// See [`Job::agents_over`]; or an agent writes without `verify` where data is verified.
     pub fn verified_over(&self, devices: &[Extent]) -> Result<VerifiedRanges, JobError> {
-        let lying = self.workload.lie(devices)?;
+        let layout = self.workload.layout(devices)?;
         let specs = self.workload.agents();
-        let agents = specs.iter().map(|spec| spec.on(&lying, 0)).collect::<Result<Vec<_>, _>>()?;
+        let agents = specs.iter().map(|spec| spec.on(&layout, 0)).collect::<Result<Vec<_>, _>>()?;
         let agents = specs.iter().zip(&agents).flat_map(|(spec, agents)| {
             agents.iter().map(|agent| (agent, spec.verify, spec.verify_origin()))
         });
         VerifiedRanges::of(devices, agents)
     }
 
-    /// Whether the data of an agent is verified.
+    /// Whether an agent's data is verified.
     pub fn is_verified(&self) -> bool {
         self.workload.agents().iter().any(|agent| agent.verify.is_some())
     }
 
-    /// The bytes of each file over the same `devices`; none of a job without files.
+    /// Returns the bytes of each file on `devices`; none for a job without files.
     ///
     /// # Errors
-    /// A file that its device does not hold.
+    /// A file does not fit on its device.
     ///
     /// # Panics
     /// If there are fewer devices than files.
@@ -207,21 +208,23 @@ impl Job {
         if self.workload.files().is_empty() {
             return Ok(Vec::new());
         }
-        let lying = self.workload.lie(devices)?;
-        Ok(lying.iter().map(|file| file.place(0..file.size)).collect())
+        let layout = self.workload.layout(devices)?;
+        Ok(layout.iter().map(|file| file.place(0..file.size)).collect())
     }
 
-    /// The programs on the same, if there are any.
+    /// Returns the programs on one target of `capacity` bytes in blocks of `block` bytes, if the
+    /// job has programs.
     ///
     /// # Errors
-    /// As [`Job::agents_on`].
+    /// See [`Job::agents_on`].
     pub fn programs_on(&self, capacity: u64, block: u32) -> Result<Option<Vec<Program>>, JobError> {
         let (capacity, step) = whole_blocks(capacity, block);
         let programs = self.workload.programs();
         programs.map(|spec| spec.on(capacity, step, &self.classes)).transpose()
     }
 
-    /// The job as TOML with every default in place. Read back under the same name, it is equal.
+    /// Returns the job as TOML with every default in place. Read back under the same name, it is
+    /// equal.
     pub fn text(&self) -> String {
         let mut out = Lines::default();
         Rows::of(&[KEYS])
@@ -238,7 +241,8 @@ impl Job {
         if let Some(spec) = &self.page_cache {
             spec.write(PAGE_CACHE.name, &mut out);
         }
-        let unnamed = self.workload.merges().is_some_and(|merges| merges.names(&self.classes));
+        let unnamed =
+            self.workload.merges().is_some_and(|merges| merges.has_usual_classes(&self.classes));
         for class in self.classes.iter().filter(|_| !unnamed) {
             class.write(&mut out);
         }
@@ -253,34 +257,34 @@ impl Job {
     }
 }
 
-/// The schema of a job.
+/// Describes a job.
 pub(crate) fn schema() -> Json {
     let of_trace = with(traces::with_devices(), required(&[&DEVICE, &traces::TRACE]));
     let of_files = with(files::with_devices(), required(&[&DEVICE, &FILE]));
-    // A file may hold a machine, whose devices files name.
-    let one = any([words(devices::names()), json!({"type": "object"})]);
-    let of_files = all([of_files, json!({"properties": {DEVICE.name: one}})]);
-    let one_for_all = json!({"not": any([of_trace, of_files])});
-    let table = with(with(table_with(&[], SECTIONS), workload::schema(&DURATION)), one_for_all);
-    // Only on a machine do files name its devices.
+    // A device file may describe a machine, whose devices the files of the job name.
+    let device = any([words(devices::names()), json!({"type": "object"})]);
+    let of_files = all([of_files, json!({"properties": {DEVICE.name: device}})]);
+    let device_for_all = json!({"not": any([of_trace, of_files])});
+    let table = with(with(table_with(&[], SECTIONS), workload::schema(&DURATION)), device_for_all);
+    // Files may name devices only on a machine.
     let on_machine = json!({"properties": {DEVICE.name: machines::word_schema()}});
     let on_machine = with(on_machine, required(&[&DEVICE]));
     let rule = json!({"if": {"not": on_machine}, "then": files::on_named_devices()});
     with(table, all([rule]))
 }
 
-/// What a job names as its device.
+/// The device or machine that a job names.
 enum NamedPlace {
     Device(Box<DeviceSpec>),
     Machine(MachineSpec),
 }
 
 impl NamedPlace {
-    /// What `node` names; its file lies in `folder`, or, if an argument names it, where the command
-    /// runs.
+    /// Reads the device or machine that `node` names. Its file is relative to `folder`, or to the
+    /// working directory if an argument names it.
     fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
-        let folder_of = if node.origin.is_set() { Path::new("") } else { folder };
-        let machine = node.word().map(|word| machines::find_in(folder_of, word)).transpose();
+        let base = if node.origin.is_set() { Path::new("") } else { folder };
+        let machine = node.word().map(|word| machines::find_in(base, word)).transpose();
         match machine.map_err(|error| error.at(&node.origin))?.flatten() {
             Some(machine) => Ok(Self::Machine(machine)),
             None => named_device::read(node, DEVICE.name, folder).map(Box::new).map(Self::Device),
@@ -292,7 +296,7 @@ impl NamedPlace {
     }
 }
 
-/// The folder of the job called `name`.
+/// Returns the folder of the job called `name`.
 fn folder(name: &str) -> &Path {
     Path::new(name).parent().unwrap_or(Path::new(""))
 }
@@ -304,7 +308,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let kind = WorkloadKind::of(&reader, &DURATION)?;
     let duration = reader.find(&DURATION)?.unwrap_or(Span::MAX);
     let warmup = warmup(&reader, duration)?;
-    // What ends by itself may be stopped at any time.
+    // A workload that ends by itself may be stopped at any time.
     let earliest = if duration == Span::MAX { Span::ZERO } else { duration };
     let max_outstanding = reader.get(&MAX_OUTSTANDING)?;
     let live = reader.node(&LIVE).map(Live::read).transpose()?.unwrap_or_default();
@@ -325,7 +329,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     }
     let memory = memory.copied();
     let device = device(&reader, on, &mut workload)?;
-    let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, &classes, &workload)?;
+    let stop = reader.get(&STOP)?.resolve(reader.place(&STOP), earliest, &classes, &workload)?;
     let policies = policies::all(reader.node(&POLICY), folder)?;
     let buffered = workload.agents().iter().any(|agent| agent.buffered);
     let job = Job {
@@ -347,7 +351,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     Ok(job)
 }
 
-/// Each copy of an agent is one of its own: a slip of a zero would fill the memory.
+/// Limits the agents: each copy is an agent of its own, and a typing error could fill the memory.
 fn check_copies(job: &Job) -> Result<(), JobError> {
     let agents = job.workload.agents();
     let all = agents.iter().map(AgentSpec::agents).fold(0, u64::saturating_add);
@@ -355,15 +359,15 @@ fn check_copies(job: &Job) -> Result<(), JobError> {
     match most.filter(|_| all > AGENTS_MOST) {
         None => Ok(()),
         Some(agent) => {
-            let found = format!(
+            let message = format!(
                 "the job has {all} agents with their copies on each file; at most {AGENTS_MOST} may be"
             );
-            Err(JobError::new(found).at(agent.copies_origin()).hint("lower `copies`"))
+            Err(JobError::new(message).at(agent.copies_origin()).hint("lower `copies`"))
         }
     }
 }
 
-/// Closed loops fill their depth at once: a smaller table fails at the first instant.
+/// Checks that closed loops fit `max_outstanding`: they fill their depth at once.
 fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
     let agents = job.workload.agents();
     let depth = agents.iter().map(AgentSpec::depth).fold(0, u64::saturating_add);
@@ -371,7 +375,7 @@ fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
         return Ok(());
     }
     let most = job.max_outstanding;
-    let found = format!("closed agents keep {depth} requests outstanding; at most {most} may be");
+    let message = format!("closed agents keep {depth} requests outstanding; at most {most} may be");
     let several = agents.iter().any(|agent| agent.agents() > 1);
     let lower = if several { "`depth`, `buffers` or `copies`" } else { "`depth` or `buffers`" };
     let key = MAX_OUTSTANDING.name;
@@ -380,7 +384,7 @@ fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
     } else {
         format!("lower their {lower}: `{key}` is {MAX_OUTSTANDING_MOST} at most")
     };
-    Err(JobError::new(found).at(origin).hint(hint))
+    Err(JobError::new(message).at(origin).hint(hint))
 }
 
 fn warmup(reader: &Reader<'_>, duration: Span) -> Result<Span, JobError> {
@@ -388,15 +392,15 @@ fn warmup(reader: &Reader<'_>, duration: Span) -> Result<Span, JobError> {
         span if span < duration => Ok(span),
         _ => {
             let duration = duration_text(duration);
-            let found = format!("the warm-up lasts as long as the job ({duration}), or longer");
+            let message = format!("the warm-up lasts as long as the job ({duration}), or longer");
             let origin = reader.place(&WARMUP);
-            Err(JobError::new(found).at(origin).hint("nothing would be measured"))
+            Err(JobError::new(message).at(origin).hint("nothing would be measured"))
         }
     }
 }
 
-/// The device that the job names, and the workload without devices of its own if that one takes
-/// their place. Of a device and the devices of a trace an argument wins over the file.
+/// Returns the device of the job. Removes the workload's own devices if the job's device takes
+/// their place: between it and the devices of a trace, the one that an argument names wins.
 fn device(
     job: &Reader<'_>,
     on: Option<NamedPlace>,
@@ -407,12 +411,13 @@ fn device(
         NamedPlace::Device(device) => *device,
         NamedPlace::Machine(machine) if workload.files().is_empty() => {
             let (name, count) = (quote(&machine.name), machine.count());
-            let found = format!("{name} is a machine of {count} devices, and the job has no files");
+            let message =
+                format!("{name} is a machine of {count} devices, and the job has no files");
             let hint = "give it `[[file]]` sections, which lie on the machine's devices, or name one \
                         device: `penstock list devices`";
-            return Err(JobError::new(found).at(&node.origin).hint(hint));
+            return Err(JobError::new(message).at(&node.origin).hint(hint));
         }
-        // Its devices are those of the files.
+        // The devices are those of the files.
         NamedPlace::Machine(_) => return Ok(None),
     };
     if !node.origin.is_set() && files::all_have_devices(workload.files()) {
@@ -432,13 +437,13 @@ fn device(
     Ok(Some(device))
 }
 
-/// The way to the device of which `argument` changes a part, if it does.
+/// Returns the path to the device of which `argument` changes a part; empty if it changes none.
 fn changed_device(argument: &str) -> Vec<String> {
     let mut steps = sets::steps(argument);
     let keys: Vec<&str> = steps.iter().map(String::as_str).collect();
     let depth = match &keys[..] {
         [device, ..] if *device == DEVICE.name => 1,
-        // Behind the name of a trace's device, of a file, or of both.
+        // The device's name follows that of a trace's device, of a file, or of both.
         [first, second, ..] if [*first, *second] == traces::PATH_OF_DEVICES => 3,
         [first, _, device, ..] if *first == FILE.name && *device == files::DEVICE.name => 3,
         [first, _, on, ..] if *first == FILE.name && *on == files::ON.name => 4,

@@ -1,9 +1,8 @@
 //! Keys of jobs and device files.
 //!
-//! [`keys!`] declares each key of a table once: its name, its kind, what it is when it is not
-//! given, and what it means. All else comes from there: what [`Reader`](crate::reader::Reader)
-//! knows and reads, what [`Rows`](crate::rows::Rows) writes, the schema, and the reference page
-//! made of it. The name is an identifier of the declaration and those who read and write take the
+//! [`keys!`] declares each key of a table once: its name, its kind, its default and its meaning.
+//! [`Reader`](crate::reader::Reader), [`Rows`](crate::rows::Rows), the schema and the reference
+//! page are all made of these declarations. Code that reads or writes a table names the declared
 //! key, never a text.
 
 use std::collections::BTreeMap;
@@ -21,11 +20,11 @@ pub(crate) struct Key<T: 'static, A = Given<T>> {
     pub(crate) absent: A,
 }
 
-/// A key that always has a value: when it is not given, what becomes of it.
+/// The outcome for a required or defaulted key when it is not given.
 pub(crate) enum Given<T> {
-    /// An error. Its hint has this example.
+    /// An error, whose hint has this example.
     Needed(&'static str),
-    /// It is this.
+    /// A default value.
     Usual(fn() -> T),
 }
 
@@ -35,7 +34,7 @@ pub(crate) struct Maybe;
 /// A key, whatever it holds.
 pub(crate) trait Declared {
     fn name(&self) -> &'static str;
-    /// What a schema says of its values alone.
+    /// Schema of the values, without meaning and default.
     fn kind_schema(&self) -> Json;
     fn schema(&self) -> Json;
     fn needed(&self) -> bool;
@@ -84,14 +83,14 @@ impl<T> Declared for Key<T, Maybe> {
     }
 }
 
-/// A TOML value as JSON.
+/// Returns a TOML value as JSON.
 fn json(text: &str) -> Json {
     let table: BTreeMap<String, Json> =
         toml::from_str(&format!("value = {text}")).expect("what is written can be read");
     table.into_values().next().expect("one value")
 }
 
-/// The names of these keys, each once.
+/// Returns the names of these keys, each once.
 pub(crate) fn names(groups: &[Keys]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for key in groups.iter().copied().flatten() {
@@ -102,53 +101,54 @@ pub(crate) fn names(groups: &[Keys]) -> Vec<&'static str> {
     names
 }
 
-/// Those of `others` that are not among `own`.
+/// Returns the keys of `others` that are not in `own`.
 pub(crate) fn foreign(own: &[Keys], others: &[Keys]) -> Vec<&'static dyn Declared> {
     let own = names(own);
     others.iter().copied().flatten().copied().filter(|key| !own.contains(&key.name())).collect()
 }
 
-/// The schema of a table with these keys and no other.
+/// Describes a table with these keys and no others.
 pub(crate) fn table(keys: Keys) -> Json {
     table_with(keys, &[])
 }
 
-/// The same with the keys of `more`, of which none has to be given. The first of a name is shown.
+/// Describes a table with `keys` and the optional keys of `more`. Of several keys with one name,
+/// the first is shown.
 pub(crate) fn table_with(keys: Keys, more: &[Keys]) -> Json {
     let all = more.iter().copied().flatten().rev().chain(keys);
     with(build::table(all.map(|key| (key.name(), key.schema()))), needed(keys))
 }
 
-/// Asks for those of `keys` that must be given.
+/// Requires the keys that have no default.
 pub(crate) fn needed(keys: Keys) -> Json {
     let needed: Vec<&str> = keys.iter().filter(|key| key.needed()).map(|key| key.name()).collect();
     if needed.is_empty() { json!({}) } else { json!({"required": needed}) }
 }
 
-/// Asks for each of `keys`.
+/// Requires each of `keys`.
 pub(crate) fn required(keys: &[&dyn Declared]) -> Json {
     json!({"required": keys.iter().map(|key| key.name()).collect::<Vec<_>>()})
 }
 
-/// Refuses each of `keys`.
+/// Forbids each of `keys`.
 pub(crate) fn without(keys: &[&dyn Declared]) -> Json {
     let refused: Map<String, Json> =
         keys.iter().map(|key| (key.name().into(), false.into())).collect();
     json!({"properties": refused})
 }
 
-/// A condition: `key` is given, and one of `words`.
+/// Matches tables in which `key` is given and is one of `words`.
 pub(crate) fn is(key: &dyn Declared, words: &[&str]) -> Json {
-    let one = match words {
+    let value = match words {
         [word] => json!({"const": word}),
         words => json!({"enum": words}),
     };
-    json!({"required": [key.name()], "properties": {key.name(): one}})
+    json!({"required": [key.name()], "properties": {key.name(): value}})
 }
 
-/// A table with a key whose word says which other keys go with it.
+/// A table in which the word of one key decides which other keys it may have.
 pub(crate) struct Cases {
-    /// That key alone.
+    /// The deciding key alone.
     pub(crate) head: Keys,
     /// Words, and the keys that go with them.
     pub(crate) cases: &'static [(&'static [&'static str], Keys)],
@@ -160,13 +160,13 @@ impl Cases {
         [self.head].into_iter().chain(self.cases.iter().map(|(_, keys)| *keys)).collect()
     }
 
-    /// The keys that go with `word`.
+    /// Returns the keys that go with `word`.
     pub(crate) fn of(&self, word: &str) -> Keys {
         let case = self.cases.iter().find(|(words, _)| words.contains(&word));
         case.map_or(&[], |(_, keys)| keys)
     }
 
-    /// The schema of the table.
+    /// Describes the table.
     pub(crate) fn schema(&self) -> Json {
         let rule = |&(words, keys): &(&[&str], Keys)| {
             let others = without(&foreign(&[self.head, keys], &self.keys()));
@@ -192,8 +192,8 @@ impl Cases {
 /// }
 /// ```
 ///
-/// The sentence is what schemas and the reference say. Of three keys that are not given, the first
-/// is 1, the second is an error whose hint has the example, the third has no value.
+/// The sentence is the description in schemas and the reference. If they are not given, the first
+/// of these keys is 1, the second is an error whose hint has the example, the third has no value.
 macro_rules! keys {
     (
         $(#[$about:meta])+

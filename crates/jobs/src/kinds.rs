@@ -7,17 +7,17 @@ use crate::schema::build;
 use crate::text::quoted;
 use crate::tree::{Node, Value};
 
-/// What a key may hold, as a `T`.
+/// A kind of values that a key may hold, as a `T`.
 pub(crate) trait Kind<T> {
-    /// The value that was written.
+    /// Reads the value that was written.
     fn read(&self, node: &Node) -> Result<T, JobError>;
-    /// The value as TOML.
+    /// Writes the value as TOML.
     fn text(&self, value: &T) -> String;
-    /// What a schema says of it.
+    /// Describes the value in a schema.
     fn schema(&self) -> Json;
 }
 
-/// One of these words, each with what it stands for.
+/// A choice between words, each with its meaning.
 pub(crate) struct Choice<T: 'static>(pub(crate) &'static [(&'static str, T)]);
 
 impl<T: Clone + PartialEq> Kind<T> for Choice<T> {
@@ -35,7 +35,7 @@ impl<T: Clone + PartialEq> Kind<T> for Choice<T> {
     }
 }
 
-/// The word for `value`.
+/// Returns the word for `value`.
 pub(crate) fn word_of<T: PartialEq>(
     words: &[(&'static str, T)],
     value: &T,
@@ -43,18 +43,18 @@ pub(crate) fn word_of<T: PartialEq>(
     words.iter().find(|(_, known)| known == value).map(|(word, _)| *word)
 }
 
-/// What `word` stands for.
+/// Returns the meaning of `word`.
 pub(crate) fn value_of<T: Clone>(words: &[(&'static str, T)], word: &str) -> T {
-    let found = words.iter().find(|(known, _)| *known == word);
-    found.expect("one of the words").1.clone()
+    let entry = words.iter().find(|(known, _)| *known == word);
+    entry.expect("one of the words").1.clone()
 }
 
-/// The schema of these words.
+/// Describes a choice between these words.
 pub(crate) fn words<T>(words: &[(&'static str, T)]) -> Json {
     build::words(words.iter().map(|(word, _)| *word))
 }
 
-/// A text that is not empty, and what it is.
+/// A text that is not empty; the field names it in messages.
 pub(crate) struct Text(pub(crate) &'static str);
 
 impl Kind<String> for Text {
@@ -71,7 +71,7 @@ impl Kind<String> for Text {
     }
 }
 
-/// One value, or a list of them.
+/// A single value, or a list of values.
 pub(crate) struct Each<T: 'static>(pub(crate) &'static dyn Kind<T>);
 
 impl<T> Kind<Vec<T>> for Each<T> {
@@ -95,12 +95,12 @@ impl<T> Kind<Vec<T>> for Each<T> {
     }
 }
 
-/// A list as TOML.
+/// Returns a list as TOML.
 pub(crate) fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
     format!("[{}]", items.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
-/// What no other kind is.
+/// A kind that is used once, with functions of its own.
 pub(crate) struct Own<T> {
     pub(crate) read: fn(&Node) -> Result<T, JobError>,
     pub(crate) text: fn(&T) -> String,
@@ -125,8 +125,7 @@ impl<T> Kind<T> for Own<T> {
 pub(crate) const SWITCH: Own<bool> =
     Own { read: Node::boolean, text: bool::to_string, schema: build::switch };
 
-/// Sections: what is in them is read with what the rest of the file says, and written below
-/// headers.
+/// A section. Its content is read together with the rest of the file, and written below a header.
 pub(crate) const fn section(schema: fn() -> Json) -> Own<Node> {
     let text = |_: &Node| unreachable!("a section is no value of one line");
     Own { read: |node| Ok(node.clone()), text, schema }

@@ -1,8 +1,8 @@
-//! What people write: jobs, device files and arguments, read, checked and written out again.
+//! Reads, checks and writes out what users write: jobs, device files and arguments.
 //!
-//! `job` reads a job, with `devices`, `agents`, `programs` and `traces` for its parts, each of
-//! which declares its keys with `keys`; `diagnose` says what is wrong with it and where; `schema`
-//! is for editors.
+//! `job` reads a job; `devices`, `agents`, `programs` and `traces` read its parts and declare their
+//! keys with `keys`. `diagnose` renders errors with their place, `schema` describes jobs to
+//! editors.
 
 #![forbid(unsafe_code)]
 

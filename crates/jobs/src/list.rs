@@ -1,4 +1,4 @@
-//! What there is to choose from, as data.
+//! Lists policies and devices as data.
 
 use penstock_policy::{Entry, Kind, POLICIES, Param, USUAL, Value as Setting};
 use serde_json::{Value, json};
@@ -7,13 +7,12 @@ use crate::diagnose::JobError;
 use crate::text::param_json;
 use crate::{devices, machines};
 
-/// Every policy with what it says of itself and its parameters, and whether it is compared if none
-/// are named.
+/// Returns every policy with its description and parameters, and whether it is compared by default.
 pub fn policies() -> Value {
     POLICIES.iter().map(described).collect()
 }
 
-/// The same of the policy called `name`.
+/// Returns the description of the policy called `name`.
 ///
 /// # Errors
 /// No policy has this name.
@@ -34,16 +33,16 @@ fn described(entry: &'static Entry) -> Value {
     })
 }
 
-/// Every named device, and behind them every named machine.
+/// Returns every named device, then every named machine.
 pub fn devices() -> Value {
-    let one = |name: &str, summary: String, machine: bool| json!({"name": name, "summary": summary, "machine": machine});
-    let devices = devices::named().map(|(name, summary)| one(name, summary, false));
-    devices.chain(machines::named().map(|spec| one(&spec.name, spec.summary, true))).collect()
+    let described = |name: &str, summary: String, machine: bool| json!({"name": name, "summary": summary, "machine": machine});
+    let devices = devices::named().map(|(name, summary)| described(name, summary, false));
+    devices.chain(machines::named().map(|spec| described(&spec.name, spec.summary, true))).collect()
 }
 
-/// Declared parameters, a group's members by their dotted names behind it.
+/// Lists declared parameters; the members of a group follow it under their dotted names.
 fn params(declared: &'static [Param], prefix: &str) -> Vec<Value> {
-    let one = |param: &'static Param| {
+    let listed = |param: &'static Param| {
         let name = format!("{prefix}{}", param.name);
         let (kind, members) = match &param.kind {
             Kind::Size => ("size".to_owned(), vec![]),
@@ -81,5 +80,5 @@ fn params(declared: &'static [Param], prefix: &str) -> Vec<Value> {
             json!({"name": name, "kind": kind, "default": default, "doc": doc, "source": source});
         std::iter::once(own).chain(members)
     };
-    declared.iter().flat_map(one).collect()
+    declared.iter().flat_map(listed).collect()
 }

@@ -1,4 +1,4 @@
-//! How a real target is driven: `[live]`.
+//! Options of real targets: `[live]`.
 
 use penstock_core::Span;
 use penstock_live::Settings;
@@ -12,7 +12,8 @@ use crate::rows::Rows;
 use crate::text::Lines;
 use crate::tree::{self, Node};
 
-/// Commands at a real target at once, and handed on together: deeper than any device's queue.
+/// Bounds of the commands in flight at a real target or submitted together: deeper than any
+/// device's queue.
 const COMMANDS: Count = Count(1, 4096);
 
 keys! {
@@ -70,32 +71,32 @@ keys! {
         needs "\"1GiB\"";
 }
 
-/// How a device is driven: a modelled one has its depth, a real target all of it.
+/// Options of a real target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Live {
-    /// Commands at the device at once, if the job says.
+    /// Commands in flight at the device, if the job says.
     pub depth: Option<u32>,
-    /// Commands that are given to the kernel together, by engines that can; a tenth of the
+    /// Commands that are submitted to the kernel together, by engines that can; a tenth of the
     /// depth unless the job says.
     pub batch: u32,
-    /// Threads of each class where no policy of ours is in front of the target, if the job says.
+    /// Threads of each class where the kernel schedules alone, if the job says.
     pub threads: Option<u32>,
-    /// How long a command may be in flight before the run ends; without it, for ever.
+    /// Longest time of a command in flight before the run ends; `None`: no limit.
     pub timeout: Option<Span>,
     /// Whether the target's pages are dropped from the machine's page cache before a run through it.
     pub drop_pages: bool,
-    /// Whether the kernel is advised of the pattern of what goes through its page cache.
+    /// Whether the kernel is advised of the access pattern of buffered files.
     pub advise: bool,
-    /// Whether a transfer that would have to wait fails.
+    /// Whether a transfer that would have to wait fails instead.
     pub nowait: bool,
-    /// Whether a flush writes all that is known of a file.
+    /// Whether a flush also writes the times of a file.
     pub fsync: bool,
     /// Whether buffers lie in huge pages.
     pub huge_pages: bool,
-    /// The part of the target that may be used; all of it if not given.
+    /// The part of the target that may be used; `None`: all of it.
     pub view: Option<View>,
-    /// Where the record of verified writes is kept, if the job says.
+    /// Path of the record of verified writes, if the job says.
     pub verify_record: Option<String>,
 }
 
@@ -104,7 +105,7 @@ pub struct Live {
 pub struct View {
     /// Its first byte.
     pub start: u64,
-    /// How many there are.
+    /// Number of bytes.
     pub length: u64,
 }
 
@@ -115,11 +116,11 @@ impl Default for Live {
 }
 
 impl Live {
-    /// Commands at a real target at once if the job does not say: the depth of SATA's native command
+    /// Default of the commands in flight at a real target: the depth of SATA's native command
     /// queueing.
     pub(crate) const USUAL_DEPTH: u32 = 32;
 
-    /// Commands at a real target at once.
+    /// Commands in flight at a real target.
     pub fn target_depth(&self) -> u32 {
         self.depth.unwrap_or(Self::USUAL_DEPTH)
     }
@@ -143,7 +144,7 @@ impl Live {
         })
     }
 
-    /// The section, with every default in place.
+    /// Writes the section with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
         Rows::of(&[KEYS])
             .maybe(&DEPTH, self.depth.as_ref())
@@ -161,13 +162,13 @@ impl Live {
     }
 }
 
-/// The time-out `text` of `what`, as `[live]` has it.
+/// Parses the time-out `text` in the way of `[live]`; `name` is its name in messages.
 ///
 /// # Errors
 /// It is neither a length of time above zero nor `off`.
-pub fn timeout_in(what: &str, text: &str) -> Result<Option<Span>, JobError> {
-    let root = tree::parse(&Source::file(what, &format!("{} = {text:?}", TIMEOUT.name)))?;
-    Reader::new(&root, what, &[KEYS])?.get(&TIMEOUT)
+pub fn timeout_in(name: &str, text: &str) -> Result<Option<Span>, JobError> {
+    let root = tree::parse(&Source::file(name, &format!("{} = {text:?}", TIMEOUT.name)))?;
+    Reader::new(&root, name, &[KEYS])?.get(&TIMEOUT)
 }
 
 impl View {

@@ -1,4 +1,4 @@
-//! Machines by name or from a file: several devices, and the memory above them.
+//! Reads machines by name or from a file: several devices, and the memory above them.
 //!
 //! A machine stands where a job names its device, and the job's files lie on the machine's devices. A
 //! machine file holds one table, `[machine]`.
@@ -24,7 +24,7 @@ use crate::text::{Lines, quoted};
 use crate::tree::{self, Node, Value};
 use crate::{file, named_device, params};
 
-/// Devices of a machine at most: as many as a job may have files.
+/// Most devices of a machine: the most files of a job.
 const DEVICES_MOST: u64 = 1 << 10;
 
 keys! {
@@ -78,22 +78,22 @@ keys! {
 /// Keys and sections of a machine, in the order in which they are written.
 const TABLE: Keys = &[&NAME, &SUMMARY, &SCHEDULER, &PAGE_CACHE, &DEVICES];
 
-/// A machine, checked.
+/// A checked machine.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MachineSpec {
-    /// What its devices are called after.
+    /// Name of the machine, which the names of its devices begin with.
     pub name: String,
-    /// What it is, in one sentence; may be empty.
+    /// Description in one sentence; may be empty.
     pub summary: String,
-    /// The policy that it had before its disks, if that is known.
+    /// The policy that the real machine ran before its disks, if that is known.
     pub scheduler: Option<&'static str>,
-    /// Its memory, as the page cache of a job that does not say otherwise.
+    /// Its memory; the default of a job's page cache.
     pub page_cache: PageCacheSpec,
-    /// Its devices in their order.
+    /// Groups of devices, in their order.
     devices: Vec<MachineDevices>,
 }
 
-/// Devices of a machine that are alike.
+/// Devices of a machine that have one description.
 #[derive(Clone, PartialEq, Debug)]
 struct MachineDevices {
     name: String,
@@ -103,19 +103,19 @@ struct MachineDevices {
 
 fn device_name(node: &Node) -> Result<String, JobError> {
     let name = node.text("the name of a device")?;
-    let wrong = |found, hint: &str| Err(JobError::new(found).at(&node.origin).hint(hint));
+    let wrong = |message, hint: &str| Err(JobError::new(message).at(&node.origin).hint(hint));
     if !classes::is_name(name) {
         return wrong(format!("{} is no name of a device", quote(name)), classes::NAME_HINT);
     }
     if devices::names().any(|known| known == name) {
-        let found = format!("{} is the name of a device that is built in", quote(name));
-        return wrong(found, "files could not tell the two apart: choose another name");
+        let message = format!("{} is the name of a device that is built in", quote(name));
+        return wrong(message, "files could not tell the two apart: choose another name");
     }
     Ok(name.to_owned())
 }
 
 impl MachineSpec {
-    /// Reads a machine's table; it is called `name` if it does not say otherwise. Device files lie in
+    /// Reads a machine's table. `name` is the default of its name; device files are relative to
     /// `folder`.
     fn read(node: &Node, name: &str, folder: &Path) -> Result<Self, JobError> {
         let reader = Reader::new(node, "the machine", &[TABLE])?;
@@ -141,30 +141,30 @@ impl MachineSpec {
         }
         let count = machine.count();
         if items.is_empty() || count as u64 > DEVICES_MOST {
-            let found = match count {
+            let message = match count {
                 0 => "the machine has no device".into(),
                 _ => format!("the machine has {count} devices; at most {DEVICES_MOST} may be"),
             };
-            return Err(JobError::new(found).at(&list.origin).hint(hint));
+            return Err(JobError::new(message).at(&list.origin).hint(hint));
         }
         Ok(machine)
     }
 
-    /// How many devices it has.
+    /// Number of devices.
     pub fn count(&self) -> usize {
         self.devices.iter().map(|devices| devices.count as usize).sum()
     }
 
-    /// The device of this number, counted from 0 through all of them.
+    /// Returns the device of this number, counted from 0 over all groups.
     ///
     /// # Panics
-    /// If it has no such device.
+    /// If the machine has no such device.
     pub(crate) fn device(&self, number: usize) -> &DeviceSpec {
         let mut each = self.devices.iter().flat_map(MachineDevices::each);
         each.nth(number).expect("a device of the machine")
     }
 
-    /// The numbers of the devices that `name` stands for; none if it stands for none.
+    /// Returns the numbers of the devices called `name`; `None` if no device has this name.
     pub(crate) fn named(&self, name: &str) -> Option<Range<usize>> {
         let mut first = 0;
         for devices in &self.devices {
@@ -183,12 +183,12 @@ impl MachineSpec {
         None
     }
 
-    /// What all of its devices are called, for a message.
+    /// Lists the names of all devices, for a message.
     pub(crate) fn device_names(&self) -> String {
         self.devices.iter().map(MachineDevices::names).collect::<Vec<_>>().join(", ")
     }
 
-    /// The table, with every default in place.
+    /// Writes the table with every default in place.
     fn write(&self, out: &mut Lines) {
         let summary = Some(&self.summary).filter(|summary| !summary.is_empty());
         Rows::of(&[KEYS])
@@ -209,26 +209,27 @@ impl MachineSpec {
 }
 
 impl MachineDevices {
-    /// The devices of `machine` behind those that it has; their files lie in `folder`.
+    /// Reads one section of devices, which follows those already in `machine`; device files are
+    /// relative to `folder`.
     fn read(node: &Node, machine: &MachineSpec, folder: &Path) -> Result<Self, JobError> {
         let reader = Reader::new(node, "this device of the machine", &[DEVICE_KEYS])?;
         let (name, count) = (reader.get(&DEVICE_NAME)?, reader.get(&COUNT)?);
         if machine.devices.iter().any(|other| other.name == name) {
-            let found = format!("two devices are called {}", quote(&name));
+            let message = format!("two devices are called {}", quote(&name));
             let hint = "give one another name; several that are alike are one section with `count`";
-            return Err(JobError::new(found).at(reader.place(&DEVICE_NAME)).hint(hint));
+            return Err(JobError::new(message).at(reader.place(&DEVICE_NAME)).hint(hint));
         }
         let called = format!("{}.{name}", machine.name);
         let spec = named_device::read(&reader.get(&DEVICE)?, &called, folder)?;
         Ok(Self { name, count, spec })
     }
 
-    /// Each of them.
+    /// Returns each device.
     fn each(&self) -> impl Iterator<Item = &DeviceSpec> {
         std::iter::repeat_n(&self.spec, self.count as usize)
     }
 
-    /// What all of them are called.
+    /// Describes the names of these devices.
     fn names(&self) -> String {
         match self.count {
             1 => self.name.clone(),
@@ -237,20 +238,21 @@ impl MachineDevices {
     }
 }
 
-/// Every machine that has a name.
+/// Returns every built-in machine.
 pub fn named() -> impl Iterator<Item = MachineSpec> {
     BUILT_IN.iter().map(|(name, text)| built_in(name, text))
 }
 
-/// The machine called `name`, or that of a machine file; none if it is no machine.
+/// Returns the machine that is called `name` or described by the file `name`; `None` if it is no
+/// machine.
 ///
 /// # Errors
-/// Its file cannot be read, or is wrong.
+/// The file cannot be read, or is wrong.
 pub fn find(name: &str) -> Result<Option<MachineSpec>, JobError> {
     find_in(Path::new(""), name)
 }
 
-/// [`find`], with paths relative to `folder`.
+/// Finds a machine as [`find`] does, with paths relative to `folder`.
 pub(crate) fn find_in(folder: &Path, name: &str) -> Result<Option<MachineSpec>, JobError> {
     if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         return Ok(Some(built_in(name, text)));
@@ -266,7 +268,8 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<Option<MachineSpec>, 
     if is_machine(&root) { parse(&root, &stem, folder).map(Some) } else { Ok(None) }
 }
 
-/// The machine or the device of a name, or of its file, as such a file with every default in place.
+/// Returns the machine or device of a name or file as the text of such a file, with every default
+/// in place.
 ///
 /// # Errors
 /// Nothing has this name, or its file is wrong.
@@ -288,17 +291,17 @@ fn parse(root: &Node, name: &str, folder: &Path) -> Result<MachineSpec, JobError
     MachineSpec::read(&reader.get(&MACHINE)?, name, folder)
 }
 
-/// The schema of a machine file.
+/// Describes a machine file.
 pub(crate) fn schema() -> Json {
     table(FILE)
 }
 
-/// What may stand where a job names its device: a device or a machine.
+/// Describes the device of a job: a device or a machine.
 pub(crate) fn or_device() -> Json {
     any([named_device::schema(), words(names())])
 }
 
-/// What may name a machine.
+/// Describes the name of a machine.
 pub(crate) fn word_schema() -> Json {
     any([words(names()), named_device::file()])
 }

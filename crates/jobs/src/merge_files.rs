@@ -1,4 +1,4 @@
-//! Which files are merged into which: a file with a `[[merge]]` for each.
+//! Reads the file that lists which files are merged, with a `[[merge]]` for each merge.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::reader::Reader;
 use crate::tree::{self, Node};
 
 keys! {
-    /// What the file has.
+    /// Keys of the file.
     KEYS:
     /// A merge; there may be several.
     MERGE merge: Node = section(|| table(MERGE_KEYS)), needs "a section `[[merge]]` for each merge";
@@ -25,20 +25,20 @@ keys! {
     OUTPUT output: String = Text("a name");
 }
 
-/// The files of a merge.
+/// The files of one merge.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MergeFiles {
-    /// Its runs.
+    /// Paths of the runs.
     pub runs: Vec<PathBuf>,
-    /// What its output is called, if that is said.
+    /// Name of the output, if given.
     pub output: Option<String>,
 }
 
 impl MergeFiles {
-    /// Those that the file at `path` lists.
+    /// Reads the merges that the file at `path` lists.
     ///
     /// # Errors
-    /// It cannot be read, or is wrong.
+    /// The file cannot be read, or is wrong.
     pub fn load(path: &Path) -> Result<Vec<Self>, JobError> {
         let text = file::read(path, "file of merges")?;
         let root = tree::parse(&Source::file(&path.display().to_string(), &text))?;

@@ -1,4 +1,4 @@
-//! A device where a job names one: by its name, by a device file, or as the device's own table.
+//! Reads a device that is given by its name, by a device file, or as a table.
 
 use std::path::Path;
 
@@ -9,24 +9,24 @@ use crate::diagnose::JobError;
 use crate::schema::build::{any, defined, words};
 use crate::tree::{Node, Value};
 
-/// What may stand there.
+/// Describes a device that is named or is a table.
 pub(crate) fn schema() -> Json {
     any([words(devices::names()), file(), defined(devices::DEVICE.name)])
 }
 
-/// The same where no table may stand.
+/// Describes a device where no table is allowed.
 pub(crate) fn word_schema() -> Json {
     any([words(devices::names()), file()])
 }
 
-/// The path of a file.
+/// Describes the path of a device file.
 pub(crate) fn file() -> Json {
-    // A file's name, of which the ending is not all.
+    // A file name is more than its ending.
     json!({"type": "string", "pattern": r"[^/]\.toml$"})
 }
 
-/// The device that `node` names. Its file lies in `folder`, or, if `--set` names it, where the
-/// command runs; a table without a name is called `name`.
+/// Returns the device that `node` names. A device file is relative to `folder`, or to the working
+/// directory if `--set` names it. `name` is the default name of a table.
 pub(crate) fn read(node: &Node, name: &str, folder: &Path) -> Result<DeviceSpec, JobError> {
     if let Value::Table(_) = node.value {
         return devices::read(node, name);
@@ -36,9 +36,9 @@ pub(crate) fn read(node: &Node, name: &str, folder: &Path) -> Result<DeviceSpec,
     devices::find_in(folder, word).map_err(|error| error.at(&node.origin))
 }
 
-/// The device that the word of `node` names, as it can be found from anywhere: by its name, or by the
-/// path of its file.
-pub(crate) fn found(node: &Node, folder: &Path) -> Result<String, JobError> {
+/// Returns a device's name, or the path of its file so that it can be found from the working
+/// directory.
+pub(crate) fn path_or_name(node: &Node, folder: &Path) -> Result<String, JobError> {
     let word = node.text("a device: a name or a device file")?;
     read(node, word, folder)?;
     let built_in = node.origin.is_set() || devices::names().any(|known| known == word);

@@ -13,9 +13,9 @@ use crate::text::Lines;
 use crate::tree::{self, Node};
 use crate::units::{Share, share_text};
 
-/// Memory that is slower is a slip of the unit.
+/// Bound of times in memory: a longer one is a mistake in the unit.
 const QUICK: Amount = TIME.at_most(Span::from_secs(1).ns());
-/// The tables of more pages than these take more than 1.6 GiB.
+/// Largest memory in bytes: the tables of its pages take some 1.6 GiB.
 const MEMORY_MOST: u64 = 64 << 30;
 
 keys! {
@@ -55,24 +55,24 @@ keys! {
         or 128 << 10;
 }
 
-/// A page cache, checked. What Linux has a sysctl for has its name and its default.
+/// A checked page cache. Settings that Linux has as sysctls have the same names and defaults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageCacheSpec {
-    /// Bytes of all pages.
+    /// Bytes of all pages together.
     pub memory: u64,
-    /// Time that a request takes in memory, whatever its length.
+    /// Time of a request in memory, whatever its length.
     pub base: Span,
     /// Time to copy a million bytes.
     pub per_mb: Span,
-    /// How much of it may be dirty before it is written back.
+    /// Share of the memory that may be dirty before write-back begins.
     pub dirty_background_ratio: Share,
-    /// How much of it may be dirty before writers wait.
+    /// Share of the memory that may be dirty before writers wait.
     pub dirty_ratio: Share,
-    /// How old a dirty page becomes before it is written back.
+    /// Age at which a dirty page is written back.
     pub dirty_expire: Span,
-    /// How often is looked for such pages; zero: never.
+    /// Interval of the search for such pages; zero: never.
     pub dirty_writeback: Span,
-    /// Bytes of the longest window that is read ahead; zero: none is.
+    /// Bytes of the longest window of read-ahead; zero: no read-ahead.
     pub read_ahead: u64,
 }
 
@@ -83,7 +83,7 @@ impl Default for PageCacheSpec {
 }
 
 impl PageCacheSpec {
-    /// Reads the section; what it does not say is as in `usual`, if there is one.
+    /// Reads the section. Missing keys are taken from `usual`, if there is one.
     pub(crate) fn read(node: &Node, usual: Option<&Self>) -> Result<Self, JobError> {
         fn get<T>(reader: &Reader<'_>, key: &Key<T>, usual: Option<T>) -> Result<T, JobError> {
             match usual {
@@ -113,14 +113,14 @@ impl PageCacheSpec {
         let changed = reader.node(&BACKGROUND).is_some();
         let key: &dyn Declared = if changed { &BACKGROUND } else { &DIRTY };
         let (background, dirty) = (share_text(background), share_text(dirty));
-        let found = format!(
+        let message = format!(
             "write-back begins at {background} of the memory, where writers wait at {dirty}"
         );
         let hint = "`dirty_background_ratio` lies below `dirty_ratio`";
-        Err(JobError::new(found).at(reader.origin(key)).hint(hint))
+        Err(JobError::new(message).at(reader.origin(key)).hint(hint))
     }
 
-    /// The table, with every default in place, as the section called `section`.
+    /// Writes the table with every default in place, as the section called `section`.
     pub(crate) fn write(&self, section: &str, out: &mut Lines) {
         Rows::of(&[KEYS])
             .put(&MEMORY, &self.memory)
@@ -134,7 +134,7 @@ impl PageCacheSpec {
             .section(Some(&format!("[{section}]")), out);
     }
 
-    /// As the layer takes it: shares are of the memory.
+    /// Returns the options of the layer, with shares of the memory as bytes.
     pub fn options(&self) -> Options {
         Options {
             memory: self.memory,

@@ -1,4 +1,4 @@
-//! Parameters of policies: the registry's declarations, applied to what a person wrote.
+//! Reads the parameters of policies as the registry declares them.
 
 use penstock_policy::{Entry, Kind, POLICIES, Param, Params, Value};
 use serde_json::Value as Json;
@@ -12,13 +12,13 @@ use crate::text;
 use crate::tree::{self, Node};
 use crate::units::{self, Quantity};
 
-/// How a device is found that a node names.
+/// Resolves a node that names a device.
 pub(crate) type Device<'a> = &'a dyn Fn(&Node) -> Result<String, JobError>;
 
-/// Schedulers of the kernel of which no policy has the name.
+/// Schedulers of the kernel whose name no policy has.
 const KERNEL: [&str; 1] = ["none"];
 
-/// The policy called `name`.
+/// Returns the policy called `name`.
 ///
 /// # Errors
 /// No policy has this name.
@@ -38,19 +38,19 @@ pub fn policy(name: &str) -> Result<&'static Entry, JobError> {
     })
 }
 
-/// The members of a group: defaults, and what the table `node` says.
+/// Reads the members of a group from the table `node`; missing members have their defaults.
 fn group(
     params: &'static [Param],
     node: &Node,
-    what: &str,
+    title: &str,
     device: Device<'_>,
 ) -> Result<Params, JobError> {
     let names: Vec<&str> = params.iter().map(|param| param.name).collect();
-    let reader = Reader::with(node, what, names)?;
+    let reader = Reader::with(node, title, names)?;
     read(params, &reader, device)
 }
 
-/// The values of `params` that `reader` has, and the defaults of the others.
+/// Reads the values of `params`; missing parameters have their defaults.
 pub(crate) fn read(
     params: &'static [Param],
     reader: &Reader<'_>,
@@ -59,7 +59,7 @@ pub(crate) fn read(
     change(Params::defaults(params), params, reader, device)
 }
 
-/// `values`, with those of `params` changed that `reader` has.
+/// Replaces in `values` the parameters that `reader` has.
 pub(crate) fn change(
     mut values: Params,
     params: impl IntoIterator<Item = &'static Param>,
@@ -96,19 +96,19 @@ fn value(param: &Param, node: &Node, device: Device<'_>) -> Result<Value, JobErr
         Kind::CountIn(least, most) => Ok(Value::Count(node.count(least, most)?)),
         Kind::CountOr(least, words) => match find(node, words) {
             Some(word) => Ok(Value::Word(word)),
-            // As an argument of `--set`, a number is a word too.
+            // An argument of `--set` has its number as a word.
             None if node.word().is_some_and(|word| word.parse::<i128>().is_err()) => {
                 Err(node.expected(&count_or(least, words)))
             }
             None => Ok(Value::Count(node.count(least, u64::from(u32::MAX))?)),
         },
-        // The kernel's files say 0 and 1.
+        // The kernel's files have 0 and 1.
         Kind::Switch => match node.count(0, 1) {
             Ok(digit) => Ok(Value::Switch(digit == 1)),
             Err(_) => Ok(Value::Switch(node.boolean()?)),
         },
         Kind::Choice(words) => Ok(Value::Word(node.choice(words)?)),
-        // A file or a device of this name; `on` and `off` stand for the table.
+        // Any word other than `on` and `off` is a file or a device.
         Kind::GroupOrDevice(_)
             if node.word().is_some_and(|word| !["on", "off"].contains(&word)) =>
         {
@@ -117,7 +117,7 @@ fn value(param: &Param, node: &Node, device: Device<'_>) -> Result<Value, JobErr
         Kind::Group(members) | Kind::GroupOrDevice(members) => {
             match (find(node, &["off"]), node.word()) {
                 (Some(off), _) => Ok(Value::Word(off)),
-                // As lists show its default.
+                // Lists show the default of a group as `on`.
                 (None, Some("on")) => Ok(Value::Group(Params::defaults(members))),
                 (None, Some(_)) => {
                     let example = members.first().map_or("", |member| member.name);
@@ -136,15 +136,15 @@ fn find(node: &Node, words: &[&'static str]) -> Option<&'static str> {
     words.iter().copied().find(|&word| node.word() == Some(word))
 }
 
-/// One of `words`, or a quantity.
+/// Reads one of `words`, or a quantity. `alternatives` is what else the message offers.
 fn word_or(
     node: &Node,
     words: &'static [&'static str],
     quantity: &Quantity,
-    or: &str,
+    alternatives: &str,
     read: impl Fn(&Node) -> Result<Value, JobError>,
 ) -> Result<Value, JobError> {
-    match amount::word(node, words, quantity, or)? {
+    match amount::word(node, words, quantity, alternatives)? {
         Some(word) => Ok(Value::Word(word)),
         None => read(node),
     }
@@ -158,7 +158,7 @@ fn positive_duration(node: &Node) -> Result<Value, JobError> {
     TIME.above_zero().read(node).map(Value::Duration)
 }
 
-/// What a number or a word is expected to be.
+/// Describes the expected number or word.
 fn count_or(least: u64, words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
     format!("a whole number of at least {least}, or {}", words.join(" or "))
@@ -168,7 +168,7 @@ fn size(node: &Node) -> Result<Value, JobError> {
     SIZE.above_zero().read(node).map(Value::Size)
 }
 
-/// Values as a person writes them: sizes and times with units, counts without.
+/// Returns parameters as users write them: sizes and times with units, counts without.
 pub fn params_json(params: &Params) -> Json {
     text::params_json(params)
 }
@@ -190,7 +190,7 @@ pattern = "random"
 arrivals = { kind = "closed", depth = 1 }
 "#;
 
-    /// What `class-priority.aging` is after `--set`, or the message.
+    /// Returns the value of `class-priority.aging` after `--set`, or the message.
     fn aging(value: &str) -> Result<Option<Span>, String> {
         let job = Job::parse("job.toml", JOB, &[format!("class-priority.aging={value}")]);
         let params = job.map_err(|error| error.to_string())?.params("class-priority");

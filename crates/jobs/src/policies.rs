@@ -1,4 +1,4 @@
-//! The parameters of policies in a job, and in arguments.
+//! Reads the parameters of policies from a job or from arguments.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::schema::policy::POLICY;
 use crate::tree::{self, Node};
 use crate::{named_device, params, sets};
 
-/// The parameters of every registered policy: defaults, and what the sections of `node` say.
-/// Device files that they name lie in `folder`.
+/// Returns the parameters of every registered policy: the sections of `node` over the defaults.
+/// Device files are relative to `folder`.
 pub(crate) fn all(
     node: Option<&Node>,
     folder: &Path,
@@ -29,12 +29,13 @@ pub(crate) fn all(
     POLICIES.iter().map(params).collect()
 }
 
-/// The parameters of `policy` in its section of a job.
+/// Reads the parameters of `policy` from its section of a job.
 fn own(policy: &'static Entry, section: &Node, folder: &Path) -> Result<Params, JobError> {
     let names: Vec<&str> = policy.params.iter().map(|param| param.name).collect();
-    let what = format!("policy {}", policy.name);
-    let reader = Reader::with(section, &what, names)?;
-    let params = params::read(policy.params, &reader, &|node| named_device::found(node, folder))?;
+    let title = format!("policy {}", policy.name);
+    let reader = Reader::with(section, &title, names)?;
+    let params =
+        params::read(policy.params, &reader, &|node| named_device::path_or_name(node, folder))?;
     match (policy.facts.conflict)(&params) {
         None => Ok(params),
         Some(conflict) => {
@@ -44,7 +45,7 @@ fn own(policy: &'static Entry, section: &Node, folder: &Path) -> Result<Params, 
     }
 }
 
-/// The parameters of `policy`: defaults, and what `sets` say, as `split=64KiB`.
+/// Returns the parameters of `policy`: `sets`, such as `split=64KiB`, over the defaults.
 ///
 /// # Errors
 /// An argument is wrong.

@@ -1,4 +1,4 @@
-//! Tables as they are written: rows in the order in which their keys are declared.
+//! Writes tables: rows in the order in which their keys are declared.
 
 use std::fmt::Write;
 
@@ -12,12 +12,12 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// No rows yet, of a table with these keys.
+    /// A table with these keys and no rows yet.
     pub(crate) fn of(groups: &[Keys]) -> Self {
         Self { order: names(groups), rows: Vec::new() }
     }
 
-    /// The same with `key` at `value`.
+    /// Adds `key` with `value`.
     #[must_use]
     pub(crate) fn put<T, A>(mut self, key: &Key<T, A>, value: &T) -> Self {
         let place = |name| self.order.iter().position(|known| *known == name);
@@ -27,7 +27,7 @@ impl Rows {
         self
     }
 
-    /// The same with `key`, if there is a value.
+    /// Adds `key` if it has a value.
     #[must_use]
     pub(crate) fn maybe<T, A>(self, key: &Key<T, A>, value: Option<&T>) -> Self {
         match value {
@@ -36,14 +36,14 @@ impl Rows {
         }
     }
 
-    /// The same with a parameter that the registry of policies declares.
+    /// Adds a parameter that the registry of policies declares.
     #[must_use]
     pub(crate) fn param(mut self, name: &'static str, text: String) -> Self {
         self.rows.push((name, text));
         self
     }
 
-    /// As a section below `header`, or at the beginning of the file.
+    /// Writes the rows as a section below `header`, or at the beginning of the file.
     pub(crate) fn section(self, header: Option<&str>, out: &mut Lines) {
         if let Some(header) = header {
             out.section(header);
@@ -53,7 +53,7 @@ impl Rows {
         }
     }
 
-    /// In one line, `{ size = "4KiB" }`.
+    /// Returns the table in one line, `{ size = "4KiB" }`.
     pub(crate) fn inline(self) -> String {
         let mut text = String::from("{");
         for (at, (name, value)) in self.rows.iter().enumerate() {

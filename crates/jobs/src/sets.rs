@@ -1,14 +1,15 @@
-//! `--set key=value`: changes a job before it is read.
+//! Applies `--set key=value` to a job before it is read.
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
-//! of a policy (`size-priority.split`). An agent with a name may be called by it
-//! (`agent.reader.size`), and `*` stands for every agent, file or program (`agent.*.cache`). A part of a device may be named if the job names the device or its file
-//! (`device.queue.depth`), and so may one of a device that a trace's device is played on
-//! (`trace.on.sda.queue.depth`) or that a file is on (`file.data.device.queue.depth`). A step between double quotes may hold a dot or an equals sign
-//! (`trace.on."hm.1"`). What an agent's `arrivals` hold may be named directly below
-//! the agent (`agent.0.rate`), unless the agent has a key of that name, and so may those of a program. A later argument wins over an earlier
-//! one. Whether key and value make sense is found where the job is read; here only the way to the
-//! key is checked.
+//! of a policy (`size-priority.split`). An agent with a name may be addressed by it
+//! (`agent.reader.size`), and `*` stands for every agent, file or program (`agent.*.cache`). A part
+//! of a device may be addressed if the job names the device or its file (`device.queue.depth`);
+//! this includes the devices on which a trace is played (`trace.on.sda.queue.depth`) and those of
+//! files (`file.data.device.queue.depth`). A step in double quotes may contain a dot or an equals
+//! sign (`trace.on."hm.1"`). Keys of the `arrivals` of an agent or a program may be addressed
+//! directly (`agent.0.rate`), unless the agent has a key of that name. A later argument wins over
+//! an earlier one. Only the path to the key is checked here; the value is checked when the job is
+//! read.
 
 use std::ops::Range;
 use std::path::Path;
@@ -33,9 +34,9 @@ use crate::workload::quota;
 use crate::workload::starts;
 use crate::workload::timings::TIMINGS;
 
-/// Applies one argument to the tree of a job, which may have the keys `known`. If the argument changes
-/// a part of a device, which stands behind the first `device` steps, any word on the way gives way to
-/// a table, as `drive` does for the cache; 0 if it changes none.
+/// Applies one argument to the tree of a job, whose top-level keys are `known`. If the argument
+/// changes a part of a device, which stands behind the first `device` steps, words on the path are
+/// replaced by tables, such as the `drive` of the cache; 0 if it changes none.
 pub(crate) fn apply(
     root: &mut Node,
     argument: &str,
@@ -45,14 +46,14 @@ pub(crate) fn apply(
     let source = Source::set(argument);
     let place = |span: Range<usize>| Origin::new(&source, span);
     let Some((key, value)) = split(argument) else {
-        let found = format!("expected KEY=VALUE, found {}", quote(argument));
+        let message = format!("expected KEY=VALUE, found {}", quote(argument));
         let hint = "for example `duration=15s` or `size-priority.split=64KiB`";
-        return Err(JobError::new(found).at(&place(0..argument.len())).hint(hint));
+        return Err(JobError::new(message).at(&place(0..argument.len())).hint(hint));
     };
     if let [b'{', ..] = value.trim().as_bytes() {
-        let found = "a table is not set at once";
+        let message = "a table is not set at once";
         let hint = format!("set each of its keys, as `{}.KEY=VALUE`", key.trim());
-        return Err(JobError::new(found).at(&place(key.len() + 1..argument.len())).hint(hint));
+        return Err(JobError::new(message).at(&place(key.len() + 1..argument.len())).hint(hint));
     }
     let path = expand(segments(key, &place)?, known)?;
     let value = Node {
@@ -68,10 +69,10 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// As a step of a path: every item of a list.
+/// A step that stands for every item of a list.
 const EVERY: &str = "*";
 
-/// `path` for every item of a list behind which it has the step `*`.
+/// Replaces the step `*` in `path` by each item of its list.
 fn each(root: &mut Node, path: Vec<Step>) -> Result<Vec<Vec<Step>>, JobError> {
     let Some(at) = path.iter().position(|step| step.key == EVERY) else { return Ok(vec![path]) };
     let list = path[..at].iter().try_fold(&mut *root, |node, step| below(node, &step.key));
@@ -81,57 +82,56 @@ fn each(root: &mut Node, path: Vec<Step>) -> Result<Vec<Vec<Step>>, JobError> {
     };
     if count == 0 {
         let keys: Vec<&str> = path[..at].iter().map(|step| step.key.as_str()).collect();
-        let found = format!("the job has no list `{}` for `*`", keys.join("."));
+        let message = format!("the job has no list `{}` for `*`", keys.join("."));
         let hint = "`*` stands for every agent, file or program of the job, as in `agent.*.cache`";
-        return Err(JobError::new(found).at(&path[at].origin).hint(hint));
+        return Err(JobError::new(message).at(&path[at].origin).hint(hint));
     }
     let mut paths = Vec::new();
     for number in 0..count {
-        let mut one = path.clone();
-        one[at].key = number.to_string();
-        paths.extend(each(root, one)?);
+        let mut item = path.clone();
+        item[at].key = number.to_string();
+        paths.extend(each(root, item)?);
     }
     Ok(paths)
 }
 
-/// The key and the value of an argument. What stands between double quotes belongs to the key.
+/// Splits an argument into key and value. Text in double quotes belongs to the key.
 fn split(argument: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
-    let at = argument.find(|one| {
-        quoted ^= one == '"';
-        one == '=' && !quoted
+    let at = argument.find(|letter| {
+        quoted ^= letter == '"';
+        letter == '=' && !quoted
     })?;
     Some((&argument[..at], &argument[at + 1..]))
 }
 
-/// The parts of a key between dots, as they are written. A dot between double quotes belongs to its
-/// part.
+/// Splits a key at its dots, except those in double quotes.
 fn parts(key: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
-    key.split(move |one| {
-        quoted ^= one == '"';
-        one == '.' && !quoted
+    key.split(move |letter| {
+        quoted ^= letter == '"';
+        letter == '.' && !quoted
     })
 }
 
-/// What a part of a key says.
+/// Strips spaces and quotes from a part of a key.
 fn bare(part: &str) -> &str {
     let part = part.trim();
     part.strip_prefix('"').and_then(|part| part.strip_suffix('"')).unwrap_or(part)
 }
 
-/// A name as a step of a key.
+/// Returns a name as a step of a key, in quotes if needed.
 pub(crate) fn step(name: &str) -> String {
     if name.contains(['.', '=']) { format!("\"{name}\"") } else { name.into() }
 }
 
-/// The steps of an argument's key, as far as it has one.
+/// Returns the steps of an argument's key; none if the argument has no key.
 pub(crate) fn steps(argument: &str) -> Vec<String> {
     let key = split(argument).map_or("", |(key, _)| key);
     parts(key).map(bare).map(Into::into).collect()
 }
 
-/// Makes empty tables of the words that are on the way along `path`, behind its first `device` steps.
+/// Replaces words along `path`, behind its first `device` steps, by empty tables.
 fn give_way(root: &mut Node, path: &[Step], device: usize) {
     let mut node = root;
     for (depth, step) in path.iter().enumerate() {
@@ -143,31 +143,31 @@ fn give_way(root: &mut Node, path: &[Step], device: usize) {
     }
 }
 
-/// A step of a path, and where it was written.
+/// A step of a path, with the place where it was written.
 #[derive(Clone)]
 struct Step {
     key: String,
     origin: Origin,
 }
 
-/// Lists of tables whose `arrivals` may be named without that step, and the keys of those.
+/// Lists of tables whose `arrivals` may be left out of a path, with the keys of those arrivals.
 const LISTS: [(&str, &str, Cases); 2] = [
     (AGENT.name, agents::ARRIVALS.name, arrivals::CASES),
     (PROGRAM.name, programs::ARRIVALS.name, starts::CASES),
 ];
 
-/// The list that begins a path with `first`.
+/// Returns the list that a path beginning with `first` addresses.
 fn list(first: &Step) -> Option<&'static (&'static str, &'static str, Cases)> {
     LISTS.iter().find(|(name, ..)| *name == first.key)
 }
 
-/// Steps of a path at most: more than any key of a job has.
+/// Most steps of a path: more than any key of a job has.
 const STEPS: usize = 8;
 
 fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<Step>, JobError> {
     if parts(key).count() > STEPS {
-        let found = JobError::new("the key has too many steps").at(&place(0..key.len()));
-        return Err(found.hint(format!("a key has {STEPS} at most")));
+        let error = JobError::new("the key has too many steps").at(&place(0..key.len()));
+        return Err(error.hint(format!("a key has {STEPS} at most")));
     }
     let mut at = 0;
     let mut step = |part: &str| {
@@ -181,7 +181,7 @@ fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<St
     parts(key).map(&mut step).collect()
 }
 
-/// The full path: `POLICY.param` lies below `policy`, and an agent's arrivals below `arrivals`.
+/// Completes a path: `policy` goes before `POLICY.param`, and `arrivals` before a key of theirs.
 fn expand(mut path: Vec<Step>, known: &[&str]) -> Result<Vec<Step>, JobError> {
     let first = &path[0];
     if POLICIES.iter().any(|policy| policy.name == first.key) {
@@ -189,8 +189,8 @@ fn expand(mut path: Vec<Step>, known: &[&str]) -> Result<Vec<Step>, JobError> {
         path.insert(0, policy);
     } else if !known.contains(&first.key.as_str()) {
         let known = known.iter().copied().chain(POLICIES.iter().map(|policy| policy.name));
-        let found = format!("unknown key {}: neither of the job nor a policy", quote(&first.key));
-        return Err(JobError::new(found).at(&first.origin).hint(suggest(&first.key, known)));
+        let message = format!("unknown key {}: neither of the job nor a policy", quote(&first.key));
+        return Err(JobError::new(message).at(&first.origin).hint(suggest(&first.key, known)));
     }
     if let [first, _, step, ..] = &path[..]
         && let Some((_, arrivals, cases)) = list(first)
@@ -223,19 +223,19 @@ fn set(root: &mut Node, path: &[Step], value: Node) -> Result<(), JobError> {
     Ok(())
 }
 
-/// The value one step below; made, if a table lacks it.
+/// Returns the value one step below; a table gets it if it lacks it.
 fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mut Node, JobError> {
     let path = || above.iter().map(|step| step.key.as_str()).collect::<Vec<_>>().join(".");
-    let fail = |found: String| JobError::new(found).at(&step.origin);
-    // A group of parameters that was switched off is switched on by setting one of them, and a word
-    // for a whole table gives way to it.
+    let fail = |message: String| JobError::new(message).at(&step.origin);
+    // Setting one parameter of a group that is switched off switches the group on, and a word for a
+    // whole table is replaced by the table.
     let gives_way = |word| word == OFF || TIMINGS.contains(&word) || GIVE_WAY.contains(&word);
     if node.word().is_some_and(gives_way) {
         node.value = Value::Table(Table::default());
     }
-    let found = node.describe();
+    let value = node.describe();
     match &mut node.value {
-        // Classes are declared in the file: a misspelt one would be a new one.
+        // Classes are declared in the file: a misspelt name must not add a class.
         Value::Table(table) if path() == CLASS.name && table.get(&step.key).is_none() => {
             let known = table.entries.iter().map(|entry| entry.key.as_str());
             Err(fail(format!("unknown class {}", quote(&step.key))).hint(suggest(&step.key, known)))
@@ -252,7 +252,7 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
             let called = items.iter().position(|item| name(item) == Some(&step.key));
             let number = || {
                 step.key.parse::<usize>().map_err(|_| {
-                    let found = format!(
+                    let message = format!(
                         "expected a number or a name behind `{path}`, found {}",
                         quote(&step.key)
                     );
@@ -262,7 +262,7 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
                         [] => format!("they are counted from 0, as in `{path}.0.{}`", step.key),
                         known => suggest(&step.key, known.iter().copied()),
                     };
-                    fail(found).hint(hint)
+                    fail(message).hint(hint)
                 })
             };
             let index = called.map_or_else(number, Ok)?;
@@ -275,13 +275,13 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
             })
         }
         _ => {
-            let found = format!("`{}` is {found}, not a table", path());
-            Err(fail(found).hint(format!("set `{}` itself", path())))
+            let message = format!("`{}` is {value}, not a table", path());
+            Err(fail(message).hint(format!("set `{}` itself", path())))
         }
     }
 }
 
-/// What an item of a list is called, if it says so.
+/// Returns the name of an item of a list, if it has one.
 fn name(item: &Node) -> Option<&str> {
     match &item.value {
         Value::Table(table) => table.get(NAME.name)?.node.word(),
@@ -289,7 +289,7 @@ fn name(item: &Node) -> Option<&str> {
     }
 }
 
-/// What stands behind `key` in `node`: of a list, the item of this name or number.
+/// Returns the value at `key` of `node`; in a list, the item with this name or number.
 fn below<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
     match &mut node.value {
         Value::Table(table) => {
@@ -304,8 +304,8 @@ fn below<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
     }
 }
 
-/// Puts a device's table in the place of its name or its file, so that a part of it can be changed. The
-/// device stands behind `path` below `node`; its file lies in `folder`.
+/// Replaces the name or file of a device by its table, so that a part of it can be changed. The
+/// device stands at `path` below `node`; its file is relative to `folder`.
 pub(crate) fn spell_out(node: &mut Node, path: &[String], folder: &Path) -> Result<(), JobError> {
     let Some((key, rest)) = path.split_first() else {
         if node.word().is_some() {
@@ -321,7 +321,7 @@ pub(crate) fn spell_out(node: &mut Node, path: &[String], folder: &Path) -> Resu
     below(node, key).map_or(Ok(()), |next| spell_out(next, rest, folder))
 }
 
-/// Another kind of arrivals does not know what the file gave the old one: those keys go with it.
+/// Removes the keys of the file that the new kind of arrivals does not have.
 fn change_kind(arrivals: &mut Table, cases: &Cases, kind: &str) {
     let known = [cases.head, cases.of(kind)];
     let gone: Vec<&str> = foreign(&known, &cases.keys()).iter().map(|key| key.name()).collect();

@@ -1,4 +1,4 @@
-//! When a run ends.
+//! The end of a run.
 
 use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
@@ -14,32 +14,32 @@ use crate::tree::Node;
 use crate::units::duration_text;
 use crate::workload::WorkloadSpec;
 
-/// What begins the end of a run with the last program of a class.
+/// Prefix of a stop that waits for the programs of a class.
 const DONE: &str = "done:";
-/// What begins the end of a run with the dispatch of a class's last request.
+/// Prefix of a stop at the dispatch of a class's last request.
 const SENT: &str = "sent:";
-/// Ends of a run that are a word.
+/// Stops that are a single word.
 const STOPS: [&str; 3] = ["drained", "last-arrival", "durable"];
 
-/// When a run ends. Its class is known by its place among the job's, or by its name.
+/// The end of a run. A class is given by its index among the job's classes, or by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop<C = ClassId> {
-    /// When every request has finished.
+    /// All requests have finished.
     Drained,
-    /// When no request can arrive any more: at the end of the last agent's time, or with the last request
-    /// of a trace. Agents without an end in time have no such moment.
+    /// No more requests can arrive: the last agent's time is over, or the last request of a trace
+    /// has arrived. Agents without an end in time have no such moment.
     LastArrival,
-    /// When every request has finished and everything that was written is on its device.
+    /// All requests have finished and everything that was written is on its device.
     Durable,
-    /// When the last program of this class has ended.
+    /// The last program of this class has ended.
     Done(C),
-    /// When the last request of this class has been dispatched, whatever is outstanding.
+    /// The last request of this class has been dispatched, whatever is outstanding.
     Sent(C),
-    /// At this time, whatever is outstanding.
+    /// A fixed time, whatever is outstanding.
     At(Span),
 }
 
-/// As a job has it.
+/// Kind of the key in a job.
 pub(crate) const KIND: Own<Stop<String>> = Own { read, text, schema };
 
 fn read(node: &Node) -> Result<Stop<String>, JobError> {
@@ -74,7 +74,7 @@ fn schema() -> Json {
 }
 
 impl Stop {
-    /// The same with the class by its name.
+    /// Replaces the index of the class by its name.
     pub(crate) fn named(self, classes: &[Class]) -> Stop<String> {
         match self {
             Self::Drained => Stop::Drained,
@@ -88,8 +88,8 @@ impl Stop {
 }
 
 impl Stop<String> {
-    /// The same, written at `origin`, of a job of `duration` with these `classes`.
-    pub(crate) fn of(
+    /// Checks a stop that was written at `origin` against the job, and looks up its class.
+    pub(crate) fn resolve(
         self,
         origin: &Origin,
         duration: Span,
@@ -101,17 +101,17 @@ impl Stop<String> {
             Self::Durable => Ok(Stop::Durable),
             Self::LastArrival => {
                 if workload.agents().iter().any(|agent| agent.stop == Span::MAX) {
-                    let found = "`last-arrival` is a time, and an agent has no end in time";
+                    let message = "`last-arrival` is a time, and an agent has no end in time";
                     let hint = "give the job a `duration`, or stop with `sent:CLASS`";
-                    return Err(JobError::new(found).at(origin).hint(hint));
+                    return Err(JobError::new(message).at(origin).hint(hint));
                 }
                 Ok(Stop::LastArrival)
             }
             Self::Done(name) => {
                 let hint = "only of programs is known when they have ended; set `drained`";
                 if workload.programs().is_none() {
-                    let found = "`done:` belongs to a job with programs";
-                    return Err(JobError::new(found).at(origin).hint(hint));
+                    let message = "`done:` belongs to a job with programs";
+                    return Err(JobError::new(message).at(origin).hint(hint));
                 }
                 classes::named(&name, origin, classes).map(Stop::Done)
             }
@@ -119,23 +119,24 @@ impl Stop<String> {
                 let class = classes::named(&name, origin, classes)?;
                 let mut agents = workload.agents().iter();
                 if agents.any(|agent| agent.class == class && agent.buffered) {
-                    let found = format!("class {} is buffered: a cache sends for it", quote(&name));
+                    let message =
+                        format!("class {} is buffered: a cache sends for it", quote(&name));
                     let hint = "name a class that is `direct`, or stop with `last-arrival`";
-                    return Err(JobError::new(found).at(origin).hint(hint));
+                    return Err(JobError::new(message).at(origin).hint(hint));
                 }
                 if workload.requests(class).is_none() {
-                    let found = format!("class {} has no last request", quote(&name));
+                    let message = format!("class {} has no last request", quote(&name));
                     let hint = "give each of its agents a `count`: it says which one is the last";
-                    return Err(JobError::new(found).at(origin).hint(hint));
+                    return Err(JobError::new(message).at(origin).hint(hint));
                 }
                 Ok(Stop::Sent(class))
             }
             Self::At(at) if at >= duration => Ok(Stop::At(at)),
             Self::At(at) => {
                 let (at, end) = (duration_text(at), duration_text(duration));
-                let found = format!("the run stops at {at}, before its agents do at {end}");
+                let message = format!("the run stops at {at}, before its agents do at {end}");
                 let hint = format!("`stop` is at least `{end}`; to end sooner, lower `duration`");
-                Err(JobError::new(found).at(origin).hint(hint))
+                Err(JobError::new(message).at(origin).hint(hint))
             }
         }
     }

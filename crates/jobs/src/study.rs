@@ -1,7 +1,9 @@
-//! Studies: a job, what varies in it, and how often each combination runs. From a study file, checked.
+//! Reads and checks studies: a job, the factors that vary in it, and the repetitions of each
+//! combination.
 //!
-//! A study file has `[study]` and a section `[factor.NAME]` for each factor. Whether a job takes a level is found
-//! where the job is read with it: here each level becomes the arguments of `--set` that make it.
+//! A study file has `[study]` and a section `[factor.NAME]` for each factor. Here each level
+//! becomes the arguments of `--set` that make it; whether the job accepts them is checked when the
+//! job is read.
 
 use std::path::{Path, PathBuf};
 
@@ -21,14 +23,14 @@ use crate::text::quoted;
 use crate::tree::{self, KeyValue, Node, Value};
 use crate::{file, sets};
 
-/// Seeds that TOML can write and a table can hold.
+/// Largest seed that TOML can write and a table can hold.
 const SEED_MOST: u64 = i64::MAX as u64;
-/// Replicates at most.
+/// Most replicates.
 const REPEAT_MOST: u64 = 10_000;
-/// Cells of a fraction at most, and runs between two of the reference cell.
+/// Most cells of a fraction, and most runs between two runs of the reference cell.
 const RUNS_MOST: u64 = 1 << 24;
 
-/// Which cells run.
+/// The choice of cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Design {
     Full,
@@ -98,12 +100,12 @@ fn factors_schema() -> Json {
         "minProperties": 1})
 }
 
-/// The schema of a study file.
+/// Describes a study file.
 pub(crate) fn schema() -> Json {
     table(FILE)
 }
 
-/// Columns that the rows of every study have.
+/// Columns of every study's table.
 const COLUMNS: [&str; 11] = [
     "run",
     "order",
@@ -118,7 +120,7 @@ const COLUMNS: [&str; 11] = [
     "reference",
 ];
 
-/// A study, checked.
+/// A checked study.
 #[derive(Clone, Debug)]
 pub struct Study {
     job: PathBuf,
@@ -135,7 +137,7 @@ pub struct Study {
     except: Vec<Vec<Excluded>>,
 }
 
-/// What varies.
+/// A factor.
 #[derive(Clone, Debug)]
 struct Factor {
     name: String,
@@ -145,15 +147,16 @@ struct Factor {
 
 #[derive(Clone, Debug)]
 struct Level {
-    /// Its name; without one a number, a text, true or false as it is, anything else as its TOML.
+    /// Its name; without a name the value, as JSON if it is a number, a text or a boolean, else as
+    /// TOML.
     shown: Json,
-    /// As TOML.
+    /// The value as TOML.
     text: String,
-    /// The arguments of `--set` that make it.
+    /// Arguments of `--set` that make the level.
     sets: Vec<String>,
 }
 
-/// Levels of one factor that do not go with those of others.
+/// Levels of one factor that exclude those of others.
 #[derive(Clone, Debug)]
 struct Excluded {
     factor: String,
@@ -164,7 +167,7 @@ impl Study {
     /// Reads the study file at `path`.
     ///
     /// # Errors
-    /// It cannot be read, or is wrong.
+    /// The file cannot be read, or is wrong.
     pub fn load(path: &Path) -> Result<Self, JobError> {
         let text = file::read(path, "study file")?;
         let root = tree::parse(&Source::file(&path.display().to_string(), &text))?;
@@ -207,15 +210,16 @@ impl Study {
         })
     }
 
-    /// All that it says, as JSON: levels with the arguments of `--set` that make them.
+    /// Returns the study as JSON; each level has the arguments of `--set` that make it.
     pub fn facts(&self) -> Json {
-        let level = |one: &Level| json!({"shown": one.shown, "sets": one.sets});
-        let factor = |one: &Factor| {
-            let levels: Vec<Json> = one.levels.iter().map(level).collect();
-            json!({"name": one.name, "paths": one.paths, "levels": levels})
+        let level = |item: &Level| json!({"shown": item.shown, "sets": item.sets});
+        let factor = |item: &Factor| {
+            let levels: Vec<Json> = item.levels.iter().map(level).collect();
+            json!({"name": item.name, "paths": item.paths, "levels": levels})
         };
-        let excluded = |one: &Excluded| json!({"factor": one.factor, "levels": one.levels.clone()});
-        let except = |one: &Vec<Excluded>| one.iter().map(excluded).collect::<Vec<_>>();
+        let excluded =
+            |item: &Excluded| json!({"factor": item.factor, "levels": item.levels.clone()});
+        let except = |item: &Vec<Excluded>| item.iter().map(excluded).collect::<Vec<_>>();
         let design = DESIGNS.iter().find(|(_, design)| *design == self.design);
         json!({
             "job": self.job.display().to_string(),
@@ -234,11 +238,11 @@ impl Study {
     }
 }
 
-/// Seeds of `count` runs of a study with this seed, or numbers to put them in a random order, as `label` says: each
-/// from a stream of its own, and exact in any format of numbers.
+/// Draws `count` seeds for runs, or numbers that put runs into a random order, as `label` says.
+/// Each comes from a stream of its own and is exact in any format of numbers.
 pub fn drawn(seed: u64, label: &str, count: u64) -> Vec<u64> {
-    let one = |number| Seed(seed).stream(label, number).random::<u64>() >> 11;
-    (0..count).map(one).collect()
+    let draw = |number| Seed(seed).stream(label, number).random::<u64>() >> 11;
+    (0..count).map(draw).collect()
 }
 
 impl Factor {
@@ -249,16 +253,16 @@ impl Factor {
         };
         let mut factors: Vec<Self> = Vec::with_capacity(table.entries.len());
         for entry in &table.entries {
-            let one = Self::read(entry, &factors)?;
-            let column = |name: &&str| *name == one.name;
+            let factor = Self::read(entry, &factors)?;
+            let column = |name: &&str| *name == factor.name;
             let taken = COLUMNS.iter().copied().find(column);
             let taken = taken.or_else(|| responses.iter().map(String::as_str).find(column));
             if let Some(taken) = taken {
-                let found = format!("`{taken}` is another column of the study's table");
-                let error = JobError::new(found).at(&entry.origin);
+                let message = format!("`{taken}` is another column of the study's table");
+                let error = JobError::new(message).at(&entry.origin);
                 return Err(error.hint("give the factor another name"));
             }
-            factors.push(one);
+            factors.push(factor);
         }
         if factors.is_empty() {
             let hint = "add a section `[factor.NAME]` with `path` and `levels`";
@@ -267,48 +271,48 @@ impl Factor {
         Ok(factors)
     }
 
-    /// The factor behind `before`.
+    /// Reads the factor that follows the factors `before`.
     fn read(entry: &KeyValue, before: &[Self]) -> Result<Self, JobError> {
         let name = entry.key.clone();
         if !is_name(&name) {
-            let found = format!("{} is no name of a factor", quote(&name));
-            return Err(JobError::new(found).at(&entry.origin).hint(NAME_HINT));
+            let message = format!("{} is no name of a factor", quote(&name));
+            return Err(JobError::new(message).at(&entry.origin).hint(NAME_HINT));
         }
-        let what = format!("factor {name}");
-        let reader = Reader::new(&entry.node, &what, &[FACTOR_KEYS])?;
+        let title = format!("factor {name}");
+        let reader = Reader::new(&entry.node, &title, &[FACTOR_KEYS])?;
         let paths = reader.get(&PATH)?;
         if paths.is_empty() {
             return Err(reader.missing(&PATH, "\"agent.*.copies\""));
         }
         for (at, path) in paths.iter().enumerate() {
-            let mut owners = before.iter().filter(|one| one.paths.contains(path));
-            let owner = owners.next().map(|one| one.name.as_str());
+            let mut owners = before.iter().filter(|factor| factor.paths.contains(path));
+            let owner = owners.next().map(|factor| factor.name.as_str());
             let owner = owner.or_else(|| paths[..at].contains(path).then_some(name.as_str()));
             if let Some(owner) = owner {
-                let found = format!("`{path}` is already a path of factor {owner}");
+                let message = format!("`{path}` is already a path of factor {owner}");
                 let hint = "what one factor sets, no other may: its levels would have no effect";
-                return Err(JobError::new(found).at(reader.place(&PATH)).hint(hint));
+                return Err(JobError::new(message).at(reader.place(&PATH)).hint(hint));
             }
         }
-        let given = reader.get(&LEVELS)?;
-        let Value::List(items) = &given.value else {
-            return Err(given.expected("a list of levels").hint("as in `levels = [1, 2, 4]`"));
+        let list = reader.get(&LEVELS)?;
+        let Value::List(items) = &list.value else {
+            return Err(list.expected("a list of levels").hint("as in `levels = [1, 2, 4]`"));
         };
         let mut levels: Vec<Level> = Vec::with_capacity(items.len());
         for item in items {
             let level = Level::read(item, &paths)?;
             if levels.iter().any(|other| other.text == level.text) {
-                let found = format!("factor {name} has the level `{}` twice", level.text);
-                return Err(JobError::new(found).at(&item.origin).hint("give each level once"));
+                let message = format!("factor {name} has the level `{}` twice", level.text);
+                return Err(JobError::new(message).at(&item.origin).hint("give each level once"));
             }
             levels.push(level);
         }
         if levels.len() < 2 {
             let many = if levels.is_empty() { "no level" } else { "one level only" };
-            let found = format!("factor {name} has {many}; expected two or more");
+            let message = format!("factor {name} has {many}; expected two or more");
             let hint = "what is the same in all cells is a change of the job: \
                         `set = [\"KEY=VALUE\"]` in `[study]`";
-            return Err(JobError::new(found).at(&given.origin).hint(hint));
+            return Err(JobError::new(message).at(&list.origin).hint(hint));
         }
         if let Some(names) = reader.node(&NAMES) {
             give_names(names, &mut levels)?;
@@ -316,7 +320,7 @@ impl Factor {
         Ok(Self { name, paths, levels })
     }
 
-    /// The numbers of the levels that `node` names: one, or each of a list.
+    /// Returns the numbers of the levels that `node` names; it is one level or a list.
     fn named(&self, node: &Node) -> Result<Vec<usize>, JobError> {
         let position = |node: &Node| {
             let (text, name) = (toml(node)?, shown(node)?);
@@ -324,15 +328,15 @@ impl Factor {
             let position =
                 position.or_else(|| self.levels.iter().position(|level| level.text == text));
             position.ok_or_else(|| {
-                let found = format!("factor {} has no level `{text}`", self.name);
+                let message = format!("factor {} has no level `{text}`", self.name);
                 let known: Vec<&str> = self.levels.iter().map(|one| one.text.as_str()).collect();
                 let hint = format!("its levels are {}", known.join(", "));
-                JobError::new(found).at(&node.origin).hint(hint)
+                JobError::new(message).at(&node.origin).hint(hint)
             })
         };
         match (position(node), &node.value) {
             (Err(_), Value::List(items)) => items.iter().map(position).collect(),
-            (found, _) => Ok(vec![found?]),
+            (message, _) => Ok(vec![message?]),
         }
     }
 }
@@ -360,7 +364,7 @@ impl Level {
     }
 }
 
-/// A level as the table of a study has it.
+/// Returns a level as the study's table shows it.
 fn shown(node: &Node) -> Result<Json, JobError> {
     Ok(match &node.value {
         Value::Text(text) => text.as_str().into(),
@@ -373,15 +377,15 @@ fn shown(node: &Node) -> Result<Json, JobError> {
     })
 }
 
-/// Each level is shown as `names` says.
+/// Sets the names of the levels.
 fn give_names(names: &Node, levels: &mut [Level]) -> Result<(), JobError> {
     let hint = "as in `names = [\"sequential\", \"random\"]`";
     let Value::List(items) = &names.value else {
         return Err(names.expected("a list of names").hint(hint));
     };
     if items.len() != levels.len() {
-        let found = format!("found {} names of {} levels", items.len(), levels.len());
-        return Err(JobError::new(found).at(&names.origin).hint("each level has one name"));
+        let message = format!("found {} names of {} levels", items.len(), levels.len());
+        return Err(JobError::new(message).at(&names.origin).hint("each level has one name"));
     }
     for (at, item) in items.iter().enumerate() {
         if matches!(item.value, Value::List(_) | Value::Table(_)) {
@@ -389,15 +393,18 @@ fn give_names(names: &Node, levels: &mut [Level]) -> Result<(), JobError> {
         }
         let name = shown(item)?;
         if levels[..at].iter().any(|other| other.shown == name) {
-            let found = format!("two levels have the name {}", toml(item)?);
-            return Err(JobError::new(found).at(&item.origin).hint("give each level its own name"));
+            let message = format!("two levels have the name {}", toml(item)?);
+            return Err(JobError::new(message)
+                .at(&item.origin)
+                .hint("give each level its own name"));
         }
         levels[at].shown = name;
     }
     Ok(())
 }
 
-/// The arguments of `--set` that put `node` at `path`: of a table one for each of its keys.
+/// Returns the arguments of `--set` that put `node` at `path`; for a table, one for each of its
+/// keys.
 fn arguments(path: &str, node: &Node, out: &mut Vec<String>) -> Result<(), JobError> {
     let value = match &node.value {
         Value::Table(table) => {
@@ -419,7 +426,7 @@ fn arguments(path: &str, node: &Node, out: &mut Vec<String>) -> Result<(), JobEr
     Ok(())
 }
 
-/// A single value as `--set` has it.
+/// Returns a single value in the form of `--set`.
 fn argument(node: &Node) -> Result<String, JobError> {
     match &node.value {
         Value::Text(text) | Value::Word(text) => Ok(text.clone()),
@@ -431,7 +438,7 @@ fn argument(node: &Node) -> Result<String, JobError> {
     }
 }
 
-/// A value as TOML, on one line.
+/// Returns a value as TOML on one line.
 fn toml(node: &Node) -> Result<String, JobError> {
     Ok(match &node.value {
         Value::Text(text) | Value::Word(text) => quoted(text),
@@ -457,13 +464,13 @@ fn toml(node: &Node) -> Result<String, JobError> {
     })
 }
 
-/// What `except` excludes.
+/// Reads the excluded combinations of levels.
 fn excluded(node: &Node, factors: &[Factor]) -> Result<Vec<Vec<Excluded>>, JobError> {
     let hint = "as in `except = [{ O = \"direct\", B = [16, 32] }]`";
     let Value::List(items) = &node.value else {
         return Err(node.expected("a list of tables of levels").hint(hint));
     };
-    let one = |item: &Node| {
+    let combination = |item: &Node| {
         let Value::Table(table) = &item.value else {
             return Err(item.expected("a table of levels").hint(hint));
         };
@@ -474,12 +481,12 @@ fn excluded(node: &Node, factors: &[Factor]) -> Result<Vec<Vec<Excluded>>, JobEr
             let factor = factors.iter().find(|factor| factor.name == entry.key);
             let factor = factor.ok_or_else(|| {
                 let names = factors.iter().map(|factor| factor.name.as_str());
-                let found = format!("unknown factor {}", quote(&entry.key));
-                JobError::new(found).at(&entry.origin).hint(suggest(&entry.key, names))
+                let message = format!("unknown factor {}", quote(&entry.key));
+                JobError::new(message).at(&entry.origin).hint(suggest(&entry.key, names))
             })?;
             Ok(Excluded { factor: factor.name.clone(), levels: factor.named(&entry.node)? })
         };
         table.entries.iter().map(pair).collect()
     };
-    items.iter().map(one).collect()
+    items.iter().map(combination).collect()
 }

@@ -7,14 +7,14 @@ use serde_json::Value as Json;
 
 use crate::units::{duration_text, size_text};
 
-/// A parameter's value.
+/// Returns a parameter's value as TOML.
 pub(crate) fn param(value: &Value) -> String {
     let Value::Group(members) = value else { return param_json(value).to_string() };
     let member = |(name, value): &(&str, Value)| format!("{name} = {}", param(value));
     format!("{{ {} }}", members.iter().map(member).collect::<Vec<_>>().join(", "))
 }
 
-/// A TOML string: a name may come from a file's and hold anything.
+/// Returns a TOML string. The text may contain anything, for example if it is a file's name.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -27,7 +27,7 @@ pub(crate) fn quoted(text: &str) -> String {
     out + "\""
 }
 
-/// Values as a person writes them: sizes and times with units, counts without.
+/// Returns parameters as users write them: sizes and times with units, counts without.
 pub(crate) fn params_json(params: &Params) -> Json {
     let pair = |(name, value): &(&'static str, Value)| ((*name).to_owned(), param_json(value));
     Json::Object(params.iter().map(pair).collect())
@@ -49,7 +49,7 @@ pub(crate) fn param_json(value: &Value) -> Json {
 pub(crate) struct Lines(String);
 
 impl Lines {
-    /// All that was written.
+    /// Returns the text that was written.
     pub(crate) fn done(self) -> String {
         self.0
     }

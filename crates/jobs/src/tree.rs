@@ -1,7 +1,7 @@
 //! A tree of values, each with the place where it was written.
 //!
-//! Made from TOML, changed by `--set`, read by key. A value of a file has the type that TOML gives
-//! it; one of `--set` is a word until a reader asks for a type.
+//! The tree is made from TOML, changed by `--set`, and read by key. A value of a file has its TOML
+//! type; a value of `--set` is a word until a reader asks for a type.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::fio;
 use crate::nearest::suggest;
 
-/// A value and where it was written.
+/// A value and the place where it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) origin: Origin,
 }
 
-/// What was written.
+/// A value.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// A string of a file.
     Text(String),
-    /// What stands behind the `=` of `--set`: whatever it is asked for.
+    /// The text behind the `=` of `--set`, whose type is decided when it is read.
     Word(String),
     Integer(i128),
     Float(f64),
@@ -49,12 +49,12 @@ pub(crate) struct KeyValue {
     pub(crate) node: Node,
 }
 
-/// The tree of a TOML text.
+/// Parses a TOML text.
 pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, JobError> {
     let table = DeTable::parse(source.text()).map_err(|error| {
         let end = source.text().len();
         let origin = Origin::new(source, error.span().unwrap_or(end..end));
-        if fio::wrote(source.text()) {
+        if fio::is_job_file(source.text()) {
             return JobError::new("this looks like a job of fio").hint(fio::HINT).at(&origin);
         }
         syntax(error.message(), &origin)
@@ -62,14 +62,14 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, JobError> {
     Ok(Node { value: entries(table.get_ref(), source)?, origin: Origin::new(source, 0..0) })
 }
 
-/// An empty table: each of its keys is at its default.
+/// An empty table, in which each key has its default.
 pub(crate) fn empty() -> Node {
     parse(&Source::file("defaults", "")).expect("it is TOML")
 }
 
-/// A parser's error in the words of a job's author, for the mistakes that are often made.
+/// Rewrites frequent errors of the parser in the words of a job's author.
 fn syntax(message: &str, origin: &Origin) -> JobError {
-    let found = quote(origin.text());
+    let text = quote(origin.text());
     let error = match message.lines().next().unwrap_or("") {
         "duplicate key" => {
             let hint = if origin.header() {
@@ -77,15 +77,15 @@ fn syntax(message: &str, origin: &Origin) -> JobError {
             } else {
                 "keep one of the two"
             };
-            JobError::new(format!("the key {found} is given twice")).hint(hint)
+            JobError::new(format!("the key {text} is given twice")).hint(hint)
         }
         unquoted if unquoted.contains("must be quoted") => match origin.text() {
             "" => JobError::new("a value is missing").hint("write `key = \"value\"`"),
-            _ => JobError::new(format!("expected a value, found {found} without quotes"))
-                .hint(format!("write `\"{}\"`", found.trim_matches('`'))),
+            _ => JobError::new(format!("expected a value, found {text} without quotes"))
+                .hint(format!("write `\"{}\"`", text.trim_matches('`'))),
         },
         _ => {
-            // What the parser expected may stand on lines of its own.
+            // The parser's message may have several lines.
             let message = message.lines().collect::<Vec<_>>().join(", ");
             JobError::new(message).hint("the file is TOML: `key = \"value\"`")
         }
@@ -113,8 +113,8 @@ fn node(written: &Spanned<DeValue<'_>>, source: &Arc<Source>) -> Result<Node, Jo
     let value = match written.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(number) => {
-            let found = i128::from_str_radix(number.as_str(), number.radix());
-            Value::Integer(found.map_err(|_| {
+            let parsed = i128::from_str_radix(number.as_str(), number.radix());
+            Value::Integer(parsed.map_err(|_| {
                 JobError::new(format!("the number {} is too large", quote(number.as_str())))
                     .at(&origin)
             })?)
@@ -131,12 +131,12 @@ fn node(written: &Spanned<DeValue<'_>>, source: &Arc<Source>) -> Result<Node, Jo
 }
 
 impl Table {
-    /// The entry of `key`.
+    /// Returns the entry of `key`.
     pub(crate) fn get(&self, key: &str) -> Option<&KeyValue> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// The value of `key`, to be changed; made of `new` if there is none.
+    /// Returns the value of `key` for a change; inserts `new` if there is none.
     pub(crate) fn get_or_insert(&mut self, key: &str, origin: &Origin, new: Value) -> &mut Node {
         let at = self.entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
             let node = Node { value: new, origin: origin.clone() };
@@ -146,7 +146,7 @@ impl Table {
         &mut self.entries[at].node
     }
 
-    /// Sets `key`, as written at `origin`.
+    /// Sets `key`, which was written at `origin`.
     pub(crate) fn put(&mut self, key: &str, origin: &Origin, node: Node) {
         match self.entries.iter_mut().find(|entry| entry.key == key) {
             Some(entry) => (entry.origin, entry.node) = (origin.clone(), node),
@@ -156,7 +156,7 @@ impl Table {
 }
 
 impl Node {
-    /// What it is, for a message that expected something else.
+    /// Describes the value for a message that expected another one.
     pub(crate) fn describe(&self) -> String {
         match &self.value {
             Value::Text(text) => format!("the text {}", quote(text)),
@@ -171,13 +171,13 @@ impl Node {
         }
     }
 
-    /// The error that `what` should stand here.
-    pub(crate) fn expected(&self, what: &str) -> JobError {
-        let found = format!("expected {what}, found {}", self.describe());
-        JobError::new(found).at(&self.origin)
+    /// Returns the error for a value that should be `expected`.
+    pub(crate) fn expected(&self, expected: &str) -> JobError {
+        let message = format!("expected {expected}, found {}", self.describe());
+        JobError::new(message).at(&self.origin)
     }
 
-    /// A text, if it is one.
+    /// Returns the text, if the value is one.
     pub(crate) fn word(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) | Value::Word(text) => Some(text),
@@ -185,13 +185,13 @@ impl Node {
         }
     }
 
-    /// A name or a word.
-    pub(crate) fn text(&self, what: &str) -> Result<&str, JobError> {
-        let found = self.word().filter(|text| !text.is_empty());
-        found.ok_or_else(|| self.expected(what).hint("write it in quotes: \"…\""))
+    /// Returns a text that is not empty; `expected` names it in the error.
+    pub(crate) fn text(&self, expected: &str) -> Result<&str, JobError> {
+        let text = self.word().filter(|text| !text.is_empty());
+        text.ok_or_else(|| self.expected(expected).hint("write it in quotes: \"…\""))
     }
 
-    /// True or false.
+    /// Reads true or false.
     pub(crate) fn boolean(&self) -> Result<bool, JobError> {
         match &self.value {
             Value::Boolean(truth) => Ok(*truth),
@@ -201,7 +201,7 @@ impl Node {
         }
     }
 
-    /// A whole number between two bounds.
+    /// Reads a whole number between two bounds.
     pub(crate) fn count(&self, least: u64, most: u64) -> Result<u64, JobError> {
         let number = match &self.value {
             Value::Integer(number) => Some(*number),
@@ -225,13 +225,17 @@ impl Node {
         })
     }
 
-    /// A factor: a number of at least zero.
+    /// Reads a number from 0 to `most`.
     pub(crate) fn factor(&self, most: f64) -> Result<f64, JobError> {
         self.number(&format!("a number from 0 to {most}"), |number| (0.0..=most).contains(&number))
     }
 
-    /// A number without a unit that `fits`, which is `what`.
-    pub(crate) fn number(&self, what: &str, fits: impl Fn(f64) -> bool) -> Result<f64, JobError> {
+    /// Reads a number without a unit for which `fits` holds; `expected` names it in the error.
+    pub(crate) fn number(
+        &self,
+        expected: &str,
+        fits: impl Fn(f64) -> bool,
+    ) -> Result<f64, JobError> {
         let number = match &self.value {
             Value::Integer(number) => Some(*number as f64),
             Value::Float(number) => Some(*number),
@@ -239,32 +243,32 @@ impl Node {
             _ => None,
         };
         let hint = "a factor carries no unit and no quotes, as in `0.5`";
-        number.filter(|number| fits(*number)).ok_or_else(|| self.expected(what).hint(hint))
+        number.filter(|number| fits(*number)).ok_or_else(|| self.expected(expected).hint(hint))
     }
 
-    /// One of `words`.
+    /// Reads one of `words`.
     pub(crate) fn choice(&self, words: &[&'static str]) -> Result<&'static str, JobError> {
         let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
         let expected = || self.expected(&quoted.join(" or "));
         let word = self.word().ok_or_else(expected)?;
-        let found = words.iter().find(|known| **known == word);
-        found.copied().ok_or_else(|| expected().hint(suggest(word, words.iter().copied())))
+        let choice = words.iter().find(|known| **known == word);
+        choice.copied().ok_or_else(|| expected().hint(suggest(word, words.iter().copied())))
     }
 
-    /// The items of a list; a word is one with commas.
-    pub(crate) fn list(&self, what: &str) -> Result<Vec<Self>, JobError> {
+    /// Returns the items of a list; a word is a list with commas.
+    pub(crate) fn list(&self, expected: &str) -> Result<Vec<Self>, JobError> {
         match &self.value {
             Value::List(items) => Ok(items.clone()),
-            Value::Word(word) if word.starts_with('[') => {
-                Err(self.expected(what).hint("lists of --set are values with commas, no brackets"))
-            }
+            Value::Word(word) if word.starts_with('[') => Err(self
+                .expected(expected)
+                .hint("lists of --set are values with commas, no brackets")),
             Value::Word(word) => Ok(self.split(word)),
-            _ => Err(self.expected(what)),
+            _ => Err(self.expected(expected)),
         }
     }
 
-    /// The parts of a word between commas, each with its place. A comma between double quotes
-    /// belongs to its part.
+    /// Splits a word at its commas, each part with its place. A comma in double quotes belongs to
+    /// its part.
     fn split(&self, word: &str) -> Vec<Self> {
         let (mut at, mut quoted) = (0, false);
         let part = |part: &str| {
@@ -274,9 +278,9 @@ impl Node {
             let bare = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
             Self { value: Value::Word(bare.unwrap_or(word).into()), origin }
         };
-        let between = |one: char| {
-            quoted ^= one == '"';
-            one == ',' && !quoted
+        let between = |letter: char| {
+            quoted ^= letter == '"';
+            letter == ',' && !quoted
         };
         word.split(between).map(part).collect()
     }

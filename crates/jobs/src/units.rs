@@ -1,8 +1,8 @@
-//! Quantities with units: sizes, lengths of time, rates and shares, read and written.
+//! Reads and writes quantities with units: sizes, lengths of time, rates and shares.
 //!
-//! A number without a unit is refused: `4096` may be bytes, sectors or KiB, and the reader of a
-//! job should not have to know. What is read is exact: a size comes out whole in bytes, a length of
-//! time in nanoseconds. What is written reads back as the same.
+//! A number without a unit is refused: `4096` may be bytes, sectors or KiB, and the reader of a job
+//! should not have to guess. Reading is exact: a size is a whole number of bytes, a length of time
+//! a whole number of nanoseconds. A quantity that is written reads back as the same value.
 
 use penstock_core::Span;
 
@@ -10,63 +10,64 @@ use crate::diagnose::{JobError, quote};
 use crate::nearest::nearest;
 use crate::tree::{Node, Value};
 
-/// A limit that is none.
+/// The word for no limit.
 pub(crate) const OFF: &str = "off";
 
-/// Time cannot distinguish more than one arrival a nanosecond.
+/// Highest rate in arrivals a second: time cannot distinguish more than one a nanosecond.
 const RATE_MAX: f64 = 1e9;
 
-/// As large as a target of Penstock may be: an array of the most disks of this size has less than 2^60
+/// Largest size of a target in bytes: an array of the most disks of this size has less than 2^60
 /// bytes, so that places do not overflow.
 const SIZE_MOST: u64 = 1 << 50;
 
-/// Three of these are less than the longest run ([`Time::LAST`](penstock_core::Time::LAST)), and what a
-/// model adds up at one instant stays a time.
+/// Longest time. Three of these are less than the longest run
+/// ([`Time::LAST`](penstock_core::Time::LAST)), and the sum of a model's times at one instant does
+/// not overflow.
 pub(crate) const SPAN_MOST: Span = Span::from_secs(10_000 * 86_400);
 
-/// A part of a whole, in billionths: exact for seven decimals of a percentage.
+/// A share of a whole, in billionths: exact for seven decimals of a percentage.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Share(u32);
 
 impl Share {
-    /// Nothing of it.
+    /// No part of the whole.
     pub const NONE: Self = Self(0);
-    /// All of it.
+    /// The whole.
     pub const WHOLE: Self = Self(1_000_000_000);
 
-    /// `percent` hundredths.
+    /// A share of `percent` hundredths.
     pub(crate) const fn percent(percent: u32) -> Self {
         Self(percent * (Self::WHOLE.0 / 100))
     }
 
-    /// `part` billionths, at most all of them.
+    /// A share of `part` billionths; the caller keeps it within the whole.
     pub(crate) const fn billionths(part: u32) -> Self {
         Self(part)
     }
 
-    /// Both parts together, at most the whole.
+    /// Adds two shares; the sum is at most the whole.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self((self.0 + other.0).min(Self::WHOLE.0))
     }
 
-    /// This part of `whole`, rounded down.
+    /// Returns this share of `whole`, rounded down.
     pub const fn of(self, whole: u64) -> u64 {
         (whole as u128 * self.0 as u128 / Self::WHOLE.0 as u128) as u64
     }
 
-    /// As a number from 0 to 1.
+    /// Returns the share as a number from 0 to 1.
     pub fn fraction(self) -> f64 {
         f64::from(self.0) / f64::from(Self::WHOLE.0)
     }
 }
 
-/// A kind of quantity: how it is called, and its units as multiples of the base unit.
+/// A kind of quantity: its name, and its units as multiples of the base unit.
 pub(crate) struct Quantity {
     pub(crate) name: &'static str,
     units: &'static [(&'static str, u64)],
-    /// What the base unit is called when a number is not a whole multiple of it.
+    /// Name of the base unit, for a number that is not a whole multiple of it.
     base: &'static str,
-    /// The largest that may be, in base units.
+    /// Largest amount in base units.
     most: u64,
     example: &'static str,
 }
@@ -115,7 +116,7 @@ pub(crate) const SHARE: Quantity = Quantity {
     example: "10%",
 };
 
-/// The multiples are the length of the unit: a rate is divided by it.
+/// Rates. The multiples are the lengths of the units, by which a rate is divided.
 pub(crate) const RATE: Quantity = Quantity {
     name: "a rate",
     units: &[
@@ -147,26 +148,28 @@ pub(crate) const TRANSFER: Quantity = Quantity {
 
 const QUANTITIES: [&Quantity; 5] = [&SIZE, &DURATION, &SHARE, &RATE, &TRANSFER];
 
-/// A size in bytes: `4KiB`, `10MB`, `1000B`.
+/// Parses a size in bytes: `4KiB`, `10MB`, `1000B`.
 ///
 /// # Errors
-/// No size, no unit or not one of a size, not whole in bytes, too large.
+/// The text is no size, its unit is missing or not one of sizes, or the size is not a whole number
+/// of bytes or too large.
 pub fn parse_size(text: &str) -> Result<u64, JobError> {
     SIZE.exact(text)
 }
 
-/// A length of time: `10ms`, `0.9ms`, `10min`.
+/// Parses a length of time: `10ms`, `0.9ms`, `10min`.
 ///
 /// # Errors
-/// No length of time, no unit or not one of time, not whole in nanoseconds, too large.
+/// The text is no length of time, its unit is missing or not one of time, or the time is not a
+/// whole number of nanoseconds or too large.
 pub fn parse_duration(text: &str) -> Result<Span, JobError> {
     DURATION.exact(text).map(Span::from_ns)
 }
 
-/// A percentage: `10%`, `12.5%`, at most `100%`.
+/// Parses a percentage: `10%`, `12.5%`, at most `100%`.
 ///
 /// # Errors
-/// No percentage, finer than seven decimals, or above 100 %.
+/// The text is no percentage, has more than seven decimals, or is above 100 %.
 pub fn parse_share(text: &str) -> Result<Share, JobError> {
     let whole = u64::from(Share::WHOLE.0);
     match SHARE.exact(text)? {
@@ -176,33 +179,35 @@ pub fn parse_share(text: &str) -> Result<Share, JobError> {
     }
 }
 
-/// A rate in events a second: `20/s`, `1200/min`.
+/// Parses a rate in events a second: `20/s`, `1200/min`.
 ///
 /// # Errors
-/// No rate, no unit or not one of a rate, or more than one a nanosecond.
+/// The text is no rate, its unit is missing or not one of rates, or it is more than one a
+/// nanosecond.
 pub fn parse_rate(text: &str) -> Result<f64, JobError> {
     let (number, unit) = RATE.split(text)?;
     let per_unit: f64 = number.parse().map_err(|_| RATE.malformed(text))?;
-    // A second is kept as it is written; the others are scaled once.
+    // A rate a second stays exactly as written; others are scaled once.
     let rate = if unit == 1_000_000_000 { per_unit } else { per_unit * 1e9 / unit as f64 };
     if rate <= RATE_MAX {
         Ok(rate)
     } else {
-        let found = format!("{} is more than one a nanosecond", quote(text));
-        Err(JobError::new(found).hint("a rate is at most `1000000000/s`"))
+        let message = format!("{} is more than one a nanosecond", quote(text));
+        Err(JobError::new(message).hint("a rate is at most `1000000000/s`"))
     }
 }
 
-/// A transfer rate in bytes a second: `550MB/s`, `1.2GB/s`.
+/// Parses a transfer rate in bytes a second: `550MB/s`, `1.2GB/s`.
 ///
 /// # Errors
-/// No transfer rate, no unit or not one of it, not whole in bytes a second, too large.
+/// The text is no transfer rate, its unit is missing or not one of transfer rates, or the rate is
+/// not a whole number of bytes a second or too large.
 pub fn parse_transfer(text: &str) -> Result<u64, JobError> {
     TRANSFER.exact(text)
 }
 
 impl Quantity {
-    /// What `parse` makes of a node.
+    /// Reads a node with `parse`.
     pub(crate) fn read<T>(
         &self,
         node: &Node,
@@ -216,12 +221,12 @@ impl Quantity {
         }
     }
 
-    /// The number and its unit's multiple.
+    /// Splits a text into its number and the multiple of its unit.
     fn split<'a>(&self, text: &'a str) -> Result<(&'a str, u64), JobError> {
         let text = text.trim();
         if text.starts_with('-') {
-            let found = format!("{} is negative; expected {}", quote(text), self.name);
-            return Err(JobError::new(found).hint(self.for_example()));
+            let message = format!("{} is negative; expected {}", quote(text), self.name);
+            return Err(JobError::new(message).hint(self.for_example()));
         }
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = (&text[..end], text[end..].trim_start());
@@ -238,7 +243,7 @@ impl Quantity {
         }
     }
 
-    /// The quantity in base units, if it is whole in them.
+    /// Returns the quantity in base units, if it is a whole number of them.
     fn exact(&self, text: &str) -> Result<u64, JobError> {
         let (number, multiple) = self.split(text)?;
         let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
@@ -253,8 +258,8 @@ impl Quantity {
                 .filter(|&amount| amount <= self.most)
                 .ok_or_else(too_large),
             _ => {
-                let found = format!("{} is not a whole number of {}", quote(text), self.base);
-                Err(JobError::new(found).hint("write fewer decimals, or a smaller unit"))
+                let message = format!("{} is not a whole number of {}", quote(text), self.base);
+                Err(JobError::new(message).hint("write fewer decimals, or a smaller unit"))
             }
         }
     }
@@ -274,14 +279,14 @@ impl Quantity {
     }
 
     fn malformed(&self, text: &str) -> JobError {
-        let found = match text {
+        let shown = match text {
             "" => "nothing".into(),
             text => quote(text),
         };
-        JobError::new(format!("expected {}, found {found}", self.name)).hint(self.for_example())
+        JobError::new(format!("expected {}, found {shown}", self.name)).hint(self.for_example())
     }
 
-    /// A number alone: the hint shows it with the unit that it most likely was in.
+    /// Returns the error for a number without a unit; the hint shows the most likely units.
     fn bare(&self, number: &str) -> JobError {
         let meant = match self.units {
             [("B", _), ..] => format!("`{number}B`"),
@@ -290,25 +295,26 @@ impl Quantity {
             [("kB/s", _), ..] => format!("`{number}MB/s`"),
             _ => format!("`{number}%`"),
         };
-        let found = format!("{number} has no unit; expected {}", self.name);
+        let message = format!("{number} has no unit; expected {}", self.name);
         let units = self.names();
         let hint = if units.contains(", ") {
             format!("write {meant}, or take another unit: {units}")
         } else {
             format!("write {meant}")
         };
-        JobError::new(found).hint(hint)
+        JobError::new(message).hint(hint)
     }
 
     fn unknown_unit(&self, text: &str, number: &str, unit: &str) -> JobError {
-        let of_other = QUANTITIES.iter().find(|q| q.units.iter().any(|(name, _)| *name == unit));
-        if let Some(other) = of_other {
-            let found = format!("expected {}, found {}: {}", self.name, other.name, quote(text));
-            return JobError::new(found).hint(self.for_example());
+        let other_quantity =
+            QUANTITIES.iter().find(|q| q.units.iter().any(|(name, _)| *name == unit));
+        if let Some(other) = other_quantity {
+            let message = format!("expected {}, found {}: {}", self.name, other.name, quote(text));
+            return JobError::new(message).hint(self.for_example());
         }
-        let found = format!("unknown unit {} in {}", quote(unit), quote(text));
+        let message = format!("unknown unit {} in {}", quote(unit), quote(text));
         let fold = unit.to_lowercase();
-        // `4k` may mean either: both are offered.
+        // `4k` has two possible units; both are offered.
         let same_letters = |name: &&str| {
             let name = name.to_lowercase();
             name == fold
@@ -318,7 +324,7 @@ impl Quantity {
         let names = || self.units.iter().map(|&(name, _)| name);
         let mut meant: Vec<&str> = names().filter(same_letters).collect();
         if meant.is_empty() {
-            // As with `5m`: more than one unit may begin like this.
+            // The unit may be the beginning of several others, as in `5m`.
             meant = names().filter(|name| name.is_ascii() && name.starts_with(unit)).collect();
         }
         if meant.is_empty() {
@@ -329,28 +335,29 @@ impl Quantity {
             0 => format!("units are {}", self.names()),
             _ => format!("did you mean {}?", forms.join(" or ")),
         };
-        JobError::new(found).hint(hint)
+        JobError::new(message).hint(hint)
     }
 
-    /// Its units in a list; of the three ways to write a microsecond, one.
+    /// Lists the units; a microsecond, which has three spellings, once.
     fn names(&self) -> String {
         let names = self.units.iter().map(|&(name, _)| name).filter(|name| name.is_ascii());
         names.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// A size in the unit that takes the smallest whole number: `64KiB`, `10MB`, `1000001B`.
+/// Returns a size in the unit that takes the smallest whole number: `64KiB`, `10MB`, `1000001B`.
 pub fn size_text(bytes: u64) -> String {
     largest(&SIZE, bytes).unwrap_or_else(|| format!("{bytes}B"))
 }
 
-/// A transfer rate in the unit that takes the smallest whole number, or in thousands with decimals:
-/// `550MB/s`.
+/// Returns a transfer rate in the unit that takes the smallest whole number, or in thousands with
+/// decimals: `550MB/s`.
 pub fn transfer_text(rate: u64) -> String {
     largest(&TRANSFER, rate).unwrap_or_else(|| decimal(rate, 3) + "kB/s")
 }
 
-/// A size as a person knows it, of what nobody wrote: `4.00TB`, where it takes many digits to be exact.
+/// Returns a size that nobody wrote, with an approximation such as `4.00TB` if the exact one has
+/// many digits.
 pub(crate) fn about(bytes: u64) -> String {
     let exact = size_text(bytes);
     let digits = exact.chars().take_while(char::is_ascii_digit).count();
@@ -368,7 +375,8 @@ fn largest(quantity: &Quantity, amount: u64) -> Option<String> {
     Some(format!("{}{name}", amount / multiple))
 }
 
-/// A length of time: whole minutes, hours and days as such, the rest decimal: `10min`, `1.5ms`.
+/// Returns a length of time: whole minutes, hours and days as such, anything else with decimals:
+/// `10min`, `1.5ms`.
 pub fn duration_text(span: Span) -> String {
     let ns = span.ns();
     let whole = |&&(_, multiple): &&(&str, u64)| ns > 0 && ns.is_multiple_of(multiple);
@@ -385,17 +393,17 @@ pub fn duration_text(span: Span) -> String {
     }
 }
 
-/// A rate in events a second: `20/s`.
+/// Returns a rate in events a second: `20/s`.
 pub fn rate_text(rate: f64) -> String {
     format!("{rate}/s")
 }
 
-/// A percentage: `12.5%`.
+/// Returns a percentage: `12.5%`.
 pub fn share_text(share: Share) -> String {
     decimal(u64::from(share.0), 7) + "%"
 }
 
-/// `amount / 10^digits`, with as many decimals as are needed.
+/// Returns `amount / 10^digits` with as many decimals as needed.
 fn decimal(amount: u64, digits: u32) -> String {
     let scale = 10_u64.pow(digits);
     let (whole, rest) = (amount / scale, amount % scale);

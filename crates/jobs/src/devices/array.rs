@@ -1,4 +1,4 @@
-//! Several disks as one: how many of the device's, and how they are laid out.
+//! Arrays: the number of disks and their layout.
 
 use std::num::NonZeroU32;
 
@@ -25,9 +25,9 @@ const JBOD: &str = "jbod";
 const EACH: &str = "each";
 /// Levels with stripes.
 const STRIPED: &[&str] = &[RAID0, RAID5];
-/// Disks of an array, at most: more than one controller has.
+/// Most disks of an array: more than any controller has.
 const MOST: u64 = 256;
-/// The stripe unit by default.
+/// Default stripe unit in bytes.
 const USUAL_STRIPE: u32 = 64 << 10;
 
 keys! {
@@ -68,30 +68,30 @@ keys! {
 /// A table of an array.
 pub(super) const KIND: Own<ArraySpec> = Own { read, text, schema };
 
-/// Where the requests for an array wait.
+/// The place where requests for an array wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Scheduler {
-    /// In one queue, for all disks.
+    /// One queue for all disks.
     #[default]
     One,
-    /// In a queue before each disk, with a policy of its own.
+    /// A queue with its own policy before each disk.
     Each,
 }
 
-/// Several disks as one.
+/// Several disks as one device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArraySpec {
-    /// How bytes are laid out.
+    /// Layout of the bytes.
     pub level: Level,
-    /// How many disks.
+    /// Number of disks.
     pub disks: u32,
-    /// Bytes of neighbouring pieces that are joined, at most.
+    /// Most bytes of neighbouring pieces that are joined.
     pub max_extent: Option<NonZeroU32>,
-    /// Where requests wait.
+    /// The place where requests wait.
     pub scheduler: Scheduler,
-    /// Requests that its controller takes at once, if it has one.
+    /// Requests that the controller takes at once, if the array has one.
     pub depth: Option<u32>,
-    /// Platters stand anywhere when the run begins, and not all at angle 0.
+    /// Whether platters begin at random angles instead of angle 0.
     pub random_phase: bool,
 }
 
@@ -152,28 +152,28 @@ fn text(array: &ArraySpec) -> String {
 }
 
 impl ArraySpec {
-    /// Where the platter of the disk numbered `number` stands when the run begins.
+    /// Returns the initial angle of the platter of disk `number`.
     pub(super) fn phase(&self, number: u32, seed: Seed) -> Angle {
         let random = || Angle(seed.stream("phase", number.into()).random());
         if self.random_phase { random() } else { Angle::default() }
     }
 
-    /// That disks of `capacity` bytes can make it.
+    /// Checks that disks of `capacity` bytes can form the array.
     pub(super) fn check(&self, capacity: u64) -> Result<(), JobError> {
         match self.level {
             Level::Raid0 { stripe } | Level::Raid5 { stripe } if u64::from(stripe) > capacity => {
                 let disk = about(capacity);
-                let found = format!("the stripe unit is larger than a disk, which holds {disk}");
-                Err(JobError::new(found).hint("lower `stripe`"))
+                let message = format!("the stripe unit is larger than a disk, which holds {disk}");
+                Err(JobError::new(message).hint("lower `stripe`"))
             }
             _ => Ok(()),
         }
     }
 
-    /// `disks` as one.
+    /// Joins `disks` to one device.
     ///
     /// # Errors
-    /// As [`Array::new`].
+    /// See [`Array::new`].
     pub fn over<D: Device>(&self, disks: Vec<D>) -> Result<Array<D>, ArrayError> {
         let max_extent = self.max_extent.map_or(u32::MAX, NonZeroU32::get);
         let array = Array::new(self.level, max_extent, disks)?;

@@ -1,4 +1,4 @@
-//! The bus of a disk: as its facts say, at rates that are given, or left out.
+//! The bus of a disk: as the drive's facts state it, with given rates, or left out.
 
 use penstock_device::hdd::Bus;
 use serde_json::{Value as Json, json};
@@ -19,7 +19,8 @@ const NONE: &str = "none";
 const DRIVE: &str = "drive";
 const RATES_EXAMPLE: &str = "{ read = \"3MB/s\", write = \"2.7MB/s\" }";
 
-/// No disk's bus is slower, and a faster one than the fastest takes no time.
+/// Bounds of rates in bytes a second: no disk's bus is slower, and transfers over a faster one take
+/// no time.
 const RATE: Amount = TRANSFER.at_least(100_000).at_most(100_000_000_000);
 
 keys! {
@@ -42,19 +43,19 @@ keys! {
     WRITE write: u64 = RATE, needs "\"2.7MB/s\"";
 }
 
-/// The bus of a disk whose drive is called `drive`, if it has a name.
+/// Reads the bus of a disk; `drive` is the drive's name, if it has one.
 pub(super) fn read(reader: &Reader<'_>, drive: Option<&str>) -> Result<Bus, JobError> {
     let bus = reader.get(&BUS)?;
     if let Some(name) = drive
         && bus == Bus::Drive
         && drives::without_bus().any(|unknown| unknown == name)
     {
-        let found = format!("no bus of {} is published", quote(name));
+        let message = format!("no bus of {} is published", quote(name));
         let key = BUS.name;
         let hint = format!(
             "`{key} = \"none\"` leaves it out; or give its rates, as `{key} = {RATES_EXAMPLE}`"
         );
-        return Err(JobError::new(found).at(reader.place(&BUS)).hint(hint));
+        return Err(JobError::new(message).at(reader.place(&BUS)).hint(hint));
     }
     Ok(bus)
 }
@@ -82,7 +83,8 @@ fn text(bus: &Bus) -> String {
     }
 }
 
-/// A drive of which no bus is published says what its bus is. `drive` is the key with its name.
+/// Requires a bus for drives whose bus is not published. `drive` is the name of the key with the
+/// drive.
 pub(super) fn rules(drive: &str) -> Json {
     let unknown = json!({"required": [drive], "properties": {drive: words(drives::without_bus())}});
     let says = json!({"properties": {BUS.name: {"not": {"const": DRIVE}}}});

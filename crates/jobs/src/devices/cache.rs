@@ -1,4 +1,4 @@
-//! The cache of a disk: the drive's own, or parts of it changed.
+//! The cache of a disk: the drive's own, or with some parts changed.
 
 use penstock_device::hdd::{Cache, ReadAhead};
 use serde_json::{Value as Json, json};
@@ -50,7 +50,7 @@ keys! {
         schema: || any([switch(), words([DRIVE])]),
     }, or None;
 }
-/// What only a disk with a cache has.
+/// Keys of disks with a cache.
 const OF_A_CACHE: Keys = &[&READAHEAD, &WRITE_BACK];
 
 keys! {
@@ -63,23 +63,23 @@ keys! {
     BLOCKS blocks: u32 = Count(2, 1 << 22), needs "16";
 }
 
-/// A cache as it was asked for.
+/// A cache as the device describes it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct CacheSpec {
-    /// Segments and sectors of each, if not the drive's.
+    /// Segments, and sectors of each segment; `None`: as the drive has.
     pub size: Option<(u32, u32)>,
-    /// How it reads ahead, if not as the drive.
+    /// Read-ahead; `None`: as the drive has.
     pub ahead: Option<Ahead>,
-    /// Whether writes are answered from it, if not as the drive does.
+    /// Whether the cache answers writes; `None`: as the drive does.
     pub write_back: Option<bool>,
 }
 
-/// How a cache reads ahead.
+/// Read-ahead of a cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Ahead {
-    /// By a rule.
+    /// A rule.
     By(ReadAhead),
-    /// So many bytes at most.
+    /// At most this many bytes.
     Most(u64),
 }
 
@@ -93,7 +93,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<CacheSpec>, JobError> {
     Ok(Some(CacheSpec { ahead, write_back, ..cache }))
 }
 
-/// No cache, or one of the drive's size or of another one.
+/// Reads the size: no cache, the drive's size, or another size.
 fn sizes(node: &Node) -> Result<Option<CacheSpec>, JobError> {
     if let Value::Table(_) = node.value {
         let reader = Reader::new(node, "the cache", &[SIZES])?;
@@ -116,7 +116,7 @@ fn write_back(node: &Node) -> Result<Option<bool>, JobError> {
     node.boolean().map(Some).map_err(wrong)
 }
 
-/// Without a cache nothing of one is said.
+/// Forbids the keys of a cache for a disk without one.
 pub(super) fn rules() -> Json {
     let none = json!({"properties": {CACHE.name: {"const": NONE}}});
     json!({"if": none, "then": without(OF_A_CACHE)})
@@ -138,8 +138,8 @@ impl CacheSpec {
             .maybe(&WRITE_BACK, cache.map(|cache| &cache.write_back))
     }
 
-    /// The cache of a drive whose own is `drive`.
-    pub(super) fn of(&self, drive: &Cache) -> Cache {
+    /// Applies the changes to the cache `drive`.
+    pub(super) fn apply(&self, drive: &Cache) -> Cache {
         let mut cache = *drive;
         if let Some((segments, blocks)) = self.size {
             (cache.segments, cache.segment_sectors) = (segments, blocks);

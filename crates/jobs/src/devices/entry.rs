@@ -1,4 +1,4 @@
-//! What a model declares about itself.
+//! The declaration of a model.
 
 use serde_json::Value as Json;
 
@@ -6,18 +6,18 @@ use crate::diagnose::JobError;
 use crate::keys::Keys;
 use crate::reader::Reader;
 
-/// What the table of a model may hold, and how it is read.
+/// The keys of a model's table, and the function that reads it.
 pub(super) struct ModelEntry<T> {
     pub(super) name: &'static str,
-    /// Two models may share a key, if it means the same.
+    /// Groups of keys. Two models may share a key that means the same in both.
     pub(super) keys: &'static [Keys],
     pub(super) read: fn(&Reader<'_>) -> Result<T, JobError>,
-    /// What the schema says of several keys together.
+    /// Schema rules that concern several keys together.
     pub(super) rules: fn() -> Json,
 }
 
 impl<T> ModelEntry<T> {
-    /// The same of a model that is read by `read`.
+    /// Replaces the function that reads the model.
     pub(super) const fn into<U>(
         self,
         read: fn(&Reader<'_>) -> Result<U, JobError>,

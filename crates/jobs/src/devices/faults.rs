@@ -1,4 +1,4 @@
-//! How a device misbehaves.
+//! Faults of a device.
 
 use penstock_core::{Device, Rng, Seed, Span};
 use penstock_device::{Faults, Rates};
@@ -35,16 +35,16 @@ keys! {
 /// A table of faults.
 pub(super) const KIND: Own<FaultSpec> = Own { read, text, schema };
 
-/// How a device misbehaves.
+/// Faults of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FaultSpec {
-    /// Requests that fail.
+    /// Share of requests that fail.
     pub errors: Share,
-    /// Requests that stall.
+    /// Share of requests that stall.
     pub stalls: Share,
-    /// For how long.
+    /// Duration of a stall.
     pub stall: Span,
-    /// Reads and writes in which a bit of the data is changed.
+    /// Share of reads and writes in which a bit of the data is changed.
     pub corrupt: Share,
 }
 
@@ -62,9 +62,9 @@ fn read(node: &Node) -> Result<FaultSpec, JobError> {
 }
 
 fn schema() -> Json {
-    let given = STALLS.name;
+    let key = STALLS.name;
     let some = SHARE.above_zero().reference();
-    let stalls = json!({"required": [given], "properties": {given: some}});
+    let stalls = json!({"required": [key], "properties": {key: some}});
     let stall = json!({"if": stalls, "then": needed(STALL_KEYS), "else": without(STALL_KEYS)});
     with(table_with(KEYS, &[STALL_KEYS]), stall)
 }
@@ -79,14 +79,14 @@ fn text(faults: &FaultSpec) -> String {
 }
 
 impl FaultSpec {
-    /// How often the device numbered `number` changes data, as a share from 0 to 1, and the source of chance;
-    /// none if it never does.
+    /// Returns the share of requests, from 0 to 1, whose data the device `number` changes, and the
+    /// source of random numbers; `None` if it changes none.
     pub fn corruption(&self, seed: Seed, number: u64) -> Option<(f64, Rng)> {
         let some = self.corrupt > Share::NONE;
         some.then(|| (self.corrupt.fraction(), seed.stream("corruption", number)))
     }
 
-    /// `device`, the disk numbered `number`, misbehaving.
+    /// Adds the faults to `device`, the disk `number`.
     pub(super) fn over(&self, device: Box<dyn Device>, seed: Seed, number: u32) -> Box<dyn Device> {
         let Self { errors, stalls, stall, .. } = *self;
         let rates = Rates { errors: errors.fraction(), stalls: stalls.fraction(), stall };

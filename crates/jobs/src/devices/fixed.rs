@@ -1,4 +1,4 @@
-//! The model `fixed`: a law of length.
+//! The model `fixed`: a service time by length.
 
 use penstock_core::{Device, Op, Span, Time};
 use penstock_device::{Cost, Fixed, Law};
@@ -41,7 +41,7 @@ keys! {
     LATENCY latency: Span = TIME, or Span::ZERO;
 }
 
-/// Keys of a law, which are keys of the device too: those are the law of its reads.
+/// Keys of a law. As keys of the device they state the law of its reads.
 const LAW: &[Keys] = &[LINEAR, UNITS, EITHER];
 
 keys! {
@@ -50,7 +50,7 @@ keys! {
     KEYS:
     /// The same of writes; if not given, as of reads.
     WRITES writes: Law = Own {
-        read: |node| of_writes(node, 1),
+        read: |node| write_law(node, 1),
         text: |law| rows(law, Rows::of(LAW)).inline(),
         schema: || with(table_with(&[], LAW), rules()),
     };
@@ -63,20 +63,20 @@ keys! {
 pub(super) const ENTRY: ModelEntry<FixedSpec> =
     ModelEntry { name: "fixed", keys: &[LINEAR, UNITS, EITHER, KEYS], read, rules };
 
-/// Laws of length, and how many bytes there are.
+/// Service times by length, and the capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FixedSpec {
-    /// What reads take.
+    /// Service time of reads.
     pub reads: Law,
-    /// What all else takes.
+    /// Service time of all other requests.
     pub writes: Law,
-    /// Requests in it at once.
+    /// Requests that the device holds at once.
     pub depth: u32,
-    /// Bytes.
+    /// Capacity in bytes.
     pub capacity: u64,
 }
 
-/// By a law of its length in bytes, or in units; not both.
+/// Allows a law by bytes or by units, but not both.
 fn rules() -> Json {
     let in_units = any([required(&[&UNIT]), required(&[&UNIT_BYTES])]);
     let units = with(needed(UNITS), without(LINEAR));
@@ -86,15 +86,15 @@ fn rules() -> Json {
 fn read(reader: &Reader<'_>) -> Result<FixedSpec, JobError> {
     let (capacity, depth) = (reader.get(&CAPACITY)?, reader.get(&DEPTH)?);
     let reads = law(reader, depth)?;
-    let writes = reader.node(&WRITES).map_or(Ok(reads), |node| of_writes(node, depth))?;
+    let writes = reader.node(&WRITES).map_or(Ok(reads), |node| write_law(node, depth))?;
     Ok(FixedSpec { reads, writes, depth, capacity })
 }
 
-fn of_writes(node: &Node, depth: u32) -> Result<Law, JobError> {
+fn write_law(node: &Node, depth: u32) -> Result<Law, JobError> {
     law(&Reader::new(node, "the law of writes", LAW)?, depth)
 }
 
-/// What requests take, of which the device holds `depth`.
+/// Reads the service time of requests of a device that holds `depth` of them.
 fn law(reader: &Reader<'_>, depth: u32) -> Result<Law, JobError> {
     let latency = reader.get(&LATENCY)?;
     let in_units = UNITS.iter().any(|key| reader.node(*key).is_some());
@@ -108,16 +108,16 @@ fn law(reader: &Reader<'_>, depth: u32) -> Result<Law, JobError> {
         (Cost::Linear { base, per_mb }, &BASE)
     };
     if cost.of(Op::Read, u32::MAX) == Span::ZERO {
-        let found = "the device takes no time at all";
+        let message = "the device takes no time at all";
         let hint = "give it a `base`, a `per_mb` or a `unit` above zero";
-        return Err(JobError::new(found).at(reader.origin(key)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(key)).hint(hint));
     }
     let law = Law { cost, latency };
     let longest = (latency + cost.of(Op::Read, u32::MAX)).share(depth.into(), 1);
     if longest > Time::LAST.since(Time::ZERO) {
-        let found = "the device takes more than a hundred years for the longest requests (4GiB)";
+        let message = "the device takes more than a hundred years for the longest requests (4GiB)";
         let hint = "lower its times, or its `depth`";
-        return Err(JobError::new(found).at(reader.origin(key)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(key)).hint(hint));
     }
     Ok(law)
 }
@@ -138,7 +138,7 @@ impl FixedSpec {
             .put(&CAPACITY, &self.capacity)
     }
 
-    /// Bytes that it takes, at most.
+    /// Returns the most memory in bytes that the device takes.
     pub(super) fn memory(&self) -> u64 {
         u64::from(self.depth) * COMMAND
     }

@@ -1,8 +1,8 @@
-//! A drive by its geometry: zones, skews and seek times, as an extraction tool or a published
-//! parameter file states them.
+//! A drive by its geometry: zones, skews and seek times, as extraction tools and published
+//! parameter files state them.
 //!
-//! What the table does not say the drive does not have: no spares but those that `capacity` leaves, no
-//! slips, no cache of its own, no bus.
+//! A drive has nothing that its table does not state: no spares beyond those that `capacity`
+//! leaves, no slips, no cache of its own, no bus.
 
 use penstock_core::Span;
 use penstock_device::hdd::{
@@ -21,9 +21,9 @@ use crate::schema::build;
 use crate::tree::{Node, Value};
 use crate::units::size_text;
 
-/// No part of an access takes longer.
+/// Bound of each part of an access.
 const PART: Amount = TIME.at_most(Span::from_ms(500).ns());
-/// More than any drive has.
+/// Most cylinders: more than any drive has.
 const CYLINDERS_MOST: u64 = 1 << 24;
 
 keys! {
@@ -86,21 +86,21 @@ pub struct GeometrySpec {
     pub heads: u32,
     /// Turns a minute.
     pub rpm: u32,
-    /// What the arm takes to move.
+    /// Seek times.
     pub seek: SeekSpec,
-    /// How much later the next track of a cylinder begins, and the next cylinder.
+    /// Delay of the next track of a cylinder, and of the next cylinder.
     pub skews: [Span; 2],
     /// Time to change heads.
     pub head_switch: Span,
-    /// What a write's seek takes longer than a read's.
+    /// Time by which a write's seek is longer than a read's.
     pub write_settle: Span,
-    /// What commands cost in addition.
+    /// Overheads of commands.
     pub overheads: CommandOverheads,
-    /// Bytes of the drive, if not all that the zones hold.
+    /// Capacity in bytes; `None`: all that the zones hold.
     pub capacity: Option<u64>,
 }
 
-/// Cylinders with equally many sectors a track.
+/// Cylinders with equally many sectors per track.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ZoneSpec {
     /// First cylinder.
@@ -111,8 +111,8 @@ pub struct ZoneSpec {
     pub sectors: u32,
 }
 
-/// Whether the table of a drive is one of its geometry.
-pub(super) fn is_one(node: &Node) -> bool {
+/// Whether the table of a drive describes its geometry.
+pub(super) fn is_geometry(node: &Node) -> bool {
     matches!(&node.value, Value::Table(table) if table.get(ZONES.name).is_some())
 }
 
@@ -139,19 +139,19 @@ pub(super) fn read(node: &Node) -> Result<GeometrySpec, JobError> {
     let GeometrySpec { zones, cylinders, .. } = &geometry;
     let last = zones.last().map_or(0, |zone| zone.last);
     if last >= *cylinders {
-        let found = format!("the zones end with cylinder {last}; the drive has {cylinders}");
+        let message = format!("the zones end with cylinder {last}; the drive has {cylinders}");
         let hint = "cylinders are counted from 0: the last of 100 is 99";
-        return Err(JobError::new(found).at(reader.place(&ZONES)).hint(hint));
+        return Err(JobError::new(message).at(reader.place(&ZONES)).hint(hint));
     }
     geometry.seek.check(*cylinders).map_err(|error| error.at(reader.place(&SEEK)))?;
     geometry.check_capacity().map_err(|error| error.at(reader.place(&CAPACITY)))?;
-    let made = Hdd::new(&geometry.drive(), Options::MECHANICAL);
+    let built = Hdd::new(&geometry.drive(), Options::MECHANICAL);
     let hint = "compare with the drive's parameters";
-    made.map_err(|error| JobError::new(error.to_string()).at(&node.origin).hint(hint))?;
+    built.map_err(|error| JobError::new(error.to_string()).at(&node.origin).hint(hint))?;
     Ok(geometry)
 }
 
-/// What the schema says of the table.
+/// Describes the table.
 pub(super) fn schema() -> Json {
     table(KEYS)
 }
@@ -163,17 +163,17 @@ fn zones(node: &Node) -> Result<Vec<ZoneSpec>, JobError> {
     for item in &items {
         let reader = Reader::new(item, "the zone", &[ZONE_KEYS])?;
         let (first, last) = (reader.get(&FIRST)?, reader.get(&LAST)?);
-        let wrong = |found: String, key| JobError::new(found).at(reader.place(key));
+        let wrong = |message: String, key| JobError::new(message).at(reader.place(key));
         if last < first {
-            let found = format!("the zone begins with cylinder {first} and ends with {last}");
-            return Err(wrong(found, &LAST).hint("`last` is `first` or greater"));
+            let message = format!("the zone begins with cylinder {first} and ends with {last}");
+            return Err(wrong(message, &LAST).hint("`last` is `first` or greater"));
         }
         if let Some(before) = zones.last().map(|zone| zone.last).filter(|&before| first <= before) {
-            let found = format!(
+            let message = format!(
                 "the zone begins with cylinder {first}, and the one before it ends with {before}"
             );
             return Err(
-                wrong(found, &FIRST).hint("zones follow each other from the outer edge inwards")
+                wrong(message, &FIRST).hint("zones follow each other from the outer edge inwards")
             );
         }
         zones.push(ZoneSpec { first, last, sectors: reader.get(&SECTORS)? });
@@ -190,7 +190,7 @@ impl ZoneSpec {
         rows.put(&SECTORS, &self.sectors).inline()
     }
 
-    /// Sectors that it holds under so many heads.
+    /// Returns the sectors of the zone under `heads` heads.
     fn holds(&self, heads: u32) -> u64 {
         u64::from(self.last - self.first + 1) * u64::from(heads) * u64::from(self.sectors)
     }
@@ -217,30 +217,30 @@ impl GeometrySpec {
             .inline()
     }
 
-    /// Sectors in all zones.
+    /// Returns the sectors of all zones.
     fn sectors(&self) -> u64 {
         self.zones.iter().map(|zone| zone.holds(self.heads)).sum()
     }
 
-    /// Sectors at the inner edge that hold no data.
+    /// Returns the sectors at the inner edge that hold no data.
     fn spare(&self) -> u64 {
         self.capacity.map_or(0, |bytes| self.sectors().saturating_sub(bytes.div_ceil(512)))
     }
 
-    /// That the zones hold the drive's capacity, and the last of them some of it.
+    /// Checks that the zones hold the capacity, and that the last zone is not empty.
     fn check_capacity(&self) -> Result<(), JobError> {
         let holds = self.sectors().saturating_mul(512);
         let last = self.zones.last().map_or(0, |zone| zone.holds(self.heads));
         let capacity = self.capacity.unwrap_or(holds);
         let text = size_text(capacity);
         if capacity > holds {
-            let found =
+            let message =
                 format!("the zones hold {}, less than the capacity of {text}", size_text(holds));
-            return Err(JobError::new(found).hint("leave `capacity` out for all that they hold"));
+            return Err(JobError::new(message).hint("leave `capacity` out for all that they hold"));
         }
         if self.spare() + 2 > last || self.spare() > u64::from(u32::MAX) {
-            let found = format!("a capacity of {text} leaves the last zone empty");
-            return Err(JobError::new(found).hint("leave that zone out"));
+            let message = format!("a capacity of {text} leaves the last zone empty");
+            return Err(JobError::new(message).hint("leave that zone out"));
         }
         Ok(())
     }

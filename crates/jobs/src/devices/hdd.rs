@@ -1,4 +1,4 @@
-//! The model `hdd`: a drive by name or by its data sheet, and what of it takes part.
+//! The model `hdd`: a drive by name or by its figures, and the parts of it that are simulated.
 
 use std::rc::Rc;
 
@@ -66,11 +66,11 @@ pub(super) const ENTRY: ModelEntry<HddSpec> =
 pub struct HddSpec {
     /// Arm and platters.
     pub drive: DriveSpec,
-    /// It has what was observed of the real one, in addition to its published facts.
+    /// Whether observations of the real drive are added to its published facts.
     pub observed: bool,
-    /// What of its electronics takes part.
+    /// The electronics that are simulated.
     pub options: Options,
-    /// What of its cache takes part; then `options` says nothing of it.
+    /// The cache that is simulated; it replaces that of `options`.
     pub cache: Option<CacheSpec>,
     /// The disk's own queue.
     pub queue: QueueSpec,
@@ -79,11 +79,11 @@ pub struct HddSpec {
 /// Arm and platters of a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DriveSpec {
-    /// A name of [`drives::names`].
+    /// A drive of [`drives::names`].
     Named(&'static str),
-    /// By the figures of its data sheet.
+    /// The figures of a data sheet.
     Sheet(SheetSpec),
-    /// By its geometry.
+    /// The geometry.
     Geometry(Box<GeometrySpec>),
 }
 
@@ -108,10 +108,10 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
     let (overheads, bus) = (reader.get(&OVERHEADS)?, bus::read(reader, drive.name())?);
     let cache = cache::read(reader)?;
     if let (DriveSpec::Geometry(_), Some(CacheSpec { size: None, .. })) = (&drive, &cache) {
-        let found = "a drive by its geometry has no cache of its own";
+        let message = "a drive by its geometry has no cache of its own";
         let key = cache::CACHE.name;
         let hint = format!("give its size, as `{key} = {{ segments = 8, blocks = 512 }}`, or none");
-        return Err(JobError::new(found).at(reader.place(&cache::CACHE)).hint(hint));
+        return Err(JobError::new(message).at(reader.place(&cache::CACHE)).hint(hint));
     }
     let options = Options { overheads, bus, turnaround: reader.get(&TURNAROUND)?, cache: None };
     let queue = reader.find(&QUEUE)?.unwrap_or_default();
@@ -119,7 +119,7 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
 }
 
 fn drive(node: &Node) -> Result<DriveSpec, JobError> {
-    if geometry::is_one(node) {
+    if geometry::is_geometry(node) {
         return geometry::read(node).map(|drive| DriveSpec::Geometry(Box::new(drive)));
     }
     if let Value::Table(_) = node.value {
@@ -127,8 +127,8 @@ fn drive(node: &Node) -> Result<DriveSpec, JobError> {
     }
     let name = node.text("the name of a drive or a table of its figures")?;
     drives::names().find(|known| *known == name).map(DriveSpec::Named).ok_or_else(|| {
-        let found = format!("unknown drive {}", quote(name));
-        JobError::new(found).at(&node.origin).hint(suggest(name, drives::names()))
+        let message = format!("unknown drive {}", quote(name));
+        JobError::new(message).at(&node.origin).hint(suggest(name, drives::names()))
     })
 }
 
@@ -137,12 +137,12 @@ fn observed(reader: &Reader<'_>, drive: &DriveSpec) -> Result<bool, JobError> {
     let unknown = |name| drives::observed::names().all(|known| known != name);
     if observed && drive.name().is_none_or(unknown) {
         let names: Vec<_> = drives::observed::names().collect();
-        let found = match drive.name() {
+        let message = match drive.name() {
             Some(name) => format!("nothing was observed of the real {}", quote(name)),
             None => "nothing was observed of a drive without a name".into(),
         };
         let hint = format!("there is something of {}", names.join(", "));
-        return Err(JobError::new(found).at(reader.place(&OBSERVED)).hint(hint));
+        return Err(JobError::new(message).at(reader.place(&OBSERVED)).hint(hint));
     }
     Ok(observed)
 }
@@ -176,7 +176,7 @@ impl DriveSpec {
 }
 
 impl HddSpec {
-    /// The drive called `name` with everything that is known of it.
+    /// Describes the drive called `name` with everything that is known about it.
     pub(super) fn known(name: &'static str) -> Self {
         let unknown = drives::without_bus().any(|unknown| unknown == name);
         Self {
@@ -205,16 +205,17 @@ impl HddSpec {
             .put(&QUEUE, queue)
     }
 
-    /// Bytes that it takes, at most: its table of seeks is the largest.
+    /// Returns the most memory in bytes that the disk takes; its table of seeks is the largest
+    /// part.
     pub(super) fn memory(&self) -> u64 {
         let cylinders = self.drive.drive(self.observed).cylinders;
         u64::from(cylinders) * 4 + u64::from(self.queue.depth) * COMMAND
     }
 
-    /// The disk, with its platter at `phase` when the run begins, and watched by `watch`.
+    /// Builds the disk with its platter at `phase`, observed by `watch`.
     pub(super) fn build(&self, phase: Angle, watch: Option<Rc<dyn Watch>>) -> Box<dyn Device> {
         let drive = self.drive.drive(self.observed);
-        let cache = self.cache.map(|cache| cache.of(&drive.cache));
+        let cache = self.cache.map(|cache| cache.apply(&drive.cache));
         let options = Options { cache, ..self.options };
         let mut hdd = Hdd::new(&drive, options).expect("checked when it was read").turned(phase);
         if let Some(watch) = watch.clone() {
@@ -227,7 +228,7 @@ impl HddSpec {
             None => Box::new(hdd),
         };
         match watch {
-            // What the arm does for a cache is no part of one request.
+            // Accesses of the arm for a cache do not belong to single requests.
             Some(watch) if cache.is_some() => watch.over(disk),
             _ => disk,
         }

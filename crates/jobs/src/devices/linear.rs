@@ -1,4 +1,4 @@
-//! The model `linear`: a disk with one arm in round figures.
+//! The model `linear`: a disk with one arm and round figures.
 
 use std::num::NonZeroU32;
 use std::rc::Rc;
@@ -42,7 +42,7 @@ keys! {
 pub(super) const ENTRY: ModelEntry<LinearSpec> =
     ModelEntry { name: "linear", keys: &[KEYS], read, rules: || json!({}) };
 
-/// A disk with one arm in round figures.
+/// A disk with one arm and round figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinearSpec(LinearFacts);
 
@@ -61,18 +61,18 @@ fn read(reader: &Reader<'_>) -> Result<LinearSpec, JobError> {
         capacity: reader.get(&CAPACITY)?,
     };
     if [facts.turn, facts.transfer] == [Span::ZERO; 2] {
-        let found = "the device takes no time where its arm stands";
+        let message = "the device takes no time where its arm stands";
         let hint = "give it a `turn` or a `transfer` above zero";
-        return Err(JobError::new(found).at(reader.origin(&TRANSFER)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(&TRANSFER)).hint(hint));
     }
     if longest(&facts) > Time::LAST.since(Time::ZERO) {
-        let found = "the device takes more than a hundred years for the longest requests (4GiB)";
-        return Err(JobError::new(found).at(reader.origin(&SEEK)).hint("lower its times"));
+        let message = "the device takes more than a hundred years for the longest requests (4GiB)";
+        return Err(JobError::new(message).at(reader.origin(&SEEK)).hint("lower its times"));
     }
     Ok(LinearSpec(facts))
 }
 
-/// What a request takes at most.
+/// Returns the longest service time of a request.
 fn longest(facts: &LinearFacts) -> Span {
     let blocks = facts.capacity.div_ceil(facts.block.into());
     let most = u64::from(u32::MAX.div_ceil(facts.block)) + 1;
@@ -93,12 +93,12 @@ impl LinearSpec {
             .put(&CAPACITY, &capacity)
     }
 
-    /// Bytes that it takes, at most.
+    /// Returns the most memory in bytes that the disk takes.
     pub(super) fn memory() -> u64 {
         COMMAND
     }
 
-    /// The disk numbered `number`, watched by `watch`; its waits for the platter descend from `seed`.
+    /// Builds the disk `number`, observed by `watch`; its waits for the platter derive from `seed`.
     pub(super) fn build(
         &self,
         seed: Seed,

@@ -1,7 +1,8 @@
-//! How much memory a model may take, at most: its tables, and what it holds at once.
+//! Upper estimates of the memory that models take: their tables, and the most that they hold at
+//! once.
 //!
-//! Estimates, rather too high: each number of a device file has bounds of its own, and their products
-//! may still be more than a machine has.
+//! Each number of a device file has its own bounds, but the product of several could exceed the
+//! memory of a machine.
 
-/// A command that waits in a queue or is in service: its entry, and what a policy keeps of it.
+/// Bytes of a command that waits in a queue or is in service, with what a policy keeps for it.
 pub(super) const COMMAND: u64 = 512;

@@ -1,4 +1,4 @@
-//! A disk's own queue: a policy of ours before the disk, and how much it holds.
+//! A disk's own queue: one of the registered policies before the disk, and the depth.
 
 use penstock_core::{Policy, Served};
 use penstock_policy::{Entry, MAX_SECTORS, POLICIES, Param, Params, Value as Set};
@@ -16,7 +16,7 @@ use crate::schema::policy;
 use crate::text::{param, quoted};
 use crate::tree::{Node, Value};
 
-/// The policy of a queue that does not name one.
+/// Default policy of a queue.
 const USUAL: &str = "fcfs";
 
 keys! {
@@ -45,13 +45,13 @@ pub(super) const KIND: Own<QueueSpec> = Own { read, text, schema };
 /// A disk's own queue.
 #[derive(Clone, PartialEq, Debug)]
 pub struct QueueSpec {
-    /// A registered policy.
+    /// Name of a registered policy.
     pub policy: &'static str,
-    /// Its parameters.
+    /// Parameters of the policy.
     pub params: Params,
-    /// Commands that the disk holds at once, the one in service included.
+    /// Most commands that the disk holds, the one in service included.
     pub depth: u32,
-    /// The overhead of a command that waits is spent while the arm works for another.
+    /// Whether the overhead of a waiting command is spent while the arm works for another one.
     pub hides_overhead: bool,
 }
 
@@ -80,7 +80,7 @@ fn read(node: &Node) -> Result<QueueSpec, JobError> {
     Ok(QueueSpec { policy, params, depth, hides_overhead })
 }
 
-/// A drive does not charge by what another device costs.
+/// Refuses a device as the source of costs: a drive does not charge by the costs of another device.
 fn no_device(node: &Node) -> Result<String, JobError> {
     Err(node.expected("a table or `off` in a drive's own queue"))
 }
@@ -89,26 +89,26 @@ fn has(entry: &Entry, name: &str) -> bool {
     entry.params.iter().any(|param| param.name == name)
 }
 
-/// Whether a drive's own queue may have this parameter: a drive merges no commands, and a policy's
-/// depth is that of the queue.
+/// Whether a drive's own queue may have this parameter: a drive merges no commands, and the depth
+/// of the policy is that of the queue.
 fn is_own(name: &str) -> bool {
     name != MAX_SECTORS.name && name != DEPTH.name
 }
 
-/// The parameters that a drive's own queue may have, those too that need what a drive knows.
+/// Returns the parameters that a drive's own queue may have, including those that need a drive.
 fn own(entry: &'static Entry) -> impl Iterator<Item = &'static Param> {
     let everywhere = entry.params.iter().filter(|param| is_own(param.name));
     everywhere.chain(entry.facts.in_drive)
 }
 
-/// All of its parameters, for a drive's own queue.
+/// Returns the default of each parameter in a drive's own queue.
 fn defaults(entry: &'static Entry) -> Params {
     entry.unmerged(entry.defaults().and(Params::defaults(entry.facts.in_drive)))
 }
 
-/// The parameters that a queue may have are those of its policy.
+/// Describes a queue: its parameters are those of its policy.
 fn schema() -> Json {
-    let of = |entry: &'static Entry| {
+    let queue_of = |entry: &'static Entry| {
         let name = with(POLICY.schema(), json!({"const": entry.name}));
         let overhead = (OVERHEAD.name, OVERHEAD.schema());
         let all = [(POLICY.name, name), (DEPTH.name, DEPTH.schema()), overhead];
@@ -116,7 +116,7 @@ fn schema() -> Json {
         let named: &[&str] = if entry.name == USUAL { &[] } else { &[POLICY.name] };
         with(table, json!({"required": named}))
     };
-    any(POLICIES.iter().map(of).collect::<Vec<_>>())
+    any(POLICIES.iter().map(queue_of).collect::<Vec<_>>())
 }
 
 fn text(queue: &QueueSpec) -> String {
@@ -129,7 +129,7 @@ fn text(queue: &QueueSpec) -> String {
 }
 
 impl QueueSpec {
-    /// The policy that picks; none if the queue is of one command, which is no queue.
+    /// Builds the policy; `None` for a depth of one command, which is no queue.
     pub(super) fn build(&self) -> Option<Box<dyn Policy>> {
         let entry = penstock_policy::find(self.policy).expect("checked when it was read");
         (self.depth > 1).then(|| (entry.build)(&self.params, &Served::ONE_DISK))

@@ -1,8 +1,8 @@
-//! What the arm of a drive takes to move, where a drive is described by its geometry: a table of
-//! measured times, or a curve through the times of a data sheet.
+//! Seek times of a drive that is described by its geometry: a table of measured times, or a curve
+//! through the times of a data sheet.
 //!
-//! A curve is `a + b·√d + c·d` through three times, or a square root up to a knee and a straight line
-//! behind it.
+//! A curve is `a + b·√d + c·d` through three times, or a square root up to a knee and a straight
+//! line behind it.
 
 use penstock_core::Span;
 use penstock_device::hdd::SeekLaw;
@@ -17,9 +17,9 @@ use crate::rows::Rows;
 use crate::schema::build::{any, list as list_of, with};
 use crate::tree::{Node, Value};
 
-/// No seek takes longer.
+/// Bound of a seek.
 const SEEK: Amount = TIME.at_most(Span::from_ms(500).ns());
-/// More cylinders than any drive has.
+/// Longest distance in cylinders: more than any drive has.
 const DISTANCE_MOST: u64 = 1 << 24;
 const EXAMPLE: &str = "{ single = \"1ms\", average = \"7ms\", full = \"13ms\" } or \
                        [{ distance = 1, takes = \"1ms\" }, …]";
@@ -38,7 +38,7 @@ keys! {
     /// Over all cylinders.
     FULL full: Span = SEEK, needs "\"13ms\"";
 }
-/// Which keys say how a curve bends: of a curve through three times, and of one with a knee.
+/// Keys of a curve through three times, and of a curve with a knee.
 const THREE: Keys = &[&AVERAGE];
 const BENT: Keys = &[&KNEE, &AT_KNEE];
 
@@ -54,20 +54,20 @@ keys! {
 /// A list of times, or a table of a curve.
 pub(super) const KIND: Own<SeekSpec> = Own { read, text, schema };
 
-/// What the arm takes to move.
+/// Seek times.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SeekSpec {
     /// Measured times by rising distance, linear between them and beyond the last.
     Table(Vec<(u32, Span)>),
-    /// Through the times to the next cylinder, over a third of all, and over all.
+    /// A curve through the times to the next cylinder, over a third of all cylinders, and over all.
     ThreePoint([Span; 3]),
-    /// A square root from the next cylinder to the knee, and a straight line to the last.
+    /// A square root up to the knee, and a straight line to the longest distance.
     Knee {
-        /// To the next cylinder.
+        /// Seek to the next cylinder.
         single: Span,
         /// Distance and time of the knee.
         knee: (u32, Span),
-        /// Over all cylinders.
+        /// Seek over all cylinders.
         full: Span,
     },
 }
@@ -119,23 +119,25 @@ fn schema() -> Json {
 }
 
 impl SeekSpec {
-    /// That a drive of so many cylinders can have it.
+    /// Checks that the times suit a drive with this number of cylinders.
     pub(super) fn check(&self, cylinders: u32) -> Result<(), JobError> {
         let (times, order) = match self {
             Self::Table(points) => {
                 let rising = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
                 if points.len() < 2 || !rising {
-                    let found = "a table of seek times needs two or more, by rising distance";
-                    return Err(JobError::new(found).hint("or write a curve through three times"));
+                    let message = "a table of seek times needs two or more, by rising distance";
+                    return Err(JobError::new(message).hint("or write a curve through three times"));
                 }
                 return Ok(());
             }
             Self::ThreePoint(times) => (*times, "`single` ≤ `average` ≤ `full`"),
             Self::Knee { single, knee: (knee, at), full } => {
                 if *knee + 1 >= cylinders {
-                    let found =
+                    let message =
                         format!("the knee at {knee} is beyond a seek over {cylinders} cylinders");
-                    return Err(JobError::new(found).hint("it lies between the first and the last"));
+                    return Err(
+                        JobError::new(message).hint("it lies between the first and the last")
+                    );
                 }
                 ([*single, *at, *full], "`single` ≤ `at_knee` ≤ `full`")
             }
@@ -143,11 +145,11 @@ impl SeekSpec {
         if times.is_sorted() {
             return Ok(());
         }
-        let found = "a longer seek takes a shorter time";
-        Err(JobError::new(found).hint(order))
+        let message = "a longer seek takes a shorter time";
+        Err(JobError::new(message).hint(order))
     }
 
-    /// The law of a drive of so many cylinders.
+    /// Returns the seek law of a drive with this number of cylinders.
     pub(super) fn law(&self, cylinders: u32) -> SeekLaw {
         match self {
             Self::Table(points) => SeekLaw::Table(points.clone()),

@@ -1,7 +1,7 @@
-//! A drive by the figures of its data sheet, where a device does not name one.
+//! A drive by the figures of its data sheet, for a device that names no drive.
 //!
-//! What no sheet states is taken as [`drives`](crate::drives) takes it: zones, skews, what a
-//! command costs, the rules of the cache.
+//! Zones, skews, command overheads and the rules of the cache, which no sheet states, are those of
+//! [`drives`](crate::drives).
 
 use penstock_core::Span;
 use penstock_device::hdd::{Drive, Hdd, Options};
@@ -16,14 +16,15 @@ use crate::rows::Rows;
 use crate::tree::Node;
 use crate::units::size_text;
 
-/// No part of a seek takes longer.
+/// Bound of a seek.
 const SEEK: Amount = TIME.at_most(Span::from_ms(500).ns());
-/// No disk's rate is outside, and each is at least a sector a turn.
+/// Bounds of rates in bytes a second: no disk is outside them, and each gives at least a sector per
+/// track.
 const RATE: Amount = TRANSFER.at_least(1_000_000).at_most(10_000_000_000);
 
-/// The buffer of a drive whose sheet states none.
+/// Default buffer in bytes.
 const BUFFER_USUAL: u64 = 128 << 20;
-/// The interface of every drive of today: never the slower part.
+/// Rate of the interface of today's drives, which is never the bottleneck.
 const INTERFACE_MB_S: f64 = 600.0;
 
 keys! {
@@ -56,22 +57,22 @@ keys! {
 /// Figures of a data sheet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SheetSpec {
-    /// Bytes; the drive has as many cylinders as they need.
+    /// Capacity in bytes, which decides the number of cylinders.
     pub capacity: u64,
     /// Turns a minute.
     pub rpm: u32,
-    /// Seeks to the next cylinder, over a third of all, and over all.
+    /// Seek times to the next cylinder, over a third of all cylinders, and over all.
     pub seeks: [Span; 3],
-    /// Bytes a second of a long sequential read on the outermost and the innermost tracks: skews
-    /// are counted.
+    /// Rates of a long sequential read on the outermost and the innermost tracks in bytes a second,
+    /// skews included.
     pub rates: [u64; 2],
     /// Surfaces that carry data.
     pub heads: u32,
     /// Time to change heads.
     pub head_switch: Span,
-    /// What a write's seek takes longer than a read's.
+    /// Time by which a write's seek is longer than a read's.
     pub write_settle: Span,
-    /// Bytes of its buffer, for a device with `cache = "drive"`.
+    /// Bytes of the buffer, for a device with `cache = "drive"`.
     pub buffer: u64,
 }
 
@@ -88,25 +89,25 @@ pub(super) fn read(node: &Node) -> Result<SheetSpec, JobError> {
         write_settle: reader.get(&SETTLE)?,
         buffer: reader.get(&BUFFER)?,
     };
-    let wrong = |found: String| JobError::new(found).at(&node.origin);
+    let wrong = |message: String| JobError::new(message).at(&node.origin);
     if !sheet.seeks.is_sorted() {
-        let found = "a seek to the next cylinder is not the shortest, or one over all cylinders \
+        let message = "a seek to the next cylinder is not the shortest, or one over all cylinders \
                      not the longest";
         let hint = "`single_seek` ≤ `average_seek` ≤ `full_seek`";
-        return Err(wrong(found.into()).hint(hint));
+        return Err(wrong(message.into()).hint(hint));
     }
     let least = Sheet::from(&sheet).least();
     if sheet.capacity < least {
-        let found = format!("the drive is smaller than {}", size_text(least));
+        let message = format!("the drive is smaller than {}", size_text(least));
         let hint = "so much has a cylinder in each zone: raise `capacity` or lower `heads`";
-        return Err(wrong(found).hint(hint));
+        return Err(wrong(message).hint(hint));
     }
-    let made = Hdd::new(&sheet.drive(), Options::MECHANICAL);
-    made.map_err(|error| wrong(error.to_string()).hint("compare with the drive's data sheet"))?;
+    let built = Hdd::new(&sheet.drive(), Options::MECHANICAL);
+    built.map_err(|error| wrong(error.to_string()).hint("compare with the drive's data sheet"))?;
     Ok(sheet)
 }
 
-/// What the schema says of the table.
+/// Describes the table.
 pub(super) fn schema() -> Json {
     table(KEYS)
 }
@@ -164,7 +165,8 @@ mod tests {
 
     use super::*;
 
-    /// Bytes a second of a read of nearly 4 GiB, its first seek and wait left out.
+    /// Returns the rate of a read of nearly 4 GiB in bytes a second, without its first seek and
+    /// wait.
     fn read_rate(hdd: &Hdd, start: u64) -> f64 {
         let len = u32::MAX / 512 * 512;
         let access = hdd.access(Time::ZERO, Op::Read, start, len);
@@ -184,7 +186,7 @@ mod tests {
         ) {
             let rates = [outer, (outer as f64 * inwards) as u64];
             let sheet = SheetSpec {
-                // So that each zone holds more than is read.
+                // Each zone must hold more than is read.
                 capacity: 1_000_000_000_000,
                 rpm,
                 seeks: [Span::from_us(single), Span::from_ms(8), Span::from_ms(16)],
@@ -196,10 +198,10 @@ mod tests {
             };
             let hdd = Hdd::new(&sheet.drive(), Options::MECHANICAL).expect("a good sheet");
             let inside = hdd.capacity() - (4 << 30);
-            let found = [0, inside].map(|start| read_rate(&hdd, start));
-            for (found, stated) in found.into_iter().zip(rates) {
-                let off = found / stated as f64 - 1.0;
-                prop_assert!(off.abs() < 0.01, "{found} for {stated} bytes a second, {sheet:?}");
+            let measured = [0, inside].map(|start| read_rate(&hdd, start));
+            for (measured, stated) in measured.into_iter().zip(rates) {
+                let off = measured / stated as f64 - 1.0;
+                prop_assert!(off.abs() < 0.01, "{measured} for {stated} bytes a second, {sheet:?}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The model `ssd`: a drive of flash, part by part.
+//! The model `ssd`: a drive of flash with its parts.
 
 use penstock_core::{Device, Span, Time};
 use penstock_device::ssd::{Facts, Link, Ssd};
@@ -14,11 +14,11 @@ use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::units::{Share, size_text};
 
-/// No part of a drive takes longer.
+/// Bound of the time of each part.
 const PART: Amount = TIME.at_most(Span::from_secs(1).ns());
 const RATE: Amount = TRANSFER.at_least(1_000_000).at_most(1_000_000_000_000);
-/// Bytes of memory that a die takes, that something planned for one does, and a page that waits to
-/// be programmed.
+/// Memory in bytes of a die, of an event planned for a die, and of a page that waits for its
+/// program.
 const DIE: u64 = 256;
 const EVENT: u64 = 64;
 const PAGE_ENTRY: u64 = 64;
@@ -82,7 +82,7 @@ pub(super) const ENTRY: ModelEntry<SsdSpec> =
 pub struct SsdSpec {
     /// Its parts.
     pub facts: Facts,
-    /// Spare flash, as it was written.
+    /// Share of spare flash, as it was written.
     pub over_provisioning: Share,
 }
 
@@ -118,21 +118,21 @@ fn read(reader: &Reader<'_>) -> Result<SsdSpec, JobError> {
     Ok(SsdSpec { facts, over_provisioning })
 }
 
-/// What the figures must be together.
+/// Checks figures that depend on each other.
 fn check(reader: &Reader<'_>, facts: &Facts) -> Result<(), JobError> {
     if facts.write_buffer < facts.program_bytes().into() {
         let least = size_text(facts.program_bytes().into());
-        let found = format!("the write buffer holds less than one program, which is {least}");
+        let message = format!("the write buffer holds less than one program, which is {least}");
         let name = WRITE_BUFFER.name;
         let hint = format!("a page for each plane: at least `{name} = \"{least}\"`");
-        return Err(JobError::new(found).at(reader.origin(&WRITE_BUFFER)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(&WRITE_BUFFER)).hint(hint));
     }
     let pages = u64::from(u32::MAX.div_ceil(facts.page));
     let reads = facts.read_time.share(pages * u64::from(facts.depth), 1);
     if reads > Time::LAST.since(Time::ZERO) {
-        let found = "the drive takes more than a hundred years for the longest reads (4GiB)";
+        let message = "the drive takes more than a hundred years for the longest reads (4GiB)";
         let hint = "lower `read_time` or `queue_depth`, or raise `page`";
-        return Err(JobError::new(found).at(reader.origin(&READ_TIME)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(&READ_TIME)).hint(hint));
     }
     Ok(())
 }
@@ -164,8 +164,8 @@ impl SsdSpec {
             .put(&QUEUE_DEPTH, &facts.depth)
     }
 
-    /// Bytes that it takes, at most. A command may have two pages of every die under way, and the
-    /// buffer a page for each program.
+    /// Returns the most memory in bytes that the drive takes. A command may have two pages of every
+    /// die under way, and the buffer a page for each program.
     pub(super) fn memory(&self) -> u64 {
         let Facts { dies, depth, write_buffer, .. } = self.facts;
         let commands = u64::from(depth) * (COMMAND + u64::from(dies) * 2 * EVENT);

@@ -1,4 +1,4 @@
-//! How a disk is watched while a run goes on.
+//! Observation of disks during a run.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,14 +7,14 @@ use penstock_core::{Device, Time};
 use penstock_device::hdd::Access;
 use penstock_device::ssd::Buffered;
 
-/// Watches one disk of a modelled device.
+/// Observes one disk of a modelled device.
 pub trait Watch {
-    /// A disk with an arm begins an access at `at`.
+    /// Called when a disk with an arm begins an access at `at`.
     fn accessed(&self, at: Time, access: &Access);
 
-    /// Where a drive of flash says what its write buffer has done.
+    /// Returns the cell in which a drive of flash reports what its write buffer has done.
     fn gauge(&self) -> Rc<Cell<Buffered>>;
 
-    /// `device`, watched for what its requests take.
+    /// Wraps `device` to observe the service of its requests.
     fn over(self: Rc<Self>, device: Box<dyn Device>) -> Box<dyn Device>;
 }

@@ -1,7 +1,7 @@
-//! What was observed of real drives, in addition to their published facts: `data/observed.toml`.
+//! Observations of real drives, in addition to their published facts: `data/observed.toml`.
 //!
-//! The published facts stay as they are, since simulators that know nothing else are compared with
-//! a drive of these alone.
+//! The published facts stay as they are: drives with these facts alone are compared with simulators
+//! that know nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -11,18 +11,19 @@ use serde::Deserialize;
 
 use super::{ms, read_ahead};
 
-/// Times in milliseconds.
+/// Observations of one drive. Times are in milliseconds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Observed {
     settle: f64,
     bulk_sector_transfer_time: f64,
-    /// Of a command that begins where the last of its kind ended, and of any other.
+    /// Overheads of a command that begins where the last of its kind ended, and of any other
+    /// command.
     read_hit_overhead: (f64, f64),
     write_hit_overhead: (f64, f64),
-    /// Of a read that needs the platter, if the published ones are not right.
+    /// Overhead of a read that needs the platter, if the published ones are wrong.
     read_miss_overhead: Option<f64>,
-    /// Distances whose published seek time is not one.
+    /// Distances whose published time is not a seek time.
     #[serde(default)]
     no_seek_time_of: Vec<u32>,
     #[serde(default)]
@@ -38,19 +39,19 @@ fn all() -> &'static BTreeMap<String, Observed> {
     })
 }
 
-/// The names of the drives of which something was observed, in alphabetical order.
+/// Returns the names of the observed drives in alphabetical order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     all().keys().map(String::as_str)
 }
 
-/// The drive called `name` with what was observed of it; `None` if nothing was.
+/// Returns the drive called `name` with its observations; `None` if there are none.
 pub fn drive(name: &str) -> Option<Drive> {
-    Some(all().get(name)?.of(super::drive(name)?))
+    Some(all().get(name)?.apply(super::drive(name)?))
 }
 
 impl Observed {
-    /// The drive of the published facts `drive`, with this.
-    fn of(&self, mut drive: Drive) -> Drive {
+    /// Adds the observations to the published facts `drive`.
+    fn apply(&self, mut drive: Drive) -> Drive {
         if let SeekLaw::Table(points) = &mut drive.seek {
             points.retain(|(distance, _)| !self.no_seek_time_of.contains(distance));
         }

@@ -1,4 +1,4 @@
-//! The agent that a section of a job file of fio becomes.
+//! Converts a section of a job file of fio to an agent.
 
 use std::num::NonZeroU32;
 
@@ -12,13 +12,13 @@ use crate::from_fio::lines::Section;
 use crate::from_fio::notes::Notes;
 use crate::from_fio::order::Times;
 use crate::from_fio::part::{self, FilePart, Volume};
-use crate::from_fio::values::{Direction, number, of, request};
+use crate::from_fio::values::{Direction, number, request, value_for};
 use crate::from_fio::{pace, requests, spread};
 use crate::workload::agent_files::COPIES_MOST;
 use crate::workload::region::Edge;
 use crate::workload::spread::SpreadSpec;
 
-/// Engines with one request in flight, as fio names them, and the one here that does the same.
+/// Names of fio's engines with one request in flight, with the corresponding engines here.
 const SYNC_ENGINES: [(&str, Engine); 6] = [
     ("sync", Engine::Psync),
     ("psync", Engine::Psync),
@@ -27,15 +27,15 @@ const SYNC_ENGINES: [(&str, Engine); 6] = [
     ("pvsync2", Engine::Vsync),
     ("mmap", Engine::Mmap),
 ];
-/// Engines with several.
+/// The same for engines with several requests in flight.
 const ASYNC_ENGINES: [(&str, Engine); 3] =
     [("libaio", Engine::Aio), ("io_uring", Engine::Uring), ("posixaio", Engine::PosixAio)];
 const NO_ENGINE: &str = "null";
 const LEVEL_MOST: u64 = 7;
 
-/// A section as an agent.
+/// A section, converted to an agent.
 #[derive(Clone)]
-pub(super) struct Made {
+pub(super) struct FioAgent {
     pub(super) class: String,
     pub(super) ioprio: IoPrio,
     pub(super) ops: Ops,
@@ -48,13 +48,13 @@ pub(super) struct Made {
     pub(super) buffered: bool,
     pub(super) flush: Option<NonZeroU32>,
     pub(super) one_at_a_time: bool,
-    /// The engine that it names.
+    /// The engine that the section names.
     pub(super) engine: Option<Engine>,
     pub(super) buffers: u32,
     pub(super) arrivals: Arrivals,
     pub(super) volume: Volume,
     pub(super) copies: u32,
-    /// The file; without a name it is the section's own.
+    /// The file that it uses; `None`: a file of its own.
     pub(super) file: Option<String>,
     pub(super) part: FilePart,
     pub(super) times: Times,
@@ -63,20 +63,20 @@ pub(super) struct Made {
 /// How an engine of fio does its I/O.
 struct FioEngine {
     one_at_a_time: bool,
-    /// The same here, if it is named.
+    /// The corresponding engine here, if the section names one.
     ours: Option<Engine>,
-    /// Whether it always goes through the page cache, or never; if not given, as the section says.
+    /// Whether the engine always or never uses the page cache; `None`: as the section says.
     buffered: Option<bool>,
 }
 
-/// The agent of a section; none, with a note, if no agent can do that. Classes have other names than those
-/// `taken`.
-pub(super) fn agent(
+/// Returns the agent of a section; `None`, with a note, if no agent can do it. The name of its
+/// class is none of `taken`.
+pub(super) fn convert(
     section: &Section,
     times: Times,
     taken: &[String],
     notes: &mut Notes,
-) -> Result<Option<Made>, JobError> {
+) -> Result<Option<FioAgent>, JobError> {
     let decimal = section.find(&["kb_base"]).is_some_and(|base| base.value == "1000");
     let Some(engine) = engine(section, notes) else { return Ok(None) };
     let Some((ops, pattern, gap)) = requests::operations(section, decimal, notes)? else {
@@ -101,11 +101,11 @@ pub(super) fn agent(
     } else {
         SpreadSpec::Uniform
     };
-    // Of several sizes fio cuts requests; a note says so.
+    // fio cuts requests of several sizes at blocks that it has asked for; a note says so.
     let cut = spread == SpreadSpec::Once && sizes.single().is_none();
     let spread = if cut { SpreadSpec::Uniform } else { spread };
     let writes = ops.writes();
-    Ok(Some(Made {
+    Ok(Some(FioAgent {
         class: class(&section.name, taken),
         ioprio: ioprio(section)?,
         ops,
@@ -129,21 +129,21 @@ pub(super) fn agent(
     }))
 }
 
-/// How many of it there are.
+/// Returns the number of copies.
 fn copies(section: &Section, one_at_a_time: bool, notes: &mut Notes) -> Result<u32, JobError> {
-    let Some(given) = section.find(&["numjobs"]) else { return Ok(1) };
-    let copies = number(given, COPIES_MOST)?.max(1) as u32;
+    let Some(option) = section.find(&["numjobs"]) else { return Ok(1) };
+    let copies = number(option, COPIES_MOST)?.max(1) as u32;
     if copies > 1 && !one_at_a_time {
         let why = format!(
             "fio has a process for each; for a thread each name it when it runs: `--policy kernel:as-is \
              --set live.threads={copies}`"
         );
-        notes.on(given, why);
+        notes.on(option, why);
     }
     Ok(copies)
 }
 
-/// A name for the class of the section called `name`.
+/// Returns a name that is not in `taken` for the class of the section called `name`.
 fn class(name: &str, taken: &[String]) -> String {
     let letters = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let mut name: String = name.chars().map(letters).collect();
@@ -155,17 +155,17 @@ fn class(name: &str, taken: &[String]) -> String {
     names.find(|name| !taken.contains(name)).expect("a free name")
 }
 
-/// How its engine does I/O; none, with a note, if no engine here does the same.
+/// Returns how the section's engine does I/O; `None`, with a note, if no engine here does the same.
 fn engine(section: &Section, notes: &mut Notes) -> Option<FioEngine> {
-    let Some(given) = section.find(&["ioengine"]) else {
+    let Some(option) = section.find(&["ioengine"]) else {
         return Some(FioEngine { one_at_a_time: true, ours: None, buffered: None });
     };
-    let word = given.value.as_str();
+    let word = option.value.as_str();
     let here = |engines: &[(&str, Engine)]| {
-        engines.iter().find(|(of_fio, _)| *of_fio == word).map(|(_, ours)| *ours)
+        engines.iter().find(|(fio_name, _)| *fio_name == word).map(|(_, ours)| *ours)
     };
     if word == NO_ENGINE {
-        notes.on(given, "name it when it runs: `--on null`");
+        notes.on(option, "name it when it runs: `--on null`");
         return Some(FioEngine { one_at_a_time: false, ours: None, buffered: Some(false) });
     }
     let (one_at_a_time, ours) = match (here(&SYNC_ENGINES), here(&ASYNC_ENGINES)) {
@@ -173,7 +173,7 @@ fn engine(section: &Section, notes: &mut Notes) -> Option<FioEngine> {
         (None, Some(ours)) => (false, ours),
         (None, None) => {
             let why = format!("no engine here does what `{word}` does");
-            notes.left_out(section, &given.origin, &why);
+            notes.left_out(section, &option.origin, &why);
             return None;
         }
     };
@@ -181,29 +181,29 @@ fn engine(section: &Section, notes: &mut Notes) -> Option<FioEngine> {
     Some(FioEngine { one_at_a_time, ours: Some(ours), buffered })
 }
 
-/// Whether it goes through the page cache, as fio does if nothing is given.
+/// Whether the section goes through the page cache, as fio does by default.
 fn buffered(section: &Section) -> bool {
-    let given = section.find(&["direct", "buffered"]);
-    given.is_none_or(|given| (given.name == "buffered") != given.is_off())
+    let option = section.find(&["direct", "buffered"]);
+    option.is_none_or(|option| (option.name == "buffered") != option.is_off())
 }
 
-/// After how many writes it flushes.
+/// Returns the number of writes between flushes.
 fn flush(section: &Section) -> Result<Option<NonZeroU32>, JobError> {
-    let given = section.find(&["fsync", "fdatasync"]);
-    let every = given.map(|given| number(given, u32::MAX.into())).transpose()?;
+    let option = section.find(&["fsync", "fdatasync"]);
+    let every = option.map(|option| number(option, u32::MAX.into())).transpose()?;
     Ok(every.and_then(|every| NonZeroU32::new(every as u32)))
 }
 
 fn align(section: &Section, direction: Direction, decimal: bool) -> Result<Option<u32>, JobError> {
-    let Some(given) = section.find(&["blockalign", "ba"]) else { return Ok(None) };
-    let Some(text) = of(given, direction) else { return Ok(None) };
-    request(text, decimal).map(Some).ok_or_else(|| given.wrong("a size, as `4k`"))
+    let Some(option) = section.find(&["blockalign", "ba"]) else { return Ok(None) };
+    let Some(text) = value_for(option, direction) else { return Ok(None) };
+    request(text, decimal).map(Some).ok_or_else(|| option.wrong("a size, as `4k`"))
 }
 
-/// The I/O priority of its process: best effort unless a class is given.
+/// Returns the I/O priority; best effort unless the section names a class.
 fn ioprio(section: &Section) -> Result<IoPrio, JobError> {
     let find =
-        |name: &str, most| section.find(&[name]).map(|given| number(given, most)).transpose();
+        |name: &str, most| section.find(&[name]).map(|option| number(option, most)).transpose();
     let (class, level) = (find("prioclass", 3)?, find("prio", LEVEL_MOST)?);
     let level = match (class, level) {
         (None | Some(0), None) => return Ok(IoPrio::DEFAULT),
@@ -217,12 +217,12 @@ fn ioprio(section: &Section) -> Result<IoPrio, JobError> {
     Ok(IoPrio::new(class, level).expect("a level of a class"))
 }
 
-/// The file that it names, with a note where that is stated here.
+/// Returns the file that the section names, and notes that the target is named when the job runs.
 fn target(section: &Section, notes: &mut Notes) -> Option<String> {
-    if let Some(given) = section.find(&["directory"]) {
-        notes.on(given, "name the target when it runs: `--on FILE`");
+    if let Some(option) = section.find(&["directory"]) {
+        notes.on(option, "name the target when it runs: `--on FILE`");
     }
-    let given = section.find(&["filename"])?;
-    notes.on(given, format!("name the target when it runs: `--on {}`", given.value));
-    Some(given.value.clone())
+    let option = section.find(&["filename"])?;
+    notes.on(option, format!("name the target when it runs: `--on {}`", option.value));
+    Some(option.value.clone())
 }

@@ -1,4 +1,4 @@
-//! The lines of a job file of fio: sections and their options, each with its place.
+//! Splits a job file of fio into sections and their options, each with its place.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ pub(super) struct FioOption {
     pub(super) name: String,
     /// Its value; empty for a switch that is on.
     pub(super) value: String,
-    /// The whole of it.
+    /// The whole option.
     pub(super) origin: Origin,
 }
 
-/// A section with the options that hold for it, the last of a name in force.
+/// A section with the options that apply to it; of several options with one name the last counts.
 pub(super) struct Section {
     /// Its name.
     pub(super) name: String,
-    /// Its header.
+    /// Place of its header.
     pub(super) origin: Origin,
-    /// Those of the global sections before it, then its own.
+    /// The options of the global sections before it, then its own.
     pub(super) options: Vec<FioOption>,
 }
 
@@ -32,13 +32,13 @@ impl FioOption {
         matches!(self.value.as_str(), "0" | "none")
     }
 
-    /// The error that its value is not what was `expected`.
+    /// Returns the error for a value that is not what was `expected`.
     pub(super) fn wrong(&self, expected: &str) -> JobError {
-        let found = match self.value.as_str() {
+        let value = match self.value.as_str() {
             "" => "nothing".into(),
             value => quote(value),
         };
-        let error = JobError::new(format!("`{}`: expected {expected}, found {found}", self.name));
+        let error = JobError::new(format!("`{}`: expected {expected}, found {value}", self.name));
         error.at(&self.origin).hint(if self.value.contains('$') {
             "variables and keywords as `${SIZE}` or `$ncpus` are not replaced here: write the value"
         } else if self.value.starts_with('(') {
@@ -50,37 +50,37 @@ impl FioOption {
 }
 
 impl Section {
-    /// The one of these options that is in force.
+    /// Returns the last of the options with these names.
     pub(super) fn find(&self, names: &[&str]) -> Option<&FioOption> {
-        self.options.iter().rev().find(|given| names.contains(&given.name.as_str()))
+        self.options.iter().rev().find(|option| names.contains(&option.name.as_str()))
     }
 
-    /// Whether the switch is on.
+    /// Whether the switch with one of these names is on.
     pub(super) fn on(&self, names: &[&str]) -> bool {
-        self.find(names).is_some_and(|given| !given.is_off())
+        self.find(names).is_some_and(|option| !option.is_off())
     }
 
-    /// Whether its buffers lie in huge pages, which fio has on demand only.
+    /// Whether its buffers lie in huge pages, which fio uses on request only.
     pub(super) fn has_huge_pages(&self) -> bool {
-        self.find(&["mem", "iomem"]).is_some_and(|given| given.value.contains("huge"))
+        self.find(&["mem", "iomem"]).is_some_and(|option| option.value.contains("huge"))
     }
 }
 
-/// The sections of `source`.
+/// Returns the sections of `source`.
 ///
 /// # Errors
-/// A line that is neither a section nor an option, an option before any section, an `include`, or no
-/// option of fio at all.
+/// A line is neither a section nor an option, an option comes before any section, the file has an
+/// `include`, or it has no option of fio at all.
 pub(super) fn sections(source: &Arc<Source>) -> Result<Vec<Section>, JobError> {
     let mut global: Vec<FioOption> = Vec::new();
-    let mut found: Vec<Section> = Vec::new();
-    // Whether options belong to all, or to the last section; none before the first header.
+    let mut sections: Vec<Section> = Vec::new();
+    // Whether options belong to all sections or to the last one; `None` before the first header.
     let mut to_all = None;
     let mut known = false;
     let mut at = 0;
-    for whole in source.text().split_inclusive('\n') {
-        let (start, line) = (at + (whole.len() - whole.trim_start().len()), whole.trim());
-        at += whole.len();
+    for raw in source.text().split_inclusive('\n') {
+        let (start, line) = (at + (raw.len() - raw.trim_start().len()), raw.trim());
+        at += raw.len();
         let origin = Origin::new(source, start..start + line.len());
         if line.is_empty() || line.starts_with([';', '#']) {
             continue;
@@ -90,7 +90,7 @@ pub(super) fn sections(source: &Arc<Source>) -> Result<Vec<Section>, JobError> {
             let name = header(rest).map_err(|error| error.at(&origin))?;
             to_all = Some(name == fio::GLOBAL);
             if name != fio::GLOBAL {
-                found.push(Section { name: name.into(), origin, options: global.clone() });
+                sections.push(Section { name: name.into(), origin, options: global.clone() });
             }
             continue;
         }
@@ -106,22 +106,22 @@ pub(super) fn sections(source: &Arc<Source>) -> Result<Vec<Section>, JobError> {
             let hint = "a job file of fio has sections, `[name]`, and options, `name=value`";
             return Err(JobError::new("this is not an option").at(&origin).hint(hint));
         }
-        let given = FioOption { name: name.into(), value: value.into(), origin };
+        let option = FioOption { name: name.into(), value: value.into(), origin };
         known |= fio::fate(name).is_some();
-        match (to_all, found.last_mut()) {
-            (Some(false), Some(section)) => section.options.push(given),
-            (Some(_), _) => global.push(given),
+        match (to_all, sections.last_mut()) {
+            (Some(false), Some(section)) => section.options.push(option),
+            (Some(_), _) => global.push(option),
             (None, _) => {
                 let hint = "options stand below a header: `[global]`, or the name of a job";
-                let found = "an option above all sections";
-                return Err(JobError::new(found).at(&given.origin).hint(hint));
+                let message = "an option above all sections";
+                return Err(JobError::new(message).at(&option.origin).hint(hint));
             }
         }
     }
     let file = Origin::new(source, 0..0);
     let hint = "a job file of fio has a section for each job, with options as `rw=randread`";
-    match (found.is_empty(), known) {
-        (false, true) => Ok(found),
+    match (sections.is_empty(), known) {
+        (false, true) => Ok(sections),
         (true, _) => {
             Err(JobError::new("the file has no section with a job of fio").at(&file).hint(hint))
         }
@@ -129,7 +129,7 @@ pub(super) fn sections(source: &Arc<Source>) -> Result<Vec<Section>, JobError> {
     }
 }
 
-/// The name in a header, of which `rest` is what stands behind the bracket.
+/// Returns the name in a header; `rest` is the text behind the bracket.
 fn header(rest: &str) -> Result<&str, JobError> {
     match rest.strip_suffix(']') {
         Some(name) if name.starts_with('[') => {
@@ -144,7 +144,7 @@ fn header(rest: &str) -> Result<&str, JobError> {
     }
 }
 
-/// A line without the comment behind it.
+/// Strips the comment at the end of a line.
 fn without_comment(line: &str) -> &str {
     let ends = |at: &usize| line[..*at].ends_with(char::is_whitespace);
     let comment = line.match_indices([';', '#']).map(|(at, _)| at).find(ends);

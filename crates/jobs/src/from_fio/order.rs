@@ -1,4 +1,5 @@
-//! When the sections of a job file of fio begin and end, as far as that is known before they run.
+//! Computes when the sections of a job file of fio begin and end, as far as that is known before
+//! they run.
 //!
 //! A section that waits for others begins when they have ended. That is known if all of them are
 //! `time_based` with a `runtime`; else it depends on the device, and the section is left out. A
@@ -13,25 +14,25 @@ use crate::from_fio::values::{span, time};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The time of a section.
+/// Times of a section.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
-    /// When it begins.
+    /// Time at which it begins.
     pub(super) start: Span,
-    /// From where on its requests count.
+    /// Time from which its requests are measured.
     pub(super) counts: Span,
-    /// When it ends at the latest, if it has a `runtime`.
+    /// Latest time at which it ends, if it has a `runtime`.
     pub(super) end: Option<Span>,
-    /// Whether nothing else ends it.
+    /// Whether only the time ends it.
     pub(super) time_based: bool,
 }
 
-/// The sections so far.
+/// Times of the sections so far.
 #[derive(Default)]
 pub(super) struct Order {
-    /// Their names and when they end, if that is known.
+    /// Names of sections, with the time at which they end if it is known.
     ends: Vec<(String, Option<Span>)>,
-    /// When those began that do not wait for others: all together; nothing if that is not known.
+    /// Common begin of the sections that do not wait for others.
     group: Group,
 }
 
@@ -48,14 +49,14 @@ impl Default for Group {
 }
 
 impl Order {
-    /// The time of the next section; none, with a note, if it is not known when it begins.
+    /// Returns the times of the next section; `None`, with a note, if its begin is not known.
     pub(super) fn next(
         &mut self,
         section: &Section,
         notes: &mut Notes,
     ) -> Result<Option<Times>, JobError> {
         let wall = section.find(&["stonewall", "wait_for_previous"]);
-        let wall = wall.filter(|given| !given.is_off());
+        let wall = wall.filter(|option| !option.is_off());
         if wall.is_some() {
             self.group = latest(self.ends.iter().map(|(_, end)| *end));
         }
@@ -70,7 +71,7 @@ impl Order {
         let Group::Begins(begins) = begins else {
             let why = "it begins when others have ended, and when that is depends on the device; \
                  `--section` makes a job of it alone";
-            let origin = wall.or(waits).map_or(&section.origin, |given| &given.origin);
+            let origin = wall.or(waits).map_or(&section.origin, |option| &option.origin);
             notes.left_out(section, origin, why);
             self.ends.push((section.name.clone(), None));
             return Ok(None);
@@ -80,26 +81,26 @@ impl Order {
         Ok(Some(times))
     }
 
-    /// The last section was left out: others do not wait for it.
+    /// Forgets the last section, which was left out: others do not wait for it.
     pub(super) fn left_out(&mut self) {
         self.ends.pop();
     }
 
-    /// When all sections called `name` have ended; at once if there is none.
+    /// Returns the time at which all sections called `name` have ended; zero if there is none.
     fn end_of(&self, name: &str) -> Group {
         latest(self.ends.iter().filter(|(other, _)| other == name).map(|(_, end)| *end))
     }
 }
 
-/// The latest of some ends.
+/// Returns the latest end; unknown if one of them is.
 fn latest(mut ends: impl Iterator<Item = Option<Span>>) -> Group {
     let last = ends.try_fold(Span::ZERO, |last, end| Some(last.max(end?)));
     last.map_or(Group::Unknown, Group::Begins)
 }
 
 fn times(section: &Section, begins: Span, notes: &mut Notes) -> Result<Times, JobError> {
-    let find = |names: &[&str]| section.find(names).map(|given| time(given, SECOND)).transpose();
-    let delay = section.find(&["startdelay"]).map(|given| delay(given, notes)).transpose()?;
+    let find = |names: &[&str]| section.find(names).map(|option| time(option, SECOND)).transpose();
+    let delay = section.find(&["startdelay"]).map(|option| delay(option, notes)).transpose()?;
     let ramp = find(&["ramp_time"])?.unwrap_or(Span::ZERO);
     let runs = find(&["runtime", "timeout"])?.filter(|runs| *runs > Span::ZERO);
     let start = begins.max(delay.unwrap_or(Span::ZERO));
@@ -111,10 +112,10 @@ fn times(section: &Section, begins: Span, notes: &mut Notes) -> Result<Times, Jo
     })
 }
 
-/// The earliest of a range.
-fn delay(given: &FioOption, notes: &mut Notes) -> Result<Span, JobError> {
-    let Some((least, _)) = given.value.split_once(['-', ':']) else { return time(given, SECOND) };
+/// Reads a start delay; of a range its earliest time.
+fn delay(option: &FioOption, notes: &mut Notes) -> Result<Span, JobError> {
+    let Some((least, _)) = option.value.split_once(['-', ':']) else { return time(option, SECOND) };
     let least = span(least, SECOND);
-    notes.on(given, "it begins at the earliest of these times");
-    least.ok_or_else(|| given.wrong("a time, as `5`, or two, as `5-10`"))
+    notes.on(option, "it begins at the earliest of these times");
+    least.ok_or_else(|| option.wrong("a time, as `5`, or two, as `5-10`"))
 }

@@ -1,4 +1,4 @@
-//! When a section of a job file of fio asks: its depth, think time and rate.
+//! Converts the depth, think time and rate of a section of a job file of fio.
 
 use std::num::NonZeroU32;
 
@@ -8,30 +8,30 @@ use penstock_workload::{ALL_REQUESTS, Arrivals, Ops, Pace, Think, Weighted};
 use crate::diagnose::JobError;
 use crate::from_fio::lines::{FioOption, Section};
 use crate::from_fio::notes::Notes;
-use crate::from_fio::values::{Direction, bytes, number, of, time};
+use crate::from_fio::values::{Direction, bytes, number, time, value_for};
 use crate::live::Live;
 use crate::workload::arrivals::MAX_OUTSTANDING_MOST;
 
-/// A think time without a unit is in microseconds.
+/// Nanoseconds of the unit that fio takes for a think time without a unit.
 const MICROSECOND: u64 = 1_000;
 
-/// Requests in flight; one if the engine waits for each.
+/// Returns the requests in flight; one if the engine waits for each.
 pub(super) fn buffers(
     section: &Section,
     one_at_a_time: bool,
     notes: &mut Notes,
 ) -> Result<u32, JobError> {
-    let Some(given) = section.find(&["iodepth"]) else { return Ok(1) };
-    let depth = number(given, MAX_OUTSTANDING_MOST)?.max(1) as u32;
+    let Some(option) = section.find(&["iodepth"]) else { return Ok(1) };
+    let depth = number(option, MAX_OUTSTANDING_MOST)?.max(1) as u32;
     if depth == 1 {
         return Ok(1);
     }
     if one_at_a_time {
-        notes.on(given, "its engine has one request in flight");
+        notes.on(option, "its engine has one request in flight");
         return Ok(1);
     }
-    if thinks(section)?.is_some() && rate(section).is_none() {
-        notes.on(given, "it thinks after each request, so it has one in flight");
+    if think_time(section)?.is_some() && rate(section).is_none() {
+        notes.on(option, "it thinks after each request, so it has one in flight");
         return Ok(1);
     }
     let usual = Live::USUAL_DEPTH;
@@ -39,12 +39,13 @@ pub(super) fn buffers(
         let why = format!(
             "a real target has {usual} of them at once; for all name it when it runs: `--set live.depth={depth}`"
         );
-        notes.on(given, why);
+        notes.on(option, why);
     }
     Ok(depth)
 }
 
-/// When it asks for requests of these sizes; a mix with a rate for each direction follows the rates.
+/// Returns the arrivals of requests of these sizes. A mix whose directions have rates follows the
+/// rates.
 pub(super) fn arrivals(
     section: &Section,
     (ops, direction): (Ops, Direction),
@@ -53,18 +54,18 @@ pub(super) fn arrivals(
     decimal: bool,
     notes: &mut Notes,
 ) -> Result<(Arrivals, Ops), JobError> {
-    let think = thinks(section)?;
+    let think = think_time(section)?;
     let closed = match think {
         Some((_, think)) => Arrivals::Closed { depth: buffers, think: Think::Fixed(think) },
         None => Arrivals::closed(buffers, Span::ZERO),
     };
-    let Some(given) = rate(section) else { return Ok((closed, ops)) };
-    let a_second = |direction| match of(given, direction) {
+    let Some(option) = rate(section) else { return Ok((closed, ops)) };
+    let a_second = |direction| match value_for(option, direction) {
         None => Ok(None),
         Some(text) => match bytes(text, decimal) {
             Some(0) => Ok(None),
-            Some(amount) => Ok(Some(requests(given, amount as f64, sizes))),
-            None => Err(given.wrong("a rate, as `1m` bytes or `100` requests a second")),
+            Some(amount) => Ok(Some(requests(option, amount as f64, sizes))),
+            None => Err(option.wrong("a rate, as `1m` bytes or `100` requests a second")),
         },
     };
     let (rate, ops) = match ops {
@@ -84,39 +85,39 @@ pub(super) fn arrivals(
                     (read + write, Ops::Mix { reads })
                 }
                 _ => {
-                    notes.on(given, "left out: it limits one direction of a mix, and a rate here is that of both");
+                    notes.on(option, "left out: it limits one direction of a mix, and a rate here is that of both");
                     return Ok((closed, ops));
                 }
             }
         }
     };
-    if let Some((given, _)) = think {
-        notes.on(given, "left out: requests on a schedule do not wait for a think time");
+    if let Some((option, _)) = think {
+        notes.on(option, "left out: requests on a schedule do not wait for a think time");
     }
-    let poisson = section.find(&["rate_process"]).is_some_and(|given| given.value == "poisson");
+    let poisson = section.find(&["rate_process"]).is_some_and(|option| option.value == "poisson");
     let pace = if poisson { Pace::Poisson } else { Pace::Fixed };
     Ok((Arrivals::Open { rate, pace, curve: Vec::new(), buffers: NonZeroU32::new(buffers) }, ops))
 }
 
-/// The option with its rate, in requests or bytes, if it has one.
+/// Returns the option that sets a rate in requests or bytes, if there is one.
 fn rate(section: &Section) -> Option<&FioOption> {
-    section.find(&["rate_iops", "rate"]).filter(|given| !given.is_off())
+    section.find(&["rate_iops", "rate"]).filter(|option| !option.is_off())
 }
 
-/// Requests of these sizes in an `amount` of what `given` counts. Requests count as fio does: as
-/// many bytes as the smallest has.
-fn requests(given: &FioOption, amount: f64, sizes: &Weighted<u32>) -> f64 {
+/// Converts an `amount` in the unit of `option` to requests of these sizes. fio counts a request as
+/// the bytes of the smallest size.
+fn requests(option: &FioOption, amount: f64, sizes: &Weighted<u32>) -> f64 {
     let weight: f64 = sizes.iter().map(|(_, weight)| weight as f64).sum();
     let mean =
         sizes.iter().map(|(size, weight)| f64::from(size) * weight as f64).sum::<f64>() / weight;
     let least = sizes.possible().min().unwrap_or(1);
-    let unit = if given.name == "rate_iops" { f64::from(least) } else { 1.0 };
+    let unit = if option.name == "rate_iops" { f64::from(least) } else { 1.0 };
     amount * unit / mean
 }
 
-/// The think time, and the option with it.
-fn thinks(section: &Section) -> Result<Option<(&FioOption, Span)>, JobError> {
-    let Some(given) = section.find(&["thinktime"]) else { return Ok(None) };
-    let think = time(given, MICROSECOND)?;
-    Ok(Some((given, think)).filter(|(_, think)| *think > Span::ZERO))
+/// Returns the think time with its option.
+fn think_time(section: &Section) -> Result<Option<(&FioOption, Span)>, JobError> {
+    let Some(option) = section.find(&["thinktime"]) else { return Ok(None) };
+    let think = time(option, MICROSECOND)?;
+    Ok(Some((option, think)).filter(|(_, think)| *think > Span::ZERO))
 }

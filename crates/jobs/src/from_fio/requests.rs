@@ -1,4 +1,4 @@
-//! What the requests of a section of a job file of fio ask for: operation, order and sizes.
+//! Converts the operation, order and sizes of the requests of a section of a job file of fio.
 
 use penstock_core::Op;
 use penstock_workload::{ALL_REQUESTS, Ops, Pattern, Weighted};
@@ -6,30 +6,30 @@ use penstock_workload::{ALL_REQUESTS, Ops, Pattern, Weighted};
 use crate::diagnose::JobError;
 use crate::from_fio::lines::{FioOption, Section};
 use crate::from_fio::notes::Notes;
-use crate::from_fio::values::{Direction, bytes, number, of, request, weighted};
+use crate::from_fio::values::{Direction, bytes, number, request, value_for, weighted};
 use crate::workload::sizes::REQUEST_MOST;
 
-/// What fio takes for a size that is not given.
+/// Default size of fio's requests in bytes.
 const USUAL: u32 = 4096;
-/// Sizes of a range at most; an agent may have as many.
+/// Most sizes of a range: an agent may have as many.
 const SIZES_MOST: u32 = 256;
-/// A weight that other weights may be thousandths of.
+/// Weight of a regular size; the remainder of a range has thousandths of it.
 const FULL: u32 = 1000;
 
-/// What a section does: operations, order, and fio's number behind the word.
+/// Returns the operations, the order, and the bytes that fio skips between requests.
 pub(super) fn operations(
     section: &Section,
     decimal: bool,
     notes: &mut Notes,
 ) -> Result<Option<(Ops, Pattern, i64)>, JobError> {
-    let Some(given) = section.find(&["rw", "readwrite"]) else {
+    let Some(option) = section.find(&["rw", "readwrite"]) else {
         notes.on_section(
             section,
             "has no `rw`, so it reads, each block behind the one before, as in fio",
         );
         return Ok(Some((Ops::Only(Op::Read), Pattern::Sequential, 0)));
     };
-    let (word, more) = given.value.split_once(':').unwrap_or((&given.value, ""));
+    let (word, more) = option.value.split_once(':').unwrap_or((&option.value, ""));
     let random = word.starts_with("rand");
     let ops = match word.strip_prefix("rand").unwrap_or(word) {
         "read" => Ops::Only(Op::Read),
@@ -38,31 +38,31 @@ pub(super) fn operations(
         "rw" | "readwrite" => mix(section)?,
         "trimwrite" => {
             let why = "its blocks are trimmed and then written; an agent does one of both";
-            notes.left_out(section, &given.origin, why);
+            notes.left_out(section, &option.origin, why);
             return Ok(None);
         }
         _ => {
             let expected = "read, write, trim, rw, randread, randwrite, randtrim or randrw";
-            return Err(given.wrong(expected));
+            return Err(option.wrong(expected));
         }
     };
     if random {
         if !matches!(more, "" | "1") {
             notes.on(
-                given,
+                option,
                 format!("`:{more}` is left out: each random request has a place of its own"),
             );
         }
-        if let Some(given) =
-            section.find(&["percentage_random"]).filter(|given| given.value != "100")
+        if let Some(option) =
+            section.find(&["percentage_random"]).filter(|option| option.value != "100")
         {
-            notes.on(given, "left out: an agent is random or sequential; write one of each");
+            notes.on(option, "left out: an agent is random or sequential; write one of each");
         }
         return Ok(Some((ops, Pattern::Random, 0)));
     }
     if matches!(ops, Ops::Mix { .. }) {
         notes.on(
-            given,
+            option,
             "reads and writes go through the region together; fio has a position for each",
         );
     }
@@ -72,22 +72,23 @@ pub(super) fn operations(
         Some(less) => size(less).map(|less| -less),
         None => size(more),
     };
-    let gap = gap.ok_or_else(|| given.wrong("a size behind the colon"))?;
+    let gap = gap.ok_or_else(|| option.wrong("a size behind the colon"))?;
     Ok(Some((ops, Pattern::Sequential, gap)))
 }
 
-/// Of `rwmixread` and `rwmixwrite` the last counts.
+/// Returns the mix of reads and writes. The last of `rwmixread` and `rwmixwrite` counts.
 fn mix(section: &Section) -> Result<Ops, JobError> {
-    let given = section.find(&["rwmixread", "rwmixwrite"]);
-    let percent = given.map(|given| number(given, 100)).transpose()?.unwrap_or(50) as u32;
-    let reads = match given {
-        Some(given) if given.name == "rwmixwrite" => 100 - percent,
+    let option = section.find(&["rwmixread", "rwmixwrite"]);
+    let percent = option.map(|option| number(option, 100)).transpose()?.unwrap_or(50) as u32;
+    let reads = match option {
+        Some(option) if option.name == "rwmixwrite" => 100 - percent,
         _ => percent,
     };
     Ok(Ops::Mix { reads: ALL_REQUESTS / 100 * reads })
 }
 
-/// Pattern and gap of sequential requests that fio lets begin so much behind the end of the one before.
+/// Returns pattern and gap of sequential requests that fio begins at `gap` bytes behind the end of
+/// the one before.
 pub(super) fn steps(
     section: &Section,
     (pattern, gap): (Pattern, i64),
@@ -101,59 +102,64 @@ pub(super) fn steps(
         (gap, _) if gap > 0 && gap <= most => (pattern, gap as u32),
         (..0, Some(back @ 0..)) if back <= most => (Pattern::Backwards, back as u32),
         _ => {
-            if let Some(given) = section.find(&["rw", "readwrite"]) {
-                notes.on(given, "the number behind the colon is left out: requests would overlap, or lie too far apart");
+            if let Some(option) = section.find(&["rw", "readwrite"]) {
+                notes.on(option, "the number behind the colon is left out: requests would overlap, or lie too far apart");
             }
             (pattern, 0)
         }
     }
 }
 
-/// Sizes of its requests.
+/// Returns the sizes of its requests.
 pub(super) fn sizes(
     section: &Section,
     (ops, direction): (Ops, Direction),
     decimal: bool,
     notes: &mut Notes,
 ) -> Result<Weighted<u32>, JobError> {
-    // The sizes of a `bssplit` take the place of a range, and these that of one size.
+    // Sizes of a `bssplit` override a range, and a range overrides a single size.
     let names: [&[&str]; 3] = [&["bssplit"], &["bsrange", "blocksize_range"], &["bs", "blocksize"]];
-    let given = names.iter().find_map(|names| section.find(names));
-    let Some(given) = given else { return Ok(Weighted::always(USUAL)) };
+    let option = names.iter().find_map(|names| section.find(names));
+    let Some(option) = option else { return Ok(Weighted::always(USUAL)) };
     let mixed = matches!(ops, Ops::Mix { .. });
-    if mixed && of(given, Direction::Read) != of(given, Direction::Write) {
-        notes.on(given, "its reads and writes have one size here: that of the reads");
+    if mixed && value_for(option, Direction::Read) != value_for(option, Direction::Write) {
+        notes.on(option, "its reads and writes have one size here: that of the reads");
     }
-    let Some(text) = of(given, direction) else { return Ok(Weighted::always(USUAL)) };
-    let sizes = match given.name.as_str() {
+    let Some(text) = value_for(option, direction) else { return Ok(Weighted::always(USUAL)) };
+    let sizes = match option.name.as_str() {
         "bssplit" => weighted(text, |size| request(size, decimal)).and_then(Weighted::new),
         "bs" | "blocksize" => request(text, decimal).map(Weighted::always),
-        _ => range(text, decimal, given, notes),
+        _ => range(text, decimal, option, notes),
     };
-    let expected = match given.name.as_str() {
+    let expected = match option.name.as_str() {
         "bssplit" => "sizes with percentages that add up to 100, as `4k/60:64k/40`",
         "bs" | "blocksize" => "a size, as `4k`",
         _ => "two sizes, as `4k-64k`",
     };
-    let sizes = sizes.ok_or_else(|| given.wrong(expected))?;
+    let sizes = sizes.ok_or_else(|| option.wrong(expected))?;
     let random = section.find(&["rw", "readwrite"]).is_some_and(|rw| rw.value.starts_with("rand"));
     let again = ["norandommap", "random_distribution", "blockalign", "ba"];
     if random && sizes.single().is_none() && !section.on(&again) {
-        notes.on(given, "without `norandommap` fio cuts requests that would reach a block that it has asked for; here all have their size");
+        notes.on(option, "without `norandommap` fio cuts requests that would reach a block that it has asked for; here all have their size");
     }
     Ok(sizes)
 }
 
-/// Multiples of the smaller size up to the larger, each as likely; what is left behind the last of
-/// them is a size too, and less likely.
-fn range(text: &str, decimal: bool, given: &FioOption, notes: &mut Notes) -> Option<Weighted<u32>> {
-    let (one, other) = text.split_once(['-', ':'])?;
-    let (one, other) = (request(one, decimal)?, request(other, decimal)?);
-    let (least, most) = (one.min(other), one.max(other));
+/// Returns the multiples of the smaller size up to the larger, equally likely. The larger size is
+/// less likely if it is no multiple.
+fn range(
+    text: &str,
+    decimal: bool,
+    option: &FioOption,
+    notes: &mut Notes,
+) -> Option<Weighted<u32>> {
+    let (first, second) = text.split_once(['-', ':'])?;
+    let (first, second) = (request(first, decimal)?, request(second, decimal)?);
+    let (least, most) = (first.min(second), first.max(second));
     let (steps, rest) = (most / least, most % least);
     let leap = steps.div_ceil(SIZES_MOST - 1);
     if leap > 1 {
-        notes.on(given, format!("of its {steps} sizes every {leap}th is taken over"));
+        notes.on(option, format!("of its {steps} sizes every {leap}th is taken over"));
     }
     let multiples = (1..=steps / leap).map(|step| (least * leap * step, FULL));
     let last = (u64::from(rest) * u64::from(FULL) / u64::from(least)) as u32;

@@ -1,15 +1,16 @@
-//! How the random requests of a section of a job file of fio are spread over its part of the file.
+//! Converts the distribution of the random requests of a section of a job file of fio.
 
 use penstock_workload::WHOLE_REGION;
 
 use crate::diagnose::JobError;
 use crate::from_fio::lines::{FioOption, Section};
 use crate::from_fio::notes::Notes;
-use crate::from_fio::values::{Direction, bytes, of, percentage};
+use crate::from_fio::values::{Direction, bytes, percentage, value_for};
 use crate::units::{Share, parse_share};
 use crate::workload::spread::SpreadSpec;
 
-/// The spread of a section whose part of the file has so many bytes, if that is known.
+/// Returns the spread of a section; `length` is the size of its part of the file in bytes, if
+/// known.
 pub(super) fn spread(
     section: &Section,
     direction: Direction,
@@ -17,24 +18,24 @@ pub(super) fn spread(
     decimal: bool,
     notes: &mut Notes,
 ) -> Result<SpreadSpec, JobError> {
-    // fio asks for no block twice before it has asked for all, unless a job says otherwise.
+    // By default fio asks for no block twice before it has asked for all.
     let usual = if section.on(&["norandommap"]) { SpreadSpec::Uniform } else { SpreadSpec::Once };
-    let Some(given) = section.find(&["random_distribution"]) else { return Ok(usual) };
-    let text = of(given, direction).unwrap_or("random");
+    let Some(option) = section.find(&["random_distribution"]) else { return Ok(usual) };
+    let text = value_for(option, direction).unwrap_or("random");
     let (law, more) = text.split_once([':', '=']).unwrap_or((text, ""));
     let (first, centre) = more.split_once(':').unwrap_or((more, ""));
-    let law_of = |number: fn(f64) -> SpreadSpec, range: fn(f64) -> bool, expected: &str| {
-        let parameter = first.parse().ok().filter(|parameter| range(*parameter));
-        parameter.map(number).ok_or_else(|| given.wrong(expected))
+    let with_parameter = |make: fn(f64) -> SpreadSpec, allowed: fn(f64) -> bool, expected: &str| {
+        let parameter = first.parse().ok().filter(|parameter| allowed(*parameter));
+        parameter.map(make).ok_or_else(|| option.wrong(expected))
     };
     let spread = match law {
         "random" => return Ok(usual),
-        "zipf" => law_of(
+        "zipf" => with_parameter(
             SpreadSpec::Zipf,
             |theta| theta > 0.0 && theta <= 10.0 && (theta - 1.0).abs() > 1e-6,
             "`zipf:` and a theta above 0, at most 10, and not 1",
         )?,
-        "pareto" => law_of(
+        "pareto" => with_parameter(
             SpreadSpec::Pareto,
             |h| h > 0.0 && h < 1.0,
             "`pareto:` and a number between 0 and 1",
@@ -42,18 +43,18 @@ pub(super) fn spread(
         "normal" => {
             let why = "left out: fio scatters the places of this law over the file; \
                  `spread = { normal = { mean = \"50%\", dev = \"10%\" } }` has them around its middle";
-            notes.on(given, why);
+            notes.on(option, why);
             return Ok(SpreadSpec::Uniform);
         }
         "zoned" => {
-            return zones(given, more, |text| {
+            return zones(option, more, |text| {
                 Some(parse_share(&format!("{text}%")).ok()?.of(WHOLE_REGION.into()))
             });
         }
         "zoned_abs" => {
             let Some(length) = length.filter(|length| *length > 0) else {
                 notes.on(
-                    given,
+                    option,
                     "left out: zones are shares here, and the size of the file is not known",
                 );
                 return Ok(SpreadSpec::Uniform);
@@ -62,25 +63,28 @@ pub(super) fn spread(
                 let part = u128::from(bytes(text, decimal)?) * u128::from(WHOLE_REGION);
                 u64::try_from(part / u128::from(length)).ok()
             };
-            return zones(given, more, part);
+            return zones(option, more, part);
         }
-        _ => return Err(given.wrong("random, zipf, pareto, normal, zoned or zoned_abs")),
+        _ => return Err(option.wrong("random, zipf, pareto, normal, zoned or zoned_abs")),
     };
     if !centre.is_empty() {
-        notes
-            .on(given, "its centre is left out: the places of a law are scattered over the region");
+        notes.on(
+            option,
+            "its centre is left out: the places of a law are scattered over the region",
+        );
     }
     Ok(spread)
 }
 
-/// Zones as `60/10:40/90`; `part` reads how large one is, in billionths of the region. Zones without a
-/// size share what is left of it, and where no zone is there are no requests.
+/// Reads zones such as `60/10:40/90`; `part` parses the size of one in billionths of the region.
+/// Zones without a size share the rest of the region, and where there is no zone there are no
+/// requests.
 fn zones(
-    given: &FioOption,
+    option: &FioOption,
     text: &str,
     part: impl Fn(&str) -> Option<u64>,
 ) -> Result<SpreadSpec, JobError> {
-    let wrong = || given.wrong("zones whose percentages add up to 100, as `zoned:60/10:40/90`");
+    let wrong = || option.wrong("zones whose percentages add up to 100, as `zoned:60/10:40/90`");
     let zones = text.split(':').map(|zone| {
         let (requests, size) = zone.split_once('/')?;
         let size = Some(size.trim()).filter(|size| !size.is_empty());
@@ -88,13 +92,13 @@ fn zones(
         Some((size, percentage(requests)?))
     });
     let zones: Vec<(Option<u64>, u32)> = zones.collect::<Option<_>>().ok_or_else(wrong)?;
-    let whole = u64::from(WHOLE_REGION);
+    let region = u64::from(WHOLE_REGION);
     let sized: u64 = zones.iter().filter_map(|(size, _)| *size).fold(0, u64::saturating_add);
-    if zones.iter().map(|(_, requests)| requests).sum::<u32>() != 100 || sized > whole {
+    if zones.iter().map(|(_, requests)| requests).sum::<u32>() != 100 || sized > region {
         return Err(wrong());
     }
     let open = zones.iter().filter(|(size, _)| size.is_none()).count() as u64;
-    let mut left = whole - sized;
+    let mut left = region - sized;
     let each = left.checked_div(open).unwrap_or(0);
     let mut parts: Vec<(Share, u32)> = Vec::with_capacity(zones.len() + 1);
     for (size, requests) in zones {
@@ -104,11 +108,11 @@ fn zones(
         });
         parts.push((Share::billionths(size as u32), requests));
     }
-    if left >= whole / 1_000_000 {
+    if left >= region / 1_000_000 {
         parts.push((Share::billionths(left as u32), 0));
     } else if let Some((last, _)) = parts.last_mut() {
-        // What divisions have lost.
-        *last = Share::billionths(last.of(whole) as u32 + left as u32);
+        // The remainder of the divisions.
+        *last = Share::billionths(last.of(region) as u32 + left as u32);
     }
     Ok(SpreadSpec::Zoned(parts))
 }

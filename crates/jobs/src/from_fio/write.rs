@@ -1,11 +1,11 @@
-//! A job made of a job file of fio, as TOML.
+//! Writes the converted job as TOML.
 
 use penstock_core::{IoPrio, Span};
 use penstock_workload::{Arrivals, Ops};
 
 use crate::classes::{self, CLASS};
 use crate::diagnose::JobError;
-use crate::from_fio::agent::Made;
+use crate::from_fio::agent::FioAgent;
 use crate::from_fio::lines::{FioOption, Section};
 use crate::from_fio::notes::Notes;
 use crate::from_fio::part::Volume;
@@ -23,20 +23,20 @@ use crate::workload::quota;
 use crate::workload::region::{Edge, Region};
 use crate::workload::spread::SpreadSpec;
 
-/// The job of these agents, of the section of each.
+/// Returns the job of these agents, each with its section.
 pub(super) fn job(
     sections: &[&Section],
-    made: &[Made],
+    agents: &[FioAgent],
     notes: &mut Notes,
 ) -> Result<String, JobError> {
-    let duration = duration(made);
+    let duration = duration(agents);
     let seeds: Vec<&FioOption> =
-        sections.iter().filter_map(|one| one.find(&["randseed"])).collect();
-    let seed = seeds.first().map(|given| number(given, u64::MAX)).transpose()?;
+        sections.iter().filter_map(|section| section.find(&["randseed"])).collect();
+    let seed = seeds.first().map(|option| number(option, u64::MAX)).transpose()?;
     for other in seeds.iter().filter(|other| other.value != seeds[0].value) {
         notes.on(other, format!("a job has one seed: {}", seeds[0].value));
     }
-    let warmup = warmup(sections, made, notes);
+    let warmup = warmup(sections, agents, notes);
     let durable = sections.iter().any(|section| section.on(&["end_fsync", "fsync_on_close"]));
     let mut out = Lines::default();
     Rows::of(&[job::KEYS])
@@ -45,38 +45,42 @@ pub(super) fn job(
         .maybe(&job::WARMUP, warmup.as_ref())
         .maybe(&job::STOP, Some(&Stop::Durable).filter(|_| durable))
         .section(None, &mut out);
-    let keeps_pages = keeps_pages(sections, made, notes);
+    let keeps_pages = keeps_pages(sections, agents, notes);
     Rows::of(&[live::KEYS])
         .maybe(&live::PAGES, Some(&false).filter(|_| keeps_pages))
         .maybe(&live::NOWAIT, Some(&true).filter(|_| nowait(sections, notes)))
         .maybe(&live::FSYNC, Some(&true).filter(|_| fsync(sections, notes)))
         .put(&live::HUGE_PAGES, &sections.iter().any(|section| section.has_huge_pages()))
         .section(Some(&format!("[{}]", LIVE.name)), &mut out);
-    for (at, one) in made.iter().enumerate() {
-        if made[..at].iter().all(|other| other.class != one.class) {
+    for (at, agent) in agents.iter().enumerate() {
+        if agents[..at].iter().all(|other| other.class != agent.class) {
             Rows::of(&[classes::KEYS])
-                .maybe(&classes::IOPRIO, Some(&one.ioprio).filter(|prio| **prio != IoPrio::DEFAULT))
-                .section(Some(&format!("[{}.{}]", CLASS.name, one.class)), &mut out);
+                .maybe(
+                    &classes::IOPRIO,
+                    Some(&agent.ioprio).filter(|prio| **prio != IoPrio::DEFAULT),
+                )
+                .section(Some(&format!("[{}.{}]", CLASS.name, agent.class)), &mut out);
         }
     }
-    for one in made {
-        one.write(duration, &mut out);
+    for agent in agents {
+        agent.write(duration, &mut out);
     }
     Ok(out.done())
 }
 
-/// How long the job is, if all of its sections have an end in time.
-fn duration(made: &[Made]) -> Option<Span> {
-    let mut ends = made.iter().map(|one| one.times.end);
+/// Returns the duration of the job, if all sections have an end in time.
+fn duration(agents: &[FioAgent]) -> Option<Span> {
+    let mut ends = agents.iter().map(|agent| agent.times.end);
     ends.try_fold(Span::ZERO, |last, end| Some(last.max(end?)))
 }
 
-/// The warm-up, if a section has a `ramp_time`: until the first section counts.
-fn warmup(sections: &[&Section], made: &[Made], notes: &mut Notes) -> Option<Span> {
+/// Returns the warm-up, if a section has a `ramp_time`: until the first section is measured.
+fn warmup(sections: &[&Section], agents: &[FioAgent], notes: &mut Notes) -> Option<Span> {
     let ramps: Vec<&FioOption> =
-        sections.iter().filter_map(|one| one.find(&["ramp_time"])).collect();
-    let first = made.iter().map(|one| one.times.counts).min().filter(|_| !ramps.is_empty())?;
-    if made.iter().any(|one| one.times.counts != first) {
+        sections.iter().filter_map(|section| section.find(&["ramp_time"])).collect();
+    let first =
+        agents.iter().map(|agent| agent.times.counts).min().filter(|_| !ramps.is_empty())?;
+    if agents.iter().any(|agent| agent.times.counts != first) {
         for ramp in ramps {
             notes.on(ramp, "a job has one warm-up: it ends when the first section begins to count");
         }
@@ -84,45 +88,46 @@ fn warmup(sections: &[&Section], made: &[Made], notes: &mut Notes) -> Option<Spa
     Some(first).filter(|first| *first > Span::ZERO)
 }
 
-/// Whether pages that a target has in memory stay there.
-fn keeps_pages(sections: &[&Section], made: &[Made], notes: &mut Notes) -> bool {
+/// Whether pages of the target stay in memory.
+fn keeps_pages(sections: &[&Section], agents: &[FioAgent], notes: &mut Notes) -> bool {
     let given = sections.iter().filter_map(|section| section.find(&["invalidate"]));
-    let given: Vec<&FioOption> = given.filter(|given| given.is_off()).collect();
-    if given.is_empty() || made.iter().all(|one| !one.buffered) {
+    let off: Vec<&FioOption> = given.filter(|option| option.is_off()).collect();
+    if off.is_empty() || agents.iter().all(|agent| !agent.buffered) {
         return false;
     }
-    if given.len() < sections.len() {
-        for given in &given {
-            notes.on(given, "the pages of the target stay for all sections");
+    if off.len() < sections.len() {
+        for option in &off {
+            notes.on(option, "the pages of the target stay for all sections");
         }
     }
     true
 }
 
-/// Whether requests fail that would have to wait.
+/// Whether requests that would have to wait fail.
 fn nowait(sections: &[&Section], notes: &mut Notes) -> bool {
     in_all(sections.iter().map(|section| section.find(&["nowait"])), notes)
 }
 
-/// Whether flushes are `fsync`: if all sections that flush have it.
+/// Whether flushes are `fsync`: all sections that flush must have it.
 fn fsync(sections: &[&Section], notes: &mut Notes) -> bool {
     let flushes = |section: &&&Section| section.find(&["fsync", "fdatasync"]).is_some();
     in_all(sections.iter().filter(flushes).map(|section| section.find(&["fsync"])), notes)
 }
 
-/// Whether a switch is on wherever it may be; if it is on in some sections only, the notes say that it is off.
-fn in_all<'a>(found: impl Iterator<Item = Option<&'a FioOption>>, notes: &mut Notes) -> bool {
-    let found: Vec<_> = found.map(|given| given.filter(|given| !given.is_off())).collect();
-    let given: Vec<&FioOption> = found.iter().flatten().copied().collect();
-    if given.len() < found.len() {
-        for given in &given {
-            notes.on(given, "a run has one setting of this: no section has it");
+/// Whether a switch is on in all sections. Notes say that it is off if only some sections have it
+/// on.
+fn in_all<'a>(options: impl Iterator<Item = Option<&'a FioOption>>, notes: &mut Notes) -> bool {
+    let options: Vec<_> = options.map(|option| option.filter(|option| !option.is_off())).collect();
+    let set: Vec<&FioOption> = options.iter().flatten().copied().collect();
+    if set.len() < options.len() {
+        for option in &set {
+            notes.on(option, "a run has one setting of this: no section has it");
         }
     }
-    !given.is_empty() && given.len() == found.len()
+    !set.is_empty() && set.len() == options.len()
 }
 
-impl Made {
+impl FioAgent {
     fn write(&self, duration: Option<Span>, out: &mut Lines) {
         let op = if let Ops::Only(op) = self.ops { Some(op) } else { None };
         let mix = if let Ops::Mix { reads } = self.ops { Some(reads) } else { None };

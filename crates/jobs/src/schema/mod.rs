@@ -1,10 +1,10 @@
-//! JSON Schemas (draft 2020-12) of job, device, machine and study files, for editors and other programs.
+//! JSON Schemas (draft 2020-12) of job, device, machine and study files, for editors and other
+//! programs.
 //!
-//! TOML is validated after parsing, as the JSON that says the same. Keys, kinds, defaults and
-//! meanings are those that `keys!` declares, quantities come from `units`, parameters from the
-//! registry. What a schema cannot say is left to the parser: that a class is declared, that times
-//! fit one another, how large a number with a unit may be. A schema refuses nothing that the
-//! parser takes.
+//! A schema validates the JSON equivalent of a TOML file. Keys, kinds, defaults and meanings come
+//! from `keys!`, quantities from `units`, parameters from the registry. The parser alone checks
+//! what a schema cannot express: that a class is declared, that times fit one another, that a
+//! number with a unit is not too large. A schema accepts everything that the parser accepts.
 
 pub(crate) mod build;
 pub(crate) mod policy;
@@ -24,7 +24,7 @@ use crate::units::pattern;
 /// Kinds of files that have a schema.
 pub const KINDS: [&str; 4] = ["job", "device", "machine", "study"];
 
-/// The schema of files of this kind; none if no kind has this name.
+/// Returns the schema of files of this kind; `None` if there is no such kind.
 pub fn schema(kind: &str) -> Option<Value> {
     let (title, mut root) = match kind {
         "job" => ("A job of Penstock", job::schema()),
@@ -39,7 +39,7 @@ pub fn schema(kind: &str) -> Option<Value> {
     Some(root)
 }
 
-/// What the schemas refer to.
+/// Returns the definitions that the schemas refer to.
 fn definitions() -> Value {
     let amounts = [
         (SIZE, pattern::size()),

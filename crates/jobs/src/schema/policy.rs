@@ -1,4 +1,4 @@
-//! The schema of policies' parameters, as the registry declares them.
+//! Describes the parameters of policies as the registry declares them.
 
 use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ keys! {
     POLICY policy: Node = section(sections);
 }
 
-/// A section for each policy.
+/// Describes a section for each policy.
 fn sections() -> Value {
     table(
         POLICIES
@@ -25,16 +25,16 @@ fn sections() -> Value {
     )
 }
 
-/// A table of parameters.
+/// Describes a table of parameters.
 fn params(params: &'static [Param]) -> Value {
     table(properties(params))
 }
 
-/// The schema of each parameter.
+/// Returns the schema of each parameter.
 pub(crate) fn properties(
     params: impl IntoIterator<Item = &'static Param>,
 ) -> impl Iterator<Item = (&'static str, Value)> {
-    params.into_iter().map(|one| (one.name, param(one)))
+    params.into_iter().map(|declared| (declared.name, param(declared)))
 }
 
 fn param(param: &'static Param) -> Value {

@@ -1,41 +1,41 @@
-//! Quantities as regular expressions, for schemas: the units and what is whole in them come from
-//! the same tables that the reader uses.
+//! Describes quantities as regular expressions for schemas. Units and exactness come from the
+//! tables that the parser uses.
 //!
-//! A pattern refuses nothing that the reader accepts. It also accepts what is too large, and
-//! fractions of binary and of long units that are not whole in the base unit: no pattern can
-//! recognise those.
+//! A pattern refuses no text that the parser accepts. It also accepts amounts that are too large,
+//! and fractions of binary and of long units that are not whole in the base unit: a pattern cannot
+//! recognise these.
 
 use super::{DURATION, Quantity, RATE, SHARE, SIZE, TRANSFER};
 
-/// A size.
+/// Matches a size.
 pub(crate) fn size() -> String {
     exact(&SIZE)
 }
 
-/// A length of time.
+/// Matches a length of time.
 pub(crate) fn duration() -> String {
     exact(&DURATION)
 }
 
-/// A transfer rate.
+/// Matches a transfer rate.
 pub(crate) fn transfer() -> String {
     exact(&TRANSFER)
 }
 
-/// A percentage, at most the whole.
+/// Matches a percentage up to the whole.
 pub(crate) fn share() -> String {
     let [(unit, multiple)] = SHARE.units else { unreachable!("a share has one unit") };
     let some = decimals(*multiple);
     format!(r"^\s*0*(100(\.0+)?|[0-9]{{1,2}}{some})\s*{unit}\s*$")
 }
 
-/// A rate: its number may have any decimals.
+/// Matches a rate: its number may have any decimals.
 pub(crate) fn rate() -> String {
     let units: Vec<&str> = RATE.units.iter().map(|&(name, _)| name).collect();
     format!(r"^\s*[0-9]+(\.[0-9]+)?\s*({})\s*$", units.join("|"))
 }
 
-/// Any quantity of nothing.
+/// Matches zero of any quantity.
 pub(crate) fn zero() -> &'static str {
     r"^\s*[0.]+\s*[^0-9.\s]"
 }
@@ -46,10 +46,10 @@ fn exact(quantity: &Quantity) -> String {
     format!(r"^\s*[0-9]+({})\s*$", units.join("|"))
 }
 
-/// The decimals that a number before a unit may have, zeros at the end aside.
+/// Matches the decimals that a number before a unit may have, without trailing zeros.
 ///
-/// A fraction whose last digit is not zero lacks a factor of two or of five, so as many decimals
-/// as the unit has of the other are the most that can come out whole.
+/// A fraction whose last digit is not zero lacks a factor of two or of five. The larger of the
+/// unit's powers of two and five is therefore the most decimals that can give a whole number.
 fn decimals(multiple: u64) -> String {
     let fives = std::iter::successors(Some(multiple), |n| n.is_multiple_of(5).then_some(n / 5));
     match multiple.trailing_zeros().max(fives.count() as u32 - 1) {

@@ -1,4 +1,4 @@
-//! Quantities: what is read, what is refused, and that what is written reads back.
+//! Quantities: accepted and refused texts, and that written quantities read back.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Which files an agent works on, and how many of it there are on each.
+//! The files that an agent works on, and its copies on each.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::rows::Rows;
 use crate::units::size_text;
 use crate::workload::files::{self, FILE, FileSpec};
 
-/// Copies of an agent on a file at most.
+/// Most copies of an agent on a file.
 pub(crate) const COPIES_MOST: u64 = 1 << 16;
 
 keys! {
@@ -27,21 +27,21 @@ keys! {
     SHARE share: Parts = Choice(&[("whole", Parts::Whole), ("slices", Parts::Slices)]), or Parts::Whole;
 }
 
-/// What the copies of an agent on one file share.
+/// The region that the copies of an agent on one file work on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Parts {
-    /// Each works on the whole region.
+    /// Each copy works on the whole region.
     Whole,
-    /// Each works on a part of its own; all are equally large, as far as blocks allow.
+    /// Each copy works on a slice of its own; all slices are equally large, as far as blocks allow.
     Slices,
 }
 
-/// The files of an agent and its copies on each.
+/// The files of an agent, and its copies on each.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct AgentFiles {
-    /// As they were written; empty: all of the only section.
+    /// Names as they were written; empty: the files of the only section.
     names: Vec<String>,
-    /// Their numbers among those of the job; empty if the job has none.
+    /// Indices of the files among those of the job; empty if the job has none.
     numbers: Vec<u32>,
     copies: u32,
     copies_origin: Origin,
@@ -50,24 +50,25 @@ pub(crate) struct AgentFiles {
 }
 
 impl AgentFiles {
-    /// Reads them of an agent in a job with these files.
+    /// Reads the files and copies of an agent in a job with these files.
     pub(crate) fn read(reader: &Reader<'_>, files: &[FileSpec]) -> Result<Self, JobError> {
         let names = reader.find(&NAMES)?.unwrap_or_default();
         let origin = reader.place(&NAMES);
         let numbers = match (files, &names[..]) {
             ([], []) => Vec::new(),
             ([], [name, ..]) => {
-                let found = format!("the agent names the file `{name}`, and the job has none");
+                let message = format!("the agent names the file `{name}`, and the job has none");
                 let hint = format!("add a section `[[{}]]`, or leave `file` out", FILE.name);
-                return Err(JobError::new(found).at(origin).hint(hint));
+                return Err(JobError::new(message).at(origin).hint(hint));
             }
             ([file], []) => (0..file.count).collect(),
             (several, []) => {
                 let names: Vec<String> =
                     several.iter().map(|file| format!("`{}`", file.name)).collect();
-                let found = "the job has several `[[file]]` sections, and this agent names no file";
+                let message =
+                    "the job has several `[[file]]` sections, and this agent names no file";
                 let hint = format!("add `file = \"…\"`: one of {}, or a list", names.join(", "));
-                return Err(JobError::new(found).at(reader.origin(&NAMES)).hint(hint));
+                return Err(JobError::new(message).at(reader.origin(&NAMES)).hint(hint));
             }
             (files, names) => numbers(names, origin, files)?,
         };
@@ -81,31 +82,31 @@ impl AgentFiles {
         })
     }
 
-    /// `rows` with its keys, as far as they are given: most agents need none.
+    /// Adds the keys that are given to `rows`: most agents need none.
     pub(crate) fn write(&self, rows: Rows) -> Rows {
         rows.maybe(&NAMES, Some(&self.names).filter(|names| !names.is_empty()))
             .maybe(&COPIES, Some(&self.copies).filter(|copies| **copies != 1))
             .maybe(&SHARE, Some(&self.parts).filter(|parts| **parts != Parts::Whole))
     }
 
-    /// The numbers of its files; that of the target, if the job has no files.
+    /// Returns the indices of its files; 0, the target, if the job has no files.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
         let target = self.numbers.is_empty().then_some(0);
         self.numbers.iter().copied().chain(target)
     }
 
-    /// How many agents it is, on all of its files.
+    /// Number of agents on all of its files.
     pub(crate) fn agents(&self) -> u64 {
         u64::from(self.copies) * self.numbers.len().max(1) as u64
     }
 
-    /// Where it says how many copies there are.
+    /// Returns where the number of copies was written.
     pub(crate) fn copies_origin(&self) -> &Origin {
         &self.copies_origin
     }
 
-    /// The parts of `region` that its copies on a file work on, in their order. Borders between slices
-    /// lie at multiples of `step`.
+    /// Returns the parts of `region` that its copies on a file work on, in their order. Borders
+    /// between slices are multiples of `step`.
     pub(crate) fn parts(
         &self,
         region: Range<u64>,
@@ -126,29 +127,29 @@ impl AgentFiles {
         })
     }
 
-    /// The error for a part of `bytes`, which has no room for a request of `longest`; none if its
-    /// copies share the whole region.
+    /// Returns the error for a slice of `bytes` that has no room for a request of `longest`; `None`
+    /// if the copies share the whole region.
     pub(crate) fn too_small(&self, bytes: u64, longest: u64) -> Option<JobError> {
         let slices = self.parts == Parts::Slices && self.copies > 1;
         slices.then(|| {
             let (holds, size, copies) = (size_text(bytes), size_text(longest), self.copies);
-            let found =
+            let message =
                 format!("a slice of {copies} holds {holds}, less than one request of {size}");
             let hint = "lower `copies` or `size`, make `region` or the file larger, or let them \
                         share the whole";
-            JobError::new(found).at(&self.parts_origin).hint(hint)
+            JobError::new(message).at(&self.parts_origin).hint(hint)
         })
     }
 }
 
-/// The numbers of `files` that `names`, written at `origin`, stand for.
+/// Returns the indices of the files called `names`, which were written at `origin`.
 fn numbers(names: &[String], origin: &Origin, files: &[FileSpec]) -> Result<Vec<u32>, JobError> {
     let mut numbers: Vec<u32> = Vec::new();
     for name in names {
         for number in files::named(name, origin, files)? {
             if numbers.contains(&number) {
-                let found = format!("file `{name}` is named twice");
-                return Err(JobError::new(found).at(origin).hint("name each file once"));
+                let message = format!("file `{name}` is named twice");
+                return Err(JobError::new(message).at(origin).hint("name each file once"));
             }
             numbers.push(number);
         }

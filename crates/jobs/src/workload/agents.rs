@@ -1,4 +1,4 @@
-//! Agents as a job describes them, and what becomes of them on a target of a known size.
+//! Reads the agents of a job, and places them on targets of known size.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::tree::{Node, Value};
 use crate::units::{duration_text, size_text};
 use crate::workload::agent_files::{self, AgentFiles};
 use crate::workload::arrivals::{self, MAX_OUTSTANDING_MOST};
-use crate::workload::extent::Lying;
+use crate::workload::extent::FileExtent;
 use crate::workload::files::FileSpec;
 use crate::workload::places::{self, Places};
 use crate::workload::quota::{self, Quota};
@@ -30,12 +30,12 @@ use crate::workload::region;
 use crate::workload::sizes::{self, REQUEST_MOST};
 use crate::workload::verify::{self, Verify};
 
-/// Operations of an agent that asks for one thing only.
+/// Operations of an agent with a single operation.
 const OPERATIONS: Choice<Op> =
     Choice(&[(READ, Op::Read), ("write", Op::Write), ("trim", Op::Discard)]);
 const READ: &str = "read";
 const SYNC_CALL: &str = "sync";
-/// The name of a class.
+/// Kind of keys that name a class.
 pub(crate) const CLASSES: Text = Text("the name of a class");
 
 keys! {
@@ -107,40 +107,40 @@ keys! {
 pub(crate) const ALL_KEYS: &[Keys] =
     &[KEYS, places::KEYS, WHEN_KEYS, quota::KEYS, agent_files::KEYS];
 
-/// An agent, checked as far as that is possible without the target.
+/// An agent, checked as far as possible without the target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentSpec {
-    /// What `--set` may call it.
+    /// Name for `--set`.
     name: Option<String>,
-    /// The class of its requests: an index into the job's classes.
+    /// Class of its requests: an index into the job's classes.
     pub class: ClassId,
-    /// What its requests ask for.
+    /// Operations of its requests.
     pub ops: Ops,
-    /// After how many of its writes and trims it asks for a flush, if it does.
+    /// Number of writes and trims between flushes, if it flushes.
     pub flush: Option<NonZeroU32>,
-    /// Whether a program waits for each of them; a write is durable when it completes.
+    /// Whether a program waits for each request; a write is then durable when it completes.
     pub sync: bool,
-    /// Whether they go through the page cache.
+    /// Whether its requests go through the page cache.
     pub buffered: bool,
-    /// How they are made on a real target, if that is stated.
+    /// Engine on a real target, if one is named.
     pub engine: Option<Engine>,
-    /// Whether it waits in the call for each of them.
+    /// Whether it waits in the call for each request.
     waits: bool,
-    /// What of its data is verified, if anything.
+    /// The verification of its data, if any.
     pub verify: Option<Verify>,
     /// Bytes of a request.
     pub sizes: Weighted<u32>,
-    /// Where they lie in its region.
+    /// Places of its requests in its region.
     pub places: Places,
-    /// How much it asks for, if that is known.
+    /// Amount of I/O, if it has a bound.
     pub quota: Option<Quota>,
-    /// On which files, and how often.
+    /// Its files, and its copies on each.
     files: AgentFiles,
-    /// When it asks.
+    /// Arrivals of its requests.
     pub arrivals: Arrivals,
-    /// When it begins.
+    /// Time at which it begins.
     pub start: Span,
-    /// When it stops asking; [`Span::MAX`] if only its quota ends it.
+    /// Time at which it stops; [`Span::MAX`] if only its quota ends it.
     pub stop: Span,
     size_origin: Origin,
     cache_origin: Origin,
@@ -169,9 +169,9 @@ pub(crate) fn read(
         if let Some(name) = &agent.name
             && agents.iter().any(|other| other.name == agent.name)
         {
-            let found = format!("two agents are called {}", quote(name));
+            let message = format!("two agents are called {}", quote(name));
             let hint = "--set could not tell them apart: give one another name";
-            return Err(JobError::new(found).at(&item.origin).hint(hint));
+            return Err(JobError::new(message).at(&item.origin).hint(hint));
         }
         agents.push(agent);
     }
@@ -189,8 +189,8 @@ impl AgentSpec {
         let reader = Reader::new(node, "this agent", ALL_KEYS)?;
         let name = reader.find(&NAME)?;
         if let Some(name) = name.as_ref().filter(|name| !classes::is_name(name)) {
-            let found = format!("{} is no name of an agent", quote(name));
-            return Err(JobError::new(found).at(reader.origin(&NAME)).hint(classes::NAME_HINT));
+            let message = format!("{} is no name of an agent", quote(name));
+            return Err(JobError::new(message).at(reader.origin(&NAME)).hint(classes::NAME_HINT));
         }
         let class = classes::named(&reader.get(&CLASS)?, reader.place(&CLASS), classes)?;
         let ops = ops(&reader)?;
@@ -200,12 +200,12 @@ impl AgentSpec {
         if matches!(&arrivals, Arrivals::Open { curve, .. } if !curve.is_empty())
             && stop == Span::MAX
         {
-            let found = "a curve spreads over the time of its agent, which has no end";
+            let message = "a curve spreads over the time of its agent, which has no end";
             let hint = "give the job a `duration`, or the agent a `stop`";
-            return Err(JobError::new(found).at(reader.place(&ARRIVALS)).hint(hint));
+            return Err(JobError::new(message).at(reader.place(&ARRIVALS)).hint(hint));
         }
         let buffered = reader.get(&CACHE)?;
-        let waits = reader.find(&CALL)? == Some(true) && at_once(&arrivals) == Some(1);
+        let waits = reader.find(&CALL)? == Some(true) && most_in_flight(&arrivals) == Some(1);
         let engine = engine_of(&reader, &arrivals, waits, buffered)?;
         let verify = reader.find(&VERIFY)?;
         if let Some(verify) = verify {
@@ -236,22 +236,22 @@ impl AgentSpec {
         agent.fits_blocks().map(|()| agent)
     }
 
-    /// Its copies on those of the files that it works on; `lying` has all files of the job.
-    pub(crate) fn on(&self, lying: &[Lying], prio: u8) -> Result<Vec<Agent>, JobError> {
+    /// Returns its copies on each of its files; `layout` has the extents of all files of the job.
+    pub(crate) fn on(&self, layout: &[FileExtent], prio: u8) -> Result<Vec<Agent>, JobError> {
         let mut agents = Vec::new();
         for number in self.files.numbers() {
-            let file = lying[number as usize];
+            let file = layout[number as usize];
             let region = self.places.region.on(file.size, file.step)?;
             for part in self.files.parts(region, file.step) {
-                let agent = self.one(part, file.step, prio)?;
+                let agent = self.copy_on(part, file.step, prio)?;
                 agents.push(Agent { region: file.place(agent.region), ..agent });
             }
         }
         Ok(agents)
     }
 
-    /// One of its copies, in `region` of a file.
-    fn one(&self, region: Range<u64>, step: u64, prio: u8) -> Result<Agent, JobError> {
+    /// Returns one copy, which works on `region` of a file.
+    fn copy_on(&self, region: Range<u64>, step: u64, prio: u8) -> Result<Agent, JobError> {
         let bytes = region.end - region.start;
         let first = self.places.first(bytes, step)?;
         let cache = if self.buffered { Flags::BUFFERED } else { Flags::NONE };
@@ -283,18 +283,18 @@ impl AgentSpec {
         let longest = u64::from(agent.longest());
         if longest > REQUEST_MOST {
             let [last, most] = [longest, REQUEST_MOST].map(size_text);
-            let found = format!("requests grow to {last}; at most {most} may be");
+            let message = format!("requests grow to {last}; at most {most} may be");
             let hint = "let them grow by less, or less often, or lower `count`";
-            return Err(JobError::new(found).at(&self.size_origin).hint(hint));
+            return Err(JobError::new(message).at(&self.size_origin).hint(hint));
         }
         if bytes < longest {
             if let Some(slice) = self.files.too_small(bytes, longest) {
                 return Err(slice);
             }
             let (holds, size) = (size_text(bytes), size_text(longest));
-            let found = format!("the region holds {holds}, less than one request of {size}");
+            let message = format!("the region holds {holds}, less than one request of {size}");
             let hint = "make `region` larger, or `size` smaller";
-            return Err(JobError::new(found).at(&self.size_origin).hint(hint));
+            return Err(JobError::new(message).at(&self.size_origin).hint(hint));
         }
         agent.spread = self.places.spread(bytes, agent.places())?;
         if let Some(Quota::Passes(passes)) = self.quota {
@@ -306,12 +306,12 @@ impl AgentSpec {
         Ok(agent)
     }
 
-    /// How its requests are made where no policy of ours is in front of the target, if it says so.
+    /// Returns its engine where the kernel schedules alone, if it has one of its own.
     pub fn own_engine(&self) -> Option<Engine> {
         self.engine.or_else(|| self.waits.then_some(Engine::Psync))
     }
 
-    /// How many requests it has, if that is known without the target.
+    /// Number of its requests, if that is known without the target.
     pub(crate) fn requests(&self) -> Option<u64> {
         match (self.quota?, self.sizes.single()) {
             (Quota::Requests(count), _) => Some(count.into()),
@@ -320,12 +320,12 @@ impl AgentSpec {
         }
     }
 
-    /// Whether how much it asks for depends on the size of its region.
+    /// Whether its amount of I/O depends on the size of its region.
     pub fn depends_on_target(&self) -> bool {
         matches!(self.quota, Some(Quota::Passes(_)))
     }
 
-    /// Bytes of the last request, if its total makes it shorter than the others.
+    /// Bytes of the last request, if the total makes it shorter than the others.
     pub fn shorter_last(&self) -> Option<u32> {
         let (Some(Quota::Bytes(total)), Some(size)) = (self.quota, self.sizes.single()) else {
             return None;
@@ -333,42 +333,47 @@ impl AgentSpec {
         Some((total % u64::from(size)) as u32).filter(|rest| *rest > 0)
     }
 
-    /// That its requests can go to `on`, which has no page cache.
+    /// Checks that its requests can go to `target`, which has no page cache.
     ///
     /// # Errors
     /// The agent is `buffered`.
-    pub fn can_be_direct(&self, on: &str) -> Result<(), JobError> {
+    pub fn can_be_direct(&self, target: &str) -> Result<(), JobError> {
         if !self.buffered {
             return Ok(());
         }
-        let found = format!("the agent is `buffered`; {on} has no page cache");
+        let message = format!("the agent is `buffered`; {target} has no page cache");
         let hint = "name a model or a file with --on, or set `cache = \"direct\"`";
-        Err(JobError::new(found).at(&self.cache_origin).hint(hint))
+        Err(JobError::new(message).at(&self.cache_origin).hint(hint))
     }
 
-    /// That its requests are whole units of `unit` bytes, as direct I/O on `target` moves them.
+    /// Checks that its requests are whole units of `unit` bytes, as direct I/O on `target`
+    /// requires.
     ///
     /// # Errors
-    /// They are not: more would be moved than is counted.
+    /// They are not: direct I/O would move more bytes than are counted.
     pub fn fits_units(&self, unit: u32, target: &str) -> Result<(), JobError> {
         if self.buffered {
             return Ok(());
         }
-        let Some((what, bytes)) = self.uneven(unit) else { return self.total_fits(unit, target) };
+        let Some((subject, bytes)) = self.uneven(unit) else {
+            return self.total_fits(unit, target);
+        };
         let [size, step] = [bytes, unit.into()].map(size_text);
-        let found = format!("{what} of {size}; direct I/O on {target} moves whole units of {step}");
-        Err(JobError::new(found)
+        let message =
+            format!("{subject} of {size}; direct I/O on {target} moves whole units of {step}");
+        Err(JobError::new(message)
             .at(&self.size_origin)
             .hint(region::multiples_near(bytes, unit.into())))
     }
 
-    /// What of its requests is not in whole units of `unit` bytes, with its bytes.
+    /// Returns the first length of its requests that is not a multiple of `unit`, with its name in
+    /// messages.
     fn uneven(&self, unit: u32) -> Option<(&'static str, u64)> {
         let requests = self.sizes.possible().map(|size| ("requests", u64::from(size)));
         requests.chain(self.places.lengths()).find(|(_, bytes)| !bytes.is_multiple_of(unit.into()))
     }
 
-    /// That its requests are whole blocks, if its data is verified.
+    /// Checks that its requests are whole blocks if its data is verified.
     fn fits_blocks(&self) -> Result<(), JobError> {
         if self.verify.is_none() {
             return Ok(());
@@ -377,47 +382,48 @@ impl AgentSpec {
         let total =
             Some(("a total", total)).filter(|_| !total.is_multiple_of(verify::BLOCK.into()));
         match self.uneven(verify::BLOCK).or(total) {
-            Some((what, bytes)) => {
-                Err(verify::uneven(&format!("{what} of"), bytes, &self.verify_origin))
+            Some((subject, bytes)) => {
+                Err(verify::uneven(&format!("{subject} of"), bytes, &self.verify_origin))
             }
             None => Ok(()),
         }
     }
 
-    /// Where it says what of its data is verified, or would.
+    /// Returns where `verify` was written, or would be.
     pub(crate) fn verify_origin(&self) -> &Origin {
         &self.verify_origin
     }
 
-    /// That its data can be verified at `place`, which is not the case because of `why`.
+    /// Checks that its data is not to be verified: `place` cannot do it, for the reason `why`.
     ///
     /// # Errors
-    /// It is to be verified.
+    /// Its data is to be verified.
     pub fn unverified(&self, place: &str, why: &str) -> Result<(), JobError> {
         let Some(verify) = self.verify else { return Ok(()) };
         let word = Kind::text(&verify::KIND, &verify);
-        let found = format!("`{} = {word}` on {place}: {why}", VERIFY.name);
+        let message = format!("`{} = {word}` on {place}: {why}", VERIFY.name);
         let hint =
             "name a file or a device with --on, as in --on ./data.img, or leave `verify` out";
-        Err(JobError::new(found).at(&self.verify_origin).hint(hint))
+        Err(JobError::new(message).at(&self.verify_origin).hint(hint))
     }
 
-    /// That its total, of which the last request has the rest, is in whole units.
+    /// Checks that its total, whose remainder is the last request, is in whole units.
     fn total_fits(&self, unit: u32, target: &str) -> Result<(), JobError> {
-        let Some(Quota::Bytes(total)) = self.quota else { return Ok(()) };
+        let Some(Quota::Bytes(bytes)) = self.quota else { return Ok(()) };
         let unit = u64::from(unit);
-        if total.is_multiple_of(unit) {
+        if bytes.is_multiple_of(unit) {
             return Ok(());
         }
-        let [given, step] = [total, unit].map(size_text);
-        let found = format!(
-            "a total of {given} leaves a part of a unit for the last request; direct I/O on {target} \
+        let [total, step] = [bytes, unit].map(size_text);
+        let message = format!(
+            "a total of {total} leaves a part of a unit for the last request; direct I/O on {target} \
              moves whole units of {step}"
         );
-        Err(JobError::new(found).at(&self.total_origin).hint(region::multiples_near(total, unit)))
+        Err(JobError::new(message).at(&self.total_origin).hint(region::multiples_near(bytes, unit)))
     }
 
-    /// The section, with every default in place; keys that have no usual value only if they are given.
+    /// Writes the section with every default in place; keys without a default only if they are
+    /// given.
     pub(crate) fn write(&self, out: &mut Lines, class: &str) {
         let op = if let Ops::Only(op) = self.ops { Some(op) } else { None };
         let mix = if let Ops::Mix { reads } = self.ops { Some(reads) } else { None };
@@ -453,17 +459,17 @@ impl AgentSpec {
         self.files.write(rows).section(Some(&format!("[[{}]]", AGENT.name)), out);
     }
 
-    /// How many agents it is, on all of its files.
+    /// Number of agents on all of its files.
     pub fn agents(&self) -> u64 {
         self.files.agents()
     }
 
-    /// Where it says how many copies there are.
+    /// Returns where the number of copies was written.
     pub(crate) fn copies_origin(&self) -> &Origin {
         self.files.copies_origin()
     }
 
-    /// The numbers of its files among those of the job; that of the target, if the job has none.
+    /// Returns the indices of its files among those of the job; 0, the target, if the job has none.
     pub fn file_numbers(&self) -> impl Iterator<Item = u32> {
         self.files.numbers()
     }
@@ -473,7 +479,7 @@ impl AgentSpec {
         self.arrivals == Arrivals::Turns
     }
 
-    /// Requests that it keeps outstanding by itself.
+    /// Number of requests that it keeps outstanding by itself.
     pub(crate) fn depth(&self) -> u64 {
         self.agents()
             * match self.arrivals {
@@ -484,13 +490,13 @@ impl AgentSpec {
     }
 }
 
-/// The schema of an agent.
+/// Describes an agent.
 fn schema() -> Json {
     let lists: &[&dyn Declared] = &[&CALL, &BUFFERS];
     let arrivals =
         |rule: Json| with(required(&[&ARRIVALS]), json!({"properties": {ARRIVALS.name: rule}}));
-    let of_one_size = json!({"properties": {BYTES.name: {"type": "string"}}});
-    let turns = build::all([places::in_turns(), without(lists), of_one_size.clone()]);
+    let single_size = json!({"properties": {BYTES.name: {"type": "string"}}});
+    let turns = build::all([places::in_turns(), without(lists), single_size.clone()]);
     let counted = build::any([required(&[&quota::COUNT]), arrivals(arrivals::counted())]);
     let one_quota = |key: &dyn Declared, others: &[&dyn Declared]| json!({"if": required(&[key]), "then": with(without(others), json!({"not": arrivals(arrivals::counted())}))});
     let own = [
@@ -500,23 +506,23 @@ fn schema() -> Json {
         json!({"if": is(&OP, &[READ]), "then": {"properties": {VERIFY.name: verify::words(false)}},
             "else": {"properties": {VERIFY.name: verify::words(true)}}}),
         json!({"if": is(&CALL, &[SYNC_CALL]), "then": {"properties": {
-            BUFFERS.name: {"maximum": 1}, ARRIVALS.name: arrivals::alone(),
+            BUFFERS.name: {"maximum": 1}, ARRIVALS.name: arrivals::single(),
         }}}),
         one_quota(&quota::TOTAL, &[&quota::COUNT, &quota::PASSES]),
         one_quota(&quota::PASSES, &[&quota::TOTAL, &quota::COUNT]),
     ];
-    let all: Vec<Json> = own.into_iter().chain(places::rules(of_one_size, counted)).collect();
+    let all: Vec<Json> = own.into_iter().chain(places::rules(single_size, counted)).collect();
     with(table_with(KEYS, &ALL_KEYS[1..]), json!({"allOf": all}))
 }
 
-/// An agent that stops by itself.
+/// Describes an agent that stops by itself.
 pub(crate) fn ends_by_itself() -> Json {
     let arrivals = json!({"properties": {ARRIVALS.name: arrivals::counted()}});
     let quota = quota::has_one(with(required(&[&ARRIVALS]), arrivals));
     build::any([quota, required(&[&STOP])])
 }
 
-/// What the requests of an agent ask for. What an argument says takes the place of what the file says.
+/// Reads the operations of an agent. Keys that an argument sets override those of the file.
 fn ops(reader: &Reader<'_>) -> Result<Ops, JobError> {
     let (op, mix) = (reader.find(&OP)?.map(Ops::Only), reader.find(&MIX)?);
     let mix = mix.map(|reads| Ops::Mix { reads });
@@ -525,9 +531,9 @@ fn ops(reader: &Reader<'_>) -> Result<Ops, JobError> {
             (true, false) => Ok(op),
             (false, true) => Ok(mix),
             _ => {
-                let found = "`mix` says what is asked for, and so does `op`";
+                let message = "`mix` says what is asked for, and so does `op`";
                 let hint = "keep `mix` for reads and writes, or `op` for one of them";
-                Err(JobError::new(found).at(reader.origin(&MIX)).hint(hint))
+                Err(JobError::new(message).at(reader.origin(&MIX)).hint(hint))
             }
         },
         (Some(ops), None) | (None, Some(ops)) => Ok(ops),
@@ -554,8 +560,8 @@ fn flush(reader: &Reader<'_>, ops: Ops) -> Result<Option<NonZeroU32>, JobError> 
     reader.find(&FLUSH)
 }
 
-/// How many requests an agent with these arrivals has in flight at most, if there is a bound.
-fn at_once(arrivals: &Arrivals) -> Option<u32> {
+/// Returns the most requests in flight of an agent with these arrivals, if there is a bound.
+fn most_in_flight(arrivals: &Arrivals) -> Option<u32> {
     match *arrivals {
         Arrivals::Closed { depth, .. } => Some(depth),
         Arrivals::Open { buffers, .. } => buffers.map(NonZeroU32::get),
@@ -563,8 +569,8 @@ fn at_once(arrivals: &Arrivals) -> Option<u32> {
     }
 }
 
-/// The engine that an agent with these arrivals names; it `waits` in its calls, or goes through the page
-/// cache.
+/// Returns the engine that an agent names, and checks that it suits the agent's arrivals, waiting
+/// calls and page cache.
 fn engine_of(
     reader: &Reader<'_>,
     arrivals: &Arrivals,
@@ -573,26 +579,28 @@ fn engine_of(
 ) -> Result<Option<Engine>, JobError> {
     let Some(engine) = reader.find(&ENGINE)? else { return Ok(None) };
     let name = engine.name();
-    let refuse = |found, hint: &str| Err(JobError::new(found).at(reader.place(&ENGINE)).hint(hint));
-    let several = at_once(arrivals).filter(|several| *several > 1);
+    let refuse =
+        |message, hint: &str| Err(JobError::new(message).at(reader.place(&ENGINE)).hint(hint));
+    let several = most_in_flight(arrivals).filter(|several| *several > 1);
     if waits && engine.is_asynchronous() {
-        let found = format!("a `sync` agent waits in its call; {name} returns before it is done");
-        return refuse(found, "psync, vsync or mmap; or `call = \"async\"` with `buffers = 1`");
+        let message = format!("a `sync` agent waits in its call; {name} returns before it is done");
+        return refuse(message, "psync, vsync or mmap; or `call = \"async\"` with `buffers = 1`");
     }
     if let Some(several) = several
         && engine.most_in_flight() == 1
     {
-        let found = format!("{name} has one request at a time, and the agent {several}");
-        return refuse(found, "io_uring, libaio, posix-aio, threads and vsync have several");
+        let message = format!("{name} has one request at a time, and the agent {several}");
+        return refuse(message, "io_uring, libaio, posix-aio, threads and vsync have several");
     }
     if !buffered && !engine.can_be_direct() {
-        let found = format!("{name} works on pages of the page cache, and the agent goes past it");
-        return refuse(found, "set `cache = \"buffered\"`, or take another engine");
+        let message =
+            format!("{name} works on pages of the page cache, and the agent goes past it");
+        return refuse(message, "set `cache = \"buffered\"`, or take another engine");
     }
     Ok(Some(engine))
 }
 
-/// When the agent asks, with so many requests in flight, and how much in all.
+/// Reads the arrivals of an agent with their bound on requests in flight, and its quota.
 fn arrivals_and_quota(reader: &Reader<'_>) -> Result<(Arrivals, Option<Quota>), JobError> {
     let (arrivals, count) = reader.get(&ARRIVALS)?;
     let place = |key: &dyn Declared| arrivals::place(reader.node(&ARRIVALS), key);
@@ -610,11 +618,11 @@ fn arrivals_and_quota(reader: &Reader<'_>) -> Result<(Arrivals, Option<Quota>), 
                 (true, false) => Some(1),
                 (false, true) => Some(buffers),
                 _ => {
-                    let found = format!(
+                    let message = format!(
                         "a `sync` agent waits for each request, so it cannot have {buffers} in flight"
                     );
                     let hint = "set `call = \"async\"`, or write an agent for each";
-                    return Err(JobError::new(found).at(&origin).hint(hint));
+                    return Err(JobError::new(message).at(&origin).hint(hint));
                 }
             }
         }
@@ -624,10 +632,11 @@ fn arrivals_and_quota(reader: &Reader<'_>) -> Result<(Arrivals, Option<Quota>), 
     Ok((arrivals::bounded(arrivals, buffers), quota))
 }
 
-/// When `who`, an agent or a program, stops in a job that runs for `duration`: after its start.
+/// Returns when an agent or a program, called `subject` in messages, stops in a job that runs for
+/// `duration`. Checks that it stops after its start.
 pub(crate) fn active(
     reader: &Reader<'_>,
-    who: &str,
+    subject: &str,
     (starts, stops): (&Key<Span>, &Key<Span, Maybe>),
     duration: Span,
 ) -> Result<Span, JobError> {
@@ -635,15 +644,15 @@ pub(crate) fn active(
     let stop = reader.find(stops)?.unwrap_or(duration);
     if stop > duration {
         let (stop, duration) = (duration_text(stop), duration_text(duration));
-        let found = format!("the {who} stops at {stop}, after the job's end at {duration}");
+        let message = format!("the {subject} stops at {stop}, after the job's end at {duration}");
         let hint = "leave `stop` out to go on until the end";
-        return Err(JobError::new(found).at(reader.origin(stops)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(stops)).hint(hint));
     }
     if start >= stop {
         let (start, stop) = (duration_text(start), duration_text(stop));
-        let found = format!("the {who} starts at {start}, when it has stopped: at {stop}");
+        let message = format!("the {subject} starts at {start}, when it has stopped: at {stop}");
         let hint = "`start` must lie before `stop` and before the job's end";
-        return Err(JobError::new(found).at(reader.origin(starts)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(starts)).hint(hint));
     }
     Ok(stop)
 }

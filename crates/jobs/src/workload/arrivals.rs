@@ -1,4 +1,4 @@
-//! When an agent asks: its `arrivals`.
+//! Reads the `arrivals` of an agent.
 
 use std::num::NonZeroU32;
 
@@ -15,12 +15,12 @@ use crate::rows::Rows;
 use crate::schema::build::{self, one_of, with};
 use crate::tree::{Node, Value};
 
-/// Requests outstanding at once, at most: their tables take up to 1.4 GiB, depending on the
-/// policy: more is a slip.
+/// Most requests outstanding. Their tables take up to 1.4 GiB, depending on the policy; a larger
+/// number is a mistake.
 pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 22;
-/// A rate may be a thousand times its usual self, with room to spare.
+/// Largest factor of a curve: real curves need at most a thousand.
 const FACTOR_MAX: f64 = 1e6;
-/// Arrivals a second, at the height of a curve: time cannot distinguish more.
+/// Most arrivals a second at the peak of a curve: time cannot distinguish more.
 const PEAK_MAX: f64 = 1e9;
 
 const POISSON: &str = "poisson";
@@ -82,40 +82,40 @@ const PAUSE: Own<Think> = Own {
     schema: || build::any([TIME.reference(), one_of(table(THINK_KEYS))]),
 };
 
-/// Which keys go together.
+/// Keys of each kind of arrivals.
 pub(crate) const CASES: Cases = Cases {
     head: HEAD,
     cases: &[(&[POISSON, FIXED], OPEN_KEYS), (&[CLOSED], CLOSED_KEYS), (&[TURNS], &[])],
 };
 
-/// What the schema says of arrivals in turn.
+/// Describes arrivals in turns.
 pub(crate) fn turns() -> Json {
     is(&HOW, &[TURNS])
 }
 
-/// What it says of arrivals with no more than one request in flight.
-pub(crate) fn alone() -> Json {
+/// Describes arrivals with at most one request in flight.
+pub(crate) fn single() -> Json {
     json!({"properties": {DEPTH.name: {"maximum": 1}}})
 }
 
-/// What it says of arrivals of which it is known how many there are.
+/// Describes arrivals that state their number.
 pub(crate) fn counted() -> Json {
     required(&[&COUNT])
 }
 
-/// A table of arrivals, and how many there are if they say so.
+/// Kind of a table of arrivals, with their number if they state it.
 pub(crate) const KIND: Own<(Arrivals, Option<u32>)> = Own { read, text, schema: || CASES.schema() };
 
-/// A closed loop of one request that does not think.
+/// A closed loop of one request without think time.
 pub(crate) const CLOSED_LOOP: Arrivals = Arrivals::closed(1, Span::ZERO);
 
-/// Where the value of `key` stands in the arrivals that were written as `node`, if it does.
+/// Returns where the value of `key` was written in the arrivals `node`, if it was.
 pub(crate) fn place(node: Option<&Node>, key: &dyn Declared) -> Option<Origin> {
     let Value::Table(table) = &node?.value else { return None };
     table.get(key.name()).map(|entry| entry.node.origin.clone())
 }
 
-/// `arrivals` with so many requests in flight at most, if there is a bound.
+/// Bounds the requests in flight, if there is a bound.
 pub(crate) fn bounded(arrivals: Arrivals, buffers: Option<u32>) -> Arrivals {
     match arrivals {
         Arrivals::Closed { depth, think } => {
@@ -136,7 +136,7 @@ const FACTORS: Own<Vec<f64>> = Own {
     text: |factors| list(factors, f64::to_string),
     schema: || {
         let factor = json!({"type": "number", "minimum": 0, "maximum": FACTOR_MAX});
-        // Somewhere the curve is above zero.
+        // The curve must be above zero somewhere.
         with(build::list(&factor), json!({"contains": {"exclusiveMinimum": 0}}))
     },
 };
@@ -171,15 +171,15 @@ fn read(node: &Node) -> Result<(Arrivals, Option<u32>), JobError> {
 
 fn curve(reader: &Reader<'_>, rate: f64) -> Result<Vec<f64>, JobError> {
     let Some(factors) = reader.find(&CURVE)? else { return Ok(Vec::new()) };
-    let wrong = |found: &str| JobError::new(found).at(reader.place(&CURVE));
+    let wrong = |message: &str| JobError::new(message).at(reader.place(&CURVE));
     let peak = factors.iter().copied().fold(0.0, f64::max);
     if peak == 0.0 {
-        let found = "the curve is zero everywhere: the agent would never ask";
-        return Err(wrong(found).hint("give a factor above zero"));
+        let message = "the curve is zero everywhere: the agent would never ask";
+        return Err(wrong(message).hint("give a factor above zero"));
     }
     if peak * rate > PEAK_MAX {
-        let found = "at its height the rate is more than one arrival a nanosecond";
-        return Err(wrong(found).hint("lower `rate` or the factors"));
+        let message = "at its height the rate is more than one arrival a nanosecond";
+        return Err(wrong(message).hint("lower `rate` or the factors"));
     }
     Ok(factors)
 }

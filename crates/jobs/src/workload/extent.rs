@@ -1,17 +1,17 @@
-//! Where devices, and the files on them, lie in the address space of a run.
+//! Extents of devices and of the files on them in the address space of a run.
 
 use std::ops::Range;
 
 use crate::workload::region::whole_blocks;
 
-/// A device as a part of the address space of a run.
+/// A device in the address space of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
-    /// Its first byte.
+    /// First byte.
     pub base: u64,
-    /// Its bytes.
+    /// Capacity in bytes.
     pub capacity: u64,
-    /// What it rounds ranges to, in bytes.
+    /// Block size in bytes, to which the device rounds ranges.
     pub block: u32,
 }
 
@@ -22,25 +22,25 @@ impl Extent {
     }
 }
 
-/// A file on its device.
+/// A file in the address space of a run.
 #[derive(Clone, Copy)]
-pub(crate) struct Lying {
-    /// Its first byte, in the address space of a run.
+pub(crate) struct FileExtent {
+    /// First byte.
     pub(crate) first: u64,
-    /// Its bytes in whole blocks.
+    /// Size in bytes, in whole blocks.
     pub(crate) size: u64,
-    /// The step between borders that are given as shares.
+    /// Step between borders that are given as shares.
     pub(crate) step: u64,
 }
 
-impl Lying {
-    /// What a job without files has: all of `device`.
-    pub(crate) fn all_of(device: Extent) -> Self {
+impl FileExtent {
+    /// The whole of `device`, for a job without files.
+    pub(crate) fn whole(device: Extent) -> Self {
         let (size, step) = whole_blocks(device.capacity, device.block);
         Self { first: device.base, size, step }
     }
 
-    /// The place of `region`, a part of the file, in the address space of a run.
+    /// Returns the place of `region`, a part of the file, in the address space of a run.
     pub(crate) fn place(&self, region: Range<u64>) -> Range<u64> {
         self.first + region.start..self.first + region.end
     }

@@ -1,4 +1,4 @@
-//! Files as a job describes them: each is on a device of its own, with a queue and a policy of its own.
+//! Reads the files of a job. Each is on a device of its own, with its own queue and policy.
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,11 +20,11 @@ use crate::schema::build;
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::units::{about, size_text};
-use crate::workload::extent::{Extent, Lying};
+use crate::workload::extent::{Extent, FileExtent};
 use crate::workload::lanes::{FileTarget, LaneDevice, is_path, no_target, path_schema};
 use crate::workload::region::{Edge, whole_blocks};
 
-/// Files of a job at most: each has a device, a queue and a policy.
+/// Most files of a job: each has a device, a queue and a policy.
 const FILES_MOST: u64 = 1 << 10;
 
 keys! {
@@ -63,36 +63,36 @@ keys! {
     }));
 }
 
-/// Files that are alike, but perhaps for their devices.
+/// Files of one section, which differ at most in their devices.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FileSpec {
-    /// What agents call them.
+    /// Name for agents.
     pub name: String,
-    /// How many there are.
+    /// Number of files.
     pub count: u32,
-    /// Bytes of each.
+    /// Size of each in bytes.
     pub size: u64,
-    /// Where on its device each begins.
+    /// Place of each on its device.
     pub at: Edge,
-    /// The device of each, if it is not that of the job.
+    /// Device of each, if it is not that of the job.
     pub device: Option<DeviceSpec>,
-    /// The real target of each, as it was written; empty if they are on models.
+    /// Real targets as they were written; empty if the files are on models.
     paths: Vec<String>,
-    /// Those of them that are on other devices or targets.
+    /// The files that are on other devices or targets.
     on: Vec<SingleFile>,
     name_origin: Origin,
     size_origin: Origin,
     at_origin: Origin,
 }
 
-/// What one of several files of a name is on.
+/// A single file of a section with its own device or target.
 #[derive(Clone, PartialEq, Debug)]
 struct SingleFile {
     number: u32,
     on: FilePlace,
 }
 
-/// What a file is on.
+/// The device or target of a file.
 #[derive(Clone, PartialEq, Debug)]
 enum FilePlace {
     Device(Box<DeviceSpec>),
@@ -109,48 +109,49 @@ impl SingleFile {
     }
 }
 
-/// What stands in a path for the number of a file.
+/// Placeholder in a path for the number of a file.
 const NUMBER: &str = "%d";
 
-/// What a job says of the devices of its files before they are read.
+/// Parts of a job that decide where its files are.
 #[derive(Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
-    /// Where device files lie.
+    /// Folder of device files.
     pub(crate) folder: &'a Path,
     /// The machine that the job names as its device.
     pub(crate) machine: Option<&'a MachineSpec>,
-    /// An argument names the job's device: what the job's file says of the files' devices gives way.
+    /// Whether an argument names the job's device; it then overrides the files' devices in the
+    /// job's file.
     pub(crate) only_set: bool,
 }
 
-/// What a section names for a file.
+/// The device or target that a section names for a file.
 #[derive(Clone)]
 enum NamedFilePlace {
-    /// What only this file is on.
+    /// A device or target of this file alone.
     Own(FilePlace),
     /// Devices of the machine, of which the file takes one.
     OfMachine(Wish),
 }
 
-/// What a section names for one of its files, and where.
+/// The device or target that a section names for one of its files, and where it was written.
 struct NamedSingle {
     number: u32,
     place: NamedFilePlace,
     origin: Origin,
 }
 
-/// Devices of the machine, by number, of which a file takes one, and where that was written.
+/// Devices of the machine by number, of which a file takes one, and where they were named.
 #[derive(Clone)]
 struct Wish {
     devices: Range<usize>,
     origin: Origin,
 }
 
-/// A file that lies on a device of the machine.
+/// A file on a device of the machine.
 struct OnMachine {
-    /// The number of its section.
+    /// Index of its section.
     section: usize,
-    /// Its number in the section.
+    /// Number of the file within the section.
     number: u32,
     wish: Wish,
 }
@@ -160,18 +161,18 @@ fn name(node: &Node) -> Result<String, JobError> {
     if classes::is_name(name) {
         return Ok(name.to_owned());
     }
-    let found = format!("{} is no name of a file", quote(name));
-    Err(JobError::new(found).at(&node.origin).hint(classes::NAME_HINT))
+    let message = format!("{} is no name of a file", quote(name));
+    Err(JobError::new(message).at(&node.origin).hint(classes::NAME_HINT))
 }
 
-/// What may stand as the device of a file.
+/// Describes the device of a file.
 fn device_schema() -> Json {
-    // A device of a machine has a name as a file has.
+    // Names of a machine's devices are like names of files.
     let of_machine = classes::NAME_PATTERN.replace('$', "([.][0-9]+)?$");
     build::any([named_device::schema(), build::matching(&of_machine)])
 }
 
-/// Reads `[[file]]`.
+/// Reads the sections `[[file]]`.
 pub(crate) fn read(node: &Node, around: Surroundings<'_>) -> Result<Vec<FileSpec>, JobError> {
     let hint = "a file is a section: `[[file]]` with name, size and device";
     let Value::List(items) = &node.value else { return Err(node.expected("files").hint(hint)) };
@@ -180,9 +181,9 @@ pub(crate) fn read(node: &Node, around: Surroundings<'_>) -> Result<Vec<FileSpec
     for item in items {
         let (file, wishes) = FileSpec::read(item, around)?;
         if files.iter().any(|other| other.name == file.name) {
-            let found = format!("two files are called {}", quote(&file.name));
+            let message = format!("two files are called {}", quote(&file.name));
             let hint = "give one another name; several that are alike are one section with `count`";
-            return Err(JobError::new(found).at(&file.name_origin).hint(hint));
+            return Err(JobError::new(message).at(&file.name_origin).hint(hint));
         }
         let section = files.len();
         let placed = wishes.into_iter().map(|(number, wish)| OnMachine { section, number, wish });
@@ -191,43 +192,43 @@ pub(crate) fn read(node: &Node, around: Surroundings<'_>) -> Result<Vec<FileSpec
     }
     let all: u64 = files.iter().map(|file| u64::from(file.count)).sum();
     if all > FILES_MOST {
-        let found = format!("the job has {all} files; at most {FILES_MOST} may be");
+        let message = format!("the job has {all} files; at most {FILES_MOST} may be");
         let hint = "each has a device of its own: lower a `count`";
-        return Err(JobError::new(found).at(&node.origin).hint(hint));
+        return Err(JobError::new(message).at(&node.origin).hint(hint));
     }
     if files.is_empty() {
         return Err(JobError::new("the job has no file").at(&node.origin).hint(hint));
     }
     if let Some(machine) = around.machine {
-        lie_on(machine, &mut files, on_machine)?;
+        assign_devices(machine, &mut files, on_machine)?;
     }
     Ok(files)
 }
 
-/// Puts those of `files` that are `placed` there on the devices of `machine`, each on the first that it
-/// may take and no other file has.
-fn lie_on(
+/// Assigns devices of `machine` to the files of `placed`: each gets the first device that it may
+/// take and that is free.
+fn assign_devices(
     machine: &MachineSpec,
     files: &mut [FileSpec],
     mut placed: Vec<OnMachine>,
 ) -> Result<(), JobError> {
-    // Names stand for one device, some, or all, so whatever may take fewer goes first.
+    // A name stands for one device, several, or all. Files with fewer choices go first.
     placed.sort_by_key(|file| file.wish.devices.len());
-    let mut taken: Vec<Option<String>> = vec![None; machine.count()];
+    let mut owners: Vec<Option<String>> = vec![None; machine.count()];
     for OnMachine { section, number, wish } in placed {
         let file = &mut files[section];
         let name = file.name_of(number);
-        let Some(free) = wish.devices.clone().find(|device| taken[*device].is_none()) else {
-            let found = match &taken[wish.devices.clone()] {
-                [Some(other)] if taken.len() > 1 => {
+        let Some(free) = wish.devices.clone().find(|device| owners[*device].is_none()) else {
+            let message = match &owners[wish.devices.clone()] {
+                [Some(other)] if owners.len() > 1 => {
                     format!("file {name} has no device: on the one that it names lies {other}")
                 }
                 these => {
-                    let (whose, count) = (&machine.name, these.len());
-                    let such = if count < taken.len() { "such " } else { "" };
+                    let (machine_name, count) = (&machine.name, these.len());
+                    let such_ = if count < owners.len() { "such " } else { "" };
                     let s = if count == 1 { "" } else { "s" };
                     format!(
-                        "file {name} has no device: {whose} has {count} {such}device{s}, each with \
+                        "file {name} has no device: {machine_name} has {count} {such_}device{s}, each with \
                          one file"
                     )
                 }
@@ -237,18 +238,18 @@ fn lie_on(
                 "two files on one device would be served as if they were on two: lower `count`, or \
                  name a device that is free; there are {names}"
             );
-            return Err(JobError::new(found).at(&wish.origin).hint(hint));
+            return Err(JobError::new(message).at(&wish.origin).hint(hint));
         };
-        taken[free] = Some(name);
+        owners[free] = Some(name);
         let spec = machine.device(free).clone();
         file.on.push(SingleFile { number, on: FilePlace::Device(Box::new(spec)) });
     }
-    files.iter_mut().for_each(FileSpec::sum_up);
+    files.iter_mut().for_each(FileSpec::merge_devices);
     Ok(())
 }
 
 impl FileSpec {
-    /// The section, and which of its files lie on which devices of a machine.
+    /// Reads the section, and the devices of a machine that its files may take.
     fn read(node: &Node, around: Surroundings<'_>) -> Result<(Self, Vec<(u32, Wish)>), JobError> {
         let reader = Reader::new(node, "this file", &[KEYS])?;
         let name = reader.get(&NAME)?;
@@ -263,7 +264,7 @@ impl FileSpec {
             check_paths(paths, &name, count, path_origin)?;
         }
         let mut paths = paths.filter(|_| around.heeds(path_origin)).unwrap_or_default();
-        // An argument wins over the file.
+        // An argument overrides the file.
         if path_origin.is_set() {
             on.retain(|single| single.origin.is_set());
         } else if device.is_some() && device_origin.is_set() {
@@ -306,13 +307,13 @@ impl FileSpec {
         Ok((file, wishes))
     }
 
-    /// What the next device of `machine` is for: one that is not named.
+    /// Returns the wish of a file that names no device of `machine`.
     fn on_any_of(&self, machine: &MachineSpec) -> Wish {
         Wish { devices: 0..machine.count(), origin: self.name_origin.clone() }
     }
 
-    /// The same with one device for all, if each has a device of its own and they are alike.
-    fn sum_up(&mut self) {
+    /// Replaces the single devices by a common one, if each file has its own and they are equal.
+    fn merge_devices(&mut self) {
         self.on.sort_by_key(|single| single.number);
         if let [first, rest @ ..] = &self.on[..]
             && self.on.len() == self.count as usize
@@ -324,7 +325,7 @@ impl FileSpec {
         }
     }
 
-    /// The section, with every default in place.
+    /// Writes the section with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
         Rows::of(&[KEYS])
             .put(&NAME, &self.name)
@@ -341,20 +342,20 @@ impl FileSpec {
         if self.on.iter().any(|single| single.path().is_some()) {
             out.section(&format!("[{on}]"));
         }
-        for (single, path) in self.on.iter().filter_map(|one| Some((one, one.path()?))) {
+        for (single, path) in self.on.iter().filter_map(|single| Some((single, single.path()?))) {
             out.line(&number(single), quoted(path));
         }
-        for (single, spec) in self.on.iter().filter_map(|one| Some((one, one.device()?))) {
+        for (single, spec) in self.on.iter().filter_map(|single| Some((single, single.device()?))) {
             spec.write(&format!("{on}.{}", number(single)), out);
         }
     }
 
-    /// What each of them is called.
+    /// Names of all files.
     fn names(&self) -> impl Iterator<Item = String> {
         (0..self.count).map(|number| self.name_of(number))
     }
 
-    /// What the one of this number is called.
+    /// Name of the file `number`.
     fn name_of(&self, number: u32) -> String {
         match self.count {
             1 => self.name.clone(),
@@ -362,54 +363,55 @@ impl FileSpec {
         }
     }
 
-    /// Whether one of them is called `name`, and which: one file is called without a number too.
+    /// Returns the number of the file called `name`, if there is one; a single file also has the
+    /// number 0.
     fn number(&self, name: &str) -> Option<u32> {
         let number = name.strip_prefix(&self.name)?.strip_prefix('.')?.parse().ok()?;
         (number < self.count).then_some(number)
     }
 
-    /// What all of them are called, for a hint.
+    /// Describes the names of all files, for a hint.
     fn numbered(&self) -> String {
         numbered(&self.name, self.count)
     }
 
-    /// The device of the one of this number, if it is not that of the job.
+    /// Returns the device of the file `number`, if it is not that of the job.
     fn device_of(&self, number: u32) -> Option<&DeviceSpec> {
         let single = self.on.iter().find(|single| single.number == number);
         single.and_then(SingleFile::device).or(self.device.as_ref())
     }
 
-    /// The path of the one of this number, if it is on a real target.
+    /// Returns the path of the file `number`, if it is on a real target.
     fn path_of(&self, number: u32) -> Option<String> {
         if let Some(single) = self.on.iter().find(|single| single.number == number) {
             return single.path().map(Into::into);
         }
         let path = match &self.paths[..] {
-            [one] => Some(one),
+            [path] => Some(path),
             each => each.get(number as usize),
         };
         path.map(|path| path.replace(NUMBER, &number.to_string()))
     }
 
-    /// The bytes of one of them, called `name`, on `device`, and what can be asked for of them.
-    fn lie(&self, name: &str, device: Extent) -> Result<Lying, JobError> {
+    /// Returns the extent on `device` of the file called `name`.
+    fn extent_on(&self, name: &str, device: Extent) -> Result<FileExtent, JobError> {
         let (capacity, step) = whole_blocks(device.capacity, device.block);
-        let larger = |found: String, origin: &Origin, hint: &str| {
-            Err(JobError::new(found).at(origin).hint(hint))
+        let larger = |message: String, origin: &Origin, hint: &str| {
+            Err(JobError::new(message).at(origin).hint(hint))
         };
         let (size, holds) = (size_text(self.size), about(capacity));
         if self.size > capacity {
-            let found = format!("file {name} has {size}; its device has {holds}");
+            let message = format!("file {name} has {size}; its device has {holds}");
             let hint = "lower its `size`, or name a larger device";
-            return larger(found, &self.size_origin, hint);
+            return larger(message, &self.size_origin, hint);
         }
         let past = || {
             let at = self.at.text();
-            let found = format!(
+            let message = format!(
                 "file {name} begins at {at} and has {size}: it ends past its device, which has {holds}"
             );
             let hint = "let it begin nearer to the device's beginning, or lower its `size`";
-            larger(found, &self.at_origin, hint)
+            larger(message, &self.at_origin, hint)
         };
         let at = match self.at {
             Edge::At(bytes) if bytes > capacity => return past(),
@@ -419,11 +421,11 @@ impl FileSpec {
             return past();
         }
         let (size, _) = whole_blocks(self.size, device.block);
-        Ok(Lying { first: device.base + at, size, step })
+        Ok(FileExtent { first: device.base + at, size, step })
     }
 }
 
-/// What `count` files called `name` are called each, for a hint.
+/// Describes the names of `count` files called `name`, for a hint.
 fn numbered(name: &str, count: u32) -> String {
     match count {
         1 => format!("there is one: {name}, which is {name}.0 too"),
@@ -437,7 +439,7 @@ impl Surroundings<'_> {
         !self.only_set || origin.is_set()
     }
 
-    /// The device that `node` names for the file called `name`.
+    /// Reads the device that `node` names for the file called `name`.
     fn device_at(self, node: &Node, name: &str) -> Result<NamedFilePlace, JobError> {
         let named = |machine: &MachineSpec| machine.named(node.word()?);
         if let Some(devices) = self.machine.and_then(named) {
@@ -461,16 +463,16 @@ impl NamedFilePlace {
     }
 }
 
-/// That `paths`, written at `origin`, are those of the `count` files called `name`.
+/// Checks that `paths`, written at `origin`, suit the `count` files called `name`.
 fn check_paths(paths: &[String], name: &str, count: u32, origin: &Origin) -> Result<(), JobError> {
     if let Some(other) = paths.iter().find(|path| *path == "null" || path.starts_with("emulated:"))
     {
-        let found = format!("{} is no real target", quote(other));
+        let message = format!("{} is no real target", quote(other));
         let hint = "`path` names files and block devices; models are named with `device`";
-        return Err(JobError::new(found).at(origin).hint(hint));
+        return Err(JobError::new(message).at(origin).hint(hint));
     }
     let enough = match paths {
-        [one] => count == 1 || one.contains(NUMBER),
+        [path] => count == 1 || path.contains(NUMBER),
         each => each.len() == count as usize,
     };
     if enough {
@@ -482,7 +484,7 @@ fn check_paths(paths: &[String], name: &str, count: u32, origin: &Origin) -> Res
         several => format!("{several} paths"),
     };
     let name = quote(name);
-    let (found, hint) = match count {
+    let (message, hint) = match count {
         1 => (
             format!("found {paths} for the file {name}; expected one"),
             "write `path = \"./data.img\"`",
@@ -493,10 +495,10 @@ fn check_paths(paths: &[String], name: &str, count: u32, origin: &Origin) -> Res
              number, as `/mnt/disk%d/data`",
         ),
     };
-    Err(JobError::new(found).at(origin).hint(hint))
+    Err(JobError::new(message).at(origin).hint(hint))
 }
 
-/// What single files called `name`, of which there are `count`, are on.
+/// Reads the devices and targets of single files called `name`, of which there are `count`.
 fn on(
     node: &Node,
     name: &str,
@@ -511,14 +513,14 @@ fn on(
     for entry in table.entries.iter().filter(|entry| around.heeds(&entry.node.origin)) {
         let number = entry.key.parse().ok().filter(|number| *number < count);
         let number = number.ok_or_else(|| {
-            let found = format!("there is no file {name}.{}", entry.key);
-            JobError::new(found).at(&entry.origin).hint(numbered(name, count))
+            let message = format!("there is no file {name}.{}", entry.key);
+            JobError::new(message).at(&entry.origin).hint(numbered(name, count))
         })?;
         let place = match entry.node.word().filter(|word| is_path(word)) {
             Some(path) => NamedFilePlace::Own(FilePlace::Path(path.into())),
             None => around.device_at(&entry.node, &format!("{name}.{number}"))?,
         };
-        // `02` is the same number.
+        // `02` is the same number as `2`.
         files.retain(|single| single.number != number);
         files.push(NamedSingle { number, place, origin: entry.node.origin.clone() });
     }
@@ -526,22 +528,23 @@ fn on(
     Ok(files)
 }
 
-/// What all of `files` are called, in their order.
+/// Returns the names of all files, in their order.
 pub(crate) fn names(files: &[FileSpec]) -> Vec<String> {
     files.iter().flat_map(FileSpec::names).collect()
 }
 
-/// The devices of all of `files`, or that of the job, `usual`, for those that name none; empty if no
-/// file names one.
+/// Returns the devices of all files; `usual`, the device of the job, is for those that name none.
+/// Empty if no file names one.
 ///
 /// # Errors
-/// If a file has none.
+/// A file has no device.
 pub(crate) fn devices(
     files: &[FileSpec],
     usual: Option<&DeviceSpec>,
 ) -> Result<Vec<LaneDevice>, JobError> {
-    let device =
-        |file: &FileSpec| file.device.is_some() || file.on.iter().any(|one| one.device().is_some());
+    let device = |file: &FileSpec| {
+        file.device.is_some() || file.on.iter().any(|path| path.device().is_some())
+    };
     if !files.iter().any(device) {
         return Ok(Vec::new());
     }
@@ -549,9 +552,9 @@ pub(crate) fn devices(
     for file in files {
         for (number, name) in (0..).zip(file.names()) {
             let spec = file.device_of(number).or(usual).cloned().ok_or_else(|| {
-                let found = format!("file {name} has no device");
+                let message = format!("file {name} has no device");
                 let hint = "give its section a `device`, or the job one for all that name none";
-                JobError::new(found).at(&file.name_origin).hint(hint)
+                JobError::new(message).at(&file.name_origin).hint(hint)
             })?;
             devices.push(LaneDevice { name, spec });
         }
@@ -559,20 +562,20 @@ pub(crate) fn devices(
     Ok(devices)
 }
 
-/// The real targets of all of `files`, in their order; empty if they are on models.
+/// Returns the real targets of all files, in their order; empty if the files are on models.
 ///
 /// # Errors
-/// If some are on targets, and others are not.
+/// Some files are on targets, and others are not.
 pub(crate) fn targets(files: &[FileSpec]) -> Result<Vec<FileTarget>, JobError> {
     let each = files.iter().flat_map(|file| {
         (0..).zip(file.names()).map(move |(number, name)| (file, name, file.path_of(number)))
     });
     let (on_targets, others): (Vec<_>, Vec<_>) = each.partition(|(.., path)| path.is_some());
     if let (Some((_, named, _)), Some((file, other, _))) = (on_targets.first(), others.first()) {
-        let found = format!("file {named} is on a real target, and {other} names none");
+        let message = format!("file {named} is on a real target, and {other} names none");
         let hint =
             format!("files are all on targets, or all on models: name one as in --on {other}=PATH");
-        return Err(JobError::new(found).at(&file.name_origin).hint(hint));
+        return Err(JobError::new(message).at(&file.name_origin).hint(hint));
     }
     let target = |(_, file, path): (&FileSpec, String, Option<String>)| {
         path.map(|path| FileTarget { file, path })
@@ -580,18 +583,18 @@ pub(crate) fn targets(files: &[FileSpec]) -> Result<Vec<FileTarget>, JobError> {
     Ok(on_targets.into_iter().filter_map(target).collect())
 }
 
-/// Whether each of `files` names a device, and there are some.
+/// Whether there are files and each names a device.
 pub(crate) fn all_have_devices(files: &[FileSpec]) -> bool {
     !files.is_empty() && files.iter().all(|file| file.device.is_some())
 }
 
-/// The schema of a job of which each file names a device.
+/// Matches a job in which each file names a device.
 pub(crate) fn with_devices() -> Json {
     let item = json!({"type": "object", "required": [DEVICE.name]});
     json!({"properties": {FILE.name: build::some(&item)}})
 }
 
-/// The schema of a job whose files name no devices of a machine.
+/// Matches a job whose files name no devices of a machine.
 pub(crate) fn on_named_devices() -> Json {
     let device = named_device::schema();
     let item = json!({"properties": {
@@ -601,7 +604,7 @@ pub(crate) fn on_named_devices() -> Json {
     json!({"properties": {FILE.name: {"items": item}}})
 }
 
-/// The numbers of those of `files` that `name`, written at `origin`, stands for.
+/// Returns the numbers of the files called `name`, which was written at `origin`.
 pub(crate) fn named(
     name: &str,
     origin: &Origin,
@@ -625,19 +628,19 @@ pub(crate) fn named(
     }))
 }
 
-/// Where each of `files` lies on its device; all of the one device, if there are none.
+/// Returns the extent of each file on its device; the whole device if there are no files.
 ///
 /// # Errors
-/// A file that its device does not hold.
-pub(crate) fn lie(files: &[FileSpec], devices: &[Extent]) -> Result<Vec<Lying>, JobError> {
+/// A file does not fit on its device.
+pub(crate) fn layout(files: &[FileSpec], devices: &[Extent]) -> Result<Vec<FileExtent>, JobError> {
     if files.is_empty() {
-        return Ok(devices.iter().copied().map(Lying::all_of).collect());
+        return Ok(devices.iter().copied().map(FileExtent::whole).collect());
     }
     let each = files.iter().flat_map(|file| file.names().map(move |name| (file, name)));
-    each.zip(devices).map(|((file, name), device)| file.lie(&name, *device)).collect()
+    each.zip(devices).map(|((file, name), device)| file.extent_on(&name, *device)).collect()
 }
 
-/// Leaves out the models of `files`, which are on real targets.
+/// Removes the models of the files, which are on real targets.
 pub(crate) fn drop_models(files: &mut [FileSpec]) {
     for file in files {
         file.device = None;
@@ -645,7 +648,7 @@ pub(crate) fn drop_models(files: &mut [FileSpec]) {
     }
 }
 
-/// Leaves out the devices and the targets of `files`: all are on such a device as the job names.
+/// Removes the devices and targets of the files: all are on devices like that of the job.
 pub(crate) fn drop_devices(files: &mut [FileSpec]) {
     for file in files {
         file.device = None;
@@ -685,9 +688,9 @@ mod tests {
     #[test]
     fn a_file_lies_where_it_is_said_on_its_device() {
         let device = Extent { base: 1 << 30, capacity: 4 << 20, block: 512 };
-        let Lying { first, size, step } = file(1).lie("data", device).unwrap();
+        let FileExtent { first, size, step } = file(1).extent_on("data", device).unwrap();
         assert_eq!((first, size, step), ((1 << 30) + (2 << 20), 1 << 20, 4096));
-        let at = file(1).lie("data", Extent { capacity: 3 << 19, ..device });
+        let at = file(1).extent_on("data", Extent { capacity: 3 << 19, ..device });
         assert!(at.is_err_and(|error| error.to_string().contains("ends past its device")));
     }
 }

@@ -1,4 +1,4 @@
-//! Merges side by side as a job describes them: `[merge]`.
+//! Reads `[merge]`: merges side by side.
 
 use std::num::NonZeroU32;
 
@@ -24,11 +24,11 @@ use crate::units::size_text;
 use crate::workload::region::multiples_near;
 use crate::workload::sizes::REQUEST;
 
-/// Runs of a job at most: a merge of more takes several passes.
+/// Most runs of a job: a merge of more takes several passes.
 const RUNS: u64 = 4096;
-/// Blocks of all jobs together, at most.
+/// Most blocks of all jobs together.
 const BLOCKS: u64 = 1 << 32;
-/// What stands behind a number of blocks.
+/// Unit of a number of blocks.
 const UNIT: &str = "blocks";
 
 keys! {
@@ -67,7 +67,7 @@ keys! {
     ]), or OutputAt::Last;
     /// Blocks that may be in memory.
     MEMORY memory: Memory = Own {
-        read: |node| of_one(node, MEMORIES, MEMORY_KEYS, "memory for merges", memory),
+        read: |node| one_of_keys(node, MEMORIES, MEMORY_KEYS, "memory for merges", memory),
         text: |memory| memory_text(*memory),
         schema: || any([words(MEMORIES), one_of(table(MEMORY_KEYS))]),
     }, or Memory::Unlimited;
@@ -76,7 +76,7 @@ keys! {
         Choice(&[("block", WhenFull::Block), ("defer", WhenFull::Defer)]), or WhenFull::Block;
     /// Which run is used up next.
     DEPLETION depletion: Depletion = Own {
-        read: |node| of_one(node, DEPLETIONS, DEPLETION_KEYS, "an order of depletion", depletion),
+        read: |node| one_of_keys(node, DEPLETIONS, DEPLETION_KEYS, "an order of depletion", depletion),
         text: |depletion| depletion_text(*depletion),
         schema: || any([words(DEPLETIONS), one_of(table(DEPLETION_KEYS))]),
     }, or Depletion::RandomBlock;
@@ -86,7 +86,7 @@ keys! {
     COMPUTE cpu: Span = TIME, or Span::ZERO;
 }
 
-/// Memory that is a word.
+/// Words for memory.
 const MEMORIES: &[(&str, Memory)] = &[("unlimited", Memory::Unlimited)];
 
 keys! {
@@ -100,7 +100,7 @@ keys! {
     WRITES writes: u32 = Count(1, u32::MAX as u64);
 }
 
-/// An order that is a word.
+/// Words for an order of depletion.
 const DEPLETIONS: &[(&str, Depletion)] = &[("random-block", Depletion::RandomBlock)];
 
 keys! {
@@ -119,20 +119,20 @@ keys! {
     OUTPUT output: u32 = DISK, needs "0";
 }
 
-/// The number of a disk.
+/// Kind of the number of a disk.
 const DISK: Count = Count(0, 255);
 
-/// Bytes of a block.
+/// Kind of the bytes of a block.
 const BLOCK_BYTES: Amount = REQUEST;
 
-/// Words that give way to a table if `--set` names a part of it.
+/// Words that are replaced by a table if `--set` names a key of it.
 pub(crate) const GIVE_WAY: [&str; 2] = [MEMORIES[0].0, DEPLETIONS[0].0];
 
 fn number(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).expect("above zero")
 }
 
-/// How long a run is.
+/// Length of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Length {
     Blocks(NonZeroU32),
@@ -167,7 +167,7 @@ impl Length {
         ])
     }
 
-    /// In blocks of so many bytes.
+    /// Returns the length in blocks of `block` bytes.
     fn blocks(self, block: NonZeroU32) -> u64 {
         match self {
             Self::Blocks(count) => count.get().into(),
@@ -176,7 +176,7 @@ impl Length {
     }
 }
 
-/// The words of the four placements of the paper, its cases 1 to 4.
+/// Words for the four placements of the paper, its cases 1 to 4.
 const PLACEMENTS: &[(&str, Placement)] = &[
     ("dedicated", Placement::Dedicated),
     ("separate", Placement::Separate),
@@ -192,15 +192,15 @@ fn placement(node: &Node) -> Result<Placement, JobError> {
         }
         return jobs.iter().map(disks_of_job).collect::<Result<_, _>>().map(Placement::Listed);
     }
-    let names = || PLACEMENTS.iter().map(|(word, _)| *word);
+    let has_usual_classes = || PLACEMENTS.iter().map(|(word, _)| *word);
     let Some(word) = node.word() else {
         let expected = node.expected("a placement, or a list of the disks of each job");
         return Err(expected.hint(example));
     };
-    if names().any(|known| known == word) {
+    if has_usual_classes().any(|known| known == word) {
         return Ok(value_of(PLACEMENTS, word));
     }
-    Err(node.expected("a placement").hint(suggest(word, names())))
+    Err(node.expected("a placement").hint(suggest(word, has_usual_classes())))
 }
 
 fn disks_of_job(node: &Node) -> Result<JobDisks, JobError> {
@@ -222,35 +222,35 @@ fn placement_schema() -> Json {
     any([words(PLACEMENTS), some(&table(DISKS_KEYS))])
 }
 
-/// One of `known` words, or a table `what` with one of `keys`, of which `of` makes the value. One that an
-/// argument set takes the place of those of the file.
-fn of_one<T: Clone>(
+/// Reads one of the `known` words, or a table with one of `keys`, which `read_table` converts.
+/// `title` names the value in messages. A key that an argument sets overrides those of the file.
+fn one_of_keys<T: Clone>(
     node: &Node,
     known: &'static [(&'static str, T)],
     keys: crate::keys::Keys,
-    what: &str,
-    of: fn(&Reader<'_>) -> Result<Option<T>, JobError>,
+    title: &str,
+    read_table: fn(&Reader<'_>) -> Result<Option<T>, JobError>,
 ) -> Result<T, JobError> {
-    let names: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+    let has_usual_classes: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
     let example = || {
-        let words = names.iter().map(|word| format!("`\"{word}\"`"));
+        let words = has_usual_classes.iter().map(|word| format!("`\"{word}\"`"));
         let keys = keys.iter().map(|key| format!("`{{ {} = 600 }}`", key.name()));
         format!("it is {}", words.chain(keys).collect::<Vec<_>>().join(" or "))
     };
     let Value::Table(written) = &node.value else {
-        let found = node.word().filter(|word| names.contains(word));
-        let expected = || node.expected(what).hint(example());
-        return found.map(|word| value_of(known, word)).ok_or_else(expected);
+        let word = node.word().filter(|word| has_usual_classes.contains(word));
+        let expected = || node.expected(title).hint(example());
+        return word.map(|word| value_of(known, word)).ok_or_else(expected);
     };
     let set = written.entries.iter().rev().find(|entry| entry.origin.is_set());
     let entries = set.map_or_else(|| written.entries.clone(), |entry| vec![entry.clone()]);
     let node = Node { value: Value::Table(Table { entries }), origin: node.origin.clone() };
-    let reader = Reader::new(&node, what, &[keys])?;
+    let reader = Reader::new(&node, title, &[keys])?;
     let Value::Table(Table { entries }) = &node.value else { unreachable!("it was just made") };
-    let one = if entries.len() == 1 { of(&reader)? } else { None };
-    one.ok_or_else(|| {
-        let found = format!("expected one key in {what}, found {}", entries.len());
-        JobError::new(found).at(&node.origin).hint(example())
+    let value = if entries.len() == 1 { read_table(&reader)? } else { None };
+    value.ok_or_else(|| {
+        let message = format!("expected one key in {title}, found {}", entries.len());
+        JobError::new(message).at(&node.origin).hint(example())
     })
 }
 
@@ -282,26 +282,26 @@ fn depletion_text(depletion: Depletion) -> String {
     }
 }
 
-/// Merges, checked as far as that is possible without the target.
+/// Merges, checked as far as possible without the target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MergeSpec {
-    /// How many jobs there are.
+    /// Number of jobs.
     pub jobs: u32,
-    /// What they are alike in.
+    /// The sizes that all jobs share.
     pub shape: Shape,
-    /// Which disks have what.
+    /// Disks of the runs and outputs.
     pub placement: Placement,
-    /// Where outputs lie among the runs of their disk.
+    /// Place of outputs among the runs of their disk.
     pub output: OutputAt,
-    /// Blocks that may be in memory.
+    /// Bound of the blocks in memory.
     pub memory: Memory,
-    /// What a job does whose memory is full.
+    /// Behaviour of a job whose memory is full.
     pub when_full: WhenFull,
-    /// Which run is used up next.
+    /// Order in which runs are used up.
     pub depletion: Depletion,
-    /// From the beginning of one job to that of the next.
+    /// Time from the beginning of one job to that of the next.
     pub stagger: Span,
-    /// Time of a processor for each block.
+    /// Processor time of each block.
     pub cpu: Span,
     run: Length,
     jobs_origin: Origin,
@@ -309,7 +309,7 @@ pub struct MergeSpec {
     block_origin: Origin,
 }
 
-/// The classes of a job that names none: one for each merge.
+/// Returns the classes of a job that names none: one for each merge.
 pub(crate) fn classes(job: &Reader<'_>) -> Result<Vec<Class>, JobError> {
     let node = job.node(&MERGE).expect("a job with merges");
     let jobs = Reader::new(node, MERGE.name, &[KEYS])?.get(&JOBS)?;
@@ -330,32 +330,32 @@ impl MergeSpec {
                 1 => "1 class is".into(),
                 several => format!("{several} classes are"),
             };
-            let found = format!("{jobs} jobs, and {named} named: each job has one of its own");
+            let message = format!("{jobs} jobs, and {named} named: each job has one of its own");
             let hint = "leave the classes out, and they are `job0`, `job1` and so on";
-            return Err(JobError::new(found).at(reader.place(&JOBS)).hint(hint));
+            return Err(JobError::new(message).at(reader.place(&JOBS)).hint(hint));
         }
         let (run, block) = (reader.get(&RUN)?, reader.get(&BLOCK)?);
         let blocks = run.blocks(block);
         if blocks.saturating_mul(runs.get().into()).saturating_mul(jobs.into()) > BLOCKS {
-            let found = format!(
+            let message = format!(
                 "{jobs} jobs of {runs} runs of {blocks} blocks; at most {BLOCKS} blocks may be"
             );
             let hint = "make blocks larger, or runs shorter";
-            return Err(JobError::new(found).at(reader.place(&RUN)).hint(hint));
+            return Err(JobError::new(message).at(reader.place(&RUN)).hint(hint));
         }
-        let at_once = |key: &Key<NonZeroU32>, what: &str| {
+        let at_once = |key: &Key<NonZeroU32>, verb: &str| {
             let count: NonZeroU32 = reader.get(key)?;
             let bytes = u64::from(count.get()) * u64::from(block.get());
-            let wrong = |found: String, hint: &str| {
-                Err(JobError::new(found).at(reader.place(key)).hint(hint))
+            let wrong = |message: String, hint: &str| {
+                Err(JobError::new(message).at(reader.place(key)).hint(hint))
             };
             if u64::from(count.get()) > blocks {
-                let found = format!("{count} blocks are {what} at once, and a run has {blocks}");
-                return wrong(found, "a run is longer than that: lower it, or make runs longer");
+                let message = format!("{count} blocks are {verb} at once, and a run has {blocks}");
+                return wrong(message, "a run is longer than that: lower it, or make runs longer");
             }
             if bytes > 1 << 30 {
-                let found = format!("{count} blocks are {what} at once: more than 1GiB");
-                return wrong(found, "no disk takes so much as one request");
+                let message = format!("{count} blocks are {verb} at once: more than 1GiB");
+                return wrong(message, "no disk takes so much as one request");
             }
             Ok(count.get())
         };
@@ -380,7 +380,7 @@ impl MergeSpec {
         Ok(spec)
     }
 
-    /// That the memory is enough for at least one order of blocks.
+    /// Checks that the memory suffices for at least one order of blocks.
     fn check_memory(&self, origin: &Origin) -> Result<(), JobError> {
         let Self { memory, shape, jobs, .. } = self;
         let least = memory.least(shape, self.when_full);
@@ -388,12 +388,12 @@ impl MergeSpec {
         if u64::from(blocks) >= least {
             return Ok(());
         }
-        let found = format!("with {blocks} blocks of memory no job can end: it takes {least}");
+        let message = format!("with {blocks} blocks of memory no job can end: it takes {least}");
         let enough = memory.always_enough(shape, *jobs).unwrap_or(least);
-        Err(JobError::new(found).at(origin).hint(format!("{enough} blocks are always enough")))
+        Err(JobError::new(message).at(origin).hint(format!("{enough} blocks are always enough")))
     }
 
-    /// That the memory may not be enough, if it may not.
+    /// Returns a remark if the memory may be too small.
     pub fn may_deadlock(&self) -> Option<String> {
         let (blocks, enough) =
             (self.memory.blocks()?, self.memory.always_enough(&self.shape, self.jobs)?);
@@ -405,7 +405,8 @@ impl MergeSpec {
         })
     }
 
-    /// The merges on a target of so many `disks` side by side, of `bytes` each, which is called `target`.
+    /// Places the merges on `disks` disks side by side of `bytes` each; `target` names them in
+    /// messages.
     ///
     /// # Errors
     /// There are too few disks, or they are too small.
@@ -418,16 +419,16 @@ impl MergeSpec {
     ) -> Result<Merge, JobError> {
         let Shape { runs, run, block, .. } = self.shape;
         let layout = self.placement.layout(self.jobs, disks.get(), (runs, run), self.output);
-        let layout = layout.map_err(|error| self.placed(&error, target))?;
+        let layout = layout.map_err(|error| self.placement_error(&error, target))?;
         let used = layout.used.iter().copied().enumerate().max_by_key(|(_, blocks)| *blocks);
         let (disk, blocks) = used.unwrap_or_default();
-        let laid = blocks.saturating_mul(block.into());
-        if laid > bytes {
-            let (laid, holds) = (size_text(laid), size_text(bytes));
-            let found =
-                format!("{laid} are to lie on disk {disk} of {target}, which holds {holds}");
+        let laid_out = blocks.saturating_mul(block.into());
+        if laid_out > bytes {
+            let (laid_out, holds) = (size_text(laid_out), size_text(bytes));
+            let message =
+                format!("{laid_out} are to lie on disk {disk} of {target}, which holds {holds}");
             let hint = "take larger disks (`device.capacity`), more of them, or shorter runs";
-            return Err(JobError::new(found).at(&self.placement_origin).hint(hint));
+            return Err(JobError::new(message).at(&self.placement_origin).hint(hint));
         }
         let prio = |class: &Class| Prio(class.prio);
         Ok(Merge {
@@ -444,8 +445,8 @@ impl MergeSpec {
         })
     }
 
-    /// Why the jobs cannot lie on `target` so.
-    fn placed(&self, error: &PlacementError, target: &str) -> JobError {
+    /// Returns the error for jobs that cannot be placed on `target`.
+    fn placement_error(&self, error: &PlacementError, target: &str) -> JobError {
         let row = "disks are those of an array of level `jbod`; any other device is one disk";
         let (origin, hint) = match error {
             PlacementError::Outputs { .. } => (&self.jobs_origin, format!("lower `jobs`: {row}")),
@@ -461,27 +462,27 @@ impl MergeSpec {
         JobError::new(format!("on {target} {error}")).at(origin).hint(hint)
     }
 
-    /// That direct I/O on `target` moves as many bytes as are asked for, in units of `unit`.
+    /// Checks that blocks are whole units of `unit` bytes, as direct I/O on `target` requires.
     ///
     /// # Errors
-    /// A block is no whole number of units.
+    /// A block is not a whole number of units.
     pub fn fits_units(&self, unit: u32, target: &str) -> Result<(), JobError> {
         if self.shape.block.is_multiple_of(unit) {
             return Ok(());
         }
         let [block, step] = [self.shape.block, unit].map(|bytes| size_text(bytes.into()));
-        let found =
+        let message =
             format!("blocks of {block}; direct I/O on {target} moves whole units of {step}");
         let hint = multiples_near(self.shape.block.into(), unit.into());
-        Err(JobError::new(found).at(&self.block_origin).hint(hint))
+        Err(JobError::new(message).at(&self.block_origin).hint(hint))
     }
 
     /// Whether `classes` are those of a job that names none.
-    pub(crate) fn names(&self, classes: &[Class]) -> bool {
+    pub(crate) fn has_usual_classes(&self, classes: &[Class]) -> bool {
         classes == usual_classes(self.jobs)
     }
 
-    /// The section, with every default in place.
+    /// Writes the section with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
         let Shape { runs, block, read, write, .. } = self.shape;
         Rows::of(&[KEYS])

@@ -1,5 +1,5 @@
-//! The workload of a job: agents, programs, a trace or merges. Each kind is a file with its sections; what
-//! decides between the kinds is here.
+//! Reads the workload of a job: agents, programs, a trace or merges. Each kind is a file with its
+//! sections; this file decides between the kinds.
 
 pub(crate) mod agent_files;
 pub(crate) mod agents;
@@ -24,7 +24,7 @@ use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
-use self::extent::{Extent, Lying};
+use self::extent::{Extent, FileExtent};
 use self::files::{FILE, FileSpec, Surroundings};
 use self::lanes::{FileTarget, LaneDevice};
 use self::merge::{MERGE, MergeSpec};
@@ -42,7 +42,7 @@ use crate::text::Lines;
 /// Sections of workloads, in the order in which they are written.
 pub(crate) const SECTIONS: Keys = &[&FILE, &AGENT, &CPU, &PROGRAM, &MERGE, &TRACE, &RULE];
 
-/// What to do about agents in a job with programs.
+/// Hint for agents in a job with programs.
 const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
                         `phases = [{ write = \"4KiB\" }]` in place of op and size";
 
@@ -62,13 +62,13 @@ pub enum WorkloadSpec {
 /// Agents and the files that they work on, both in the order of the job.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentsSpec {
-    /// None: all agents work on the target.
+    /// Files; if there are none, all agents work on the target.
     pub files: Vec<FileSpec>,
-    /// Those that are to run.
+    /// The agents.
     pub agents: Vec<AgentSpec>,
 }
 
-/// The kind of a job's workload, by the sections that the job has.
+/// Kind of a job's workload, which the sections of the job decide.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkloadKind {
     Agents,
@@ -78,8 +78,8 @@ pub(crate) enum WorkloadKind {
 }
 
 impl WorkloadKind {
-    /// The kind of the job that `reader` reads, without keys of another kind. `duration` is the key
-    /// of the job's length.
+    /// Returns the kind of the job's workload, and refuses keys of other kinds. `duration` is the
+    /// key of the job's length.
     pub(crate) fn of(reader: &Reader<'_>, duration: &dyn Declared) -> Result<Self, JobError> {
         if reader.node(&MERGE).is_some() {
             let why = "belongs to a job with agents; this one has merges";
@@ -113,17 +113,16 @@ impl WorkloadKind {
         Ok(Self::Agents)
     }
 
-    /// The classes of a job that names `given`: of merges, one for each if it names none.
+    /// Returns the classes of the job. Merges have one each if the job names none.
     pub(crate) fn classes(
         self,
         reader: &Reader<'_>,
-        given: Vec<Class>,
+        named: Vec<Class>,
     ) -> Result<Vec<Class>, JobError> {
-        if self == Self::Merge && given.is_empty() { merge::classes(reader) } else { Ok(given) }
+        if self == Self::Merge && named.is_empty() { merge::classes(reader) } else { Ok(named) }
     }
 
-    /// Reads the workload of a job with these classes that runs for `duration`, in these
-    /// surroundings.
+    /// Reads the workload of a job with these classes that runs for `duration`.
     pub(crate) fn read(
         self,
         reader: &Reader<'_>,
@@ -148,46 +147,48 @@ impl WorkloadKind {
 }
 
 impl WorkloadSpec {
-    /// Its agents, if it has agents.
+    /// Returns its agents; none if it is of another kind.
     pub fn agents(&self) -> &[AgentSpec] {
         if let Self::Agents(spec) = self { &spec.agents } else { &[] }
     }
 
-    /// The files that its agents work on, if they have any.
+    /// Returns the files that its agents work on; none if it has none.
     pub fn files(&self) -> &[FileSpec] {
         if let Self::Agents(spec) = self { &spec.files } else { &[] }
     }
 
-    /// What each of these files is called.
+    /// Returns the names of these files.
     pub fn file_names(&self) -> Vec<String> {
         files::names(self.files())
     }
 
-    /// Where the files of its agents lie on these devices, one for each; on the one device, if there are
-    /// none.
-    pub(crate) fn lie(&self, devices: &[Extent]) -> Result<Vec<Lying>, JobError> {
-        files::lie(self.files(), devices)
+    /// Returns the extents of its files on these devices, one device for each; the whole device if
+    /// there are no files.
+    pub(crate) fn layout(&self, devices: &[Extent]) -> Result<Vec<FileExtent>, JobError> {
+        files::layout(self.files(), devices)
     }
 
-    /// How many requests of `class` there are, if its agents say so.
+    /// Returns the number of requests of `class`, if its agents state it.
     pub fn requests(&self, class: ClassId) -> Option<u64> {
-        let counts = self.agents().iter().filter(|agent| agent.class == class);
-        let of = |agent: &AgentSpec| Some(agent.requests()?.saturating_mul(agent.agents()));
-        let all = counts.map(of).try_fold(0_u64, |all, count| Some(all.saturating_add(count?)));
-        all.filter(|all| *all > 0)
+        let agents = self.agents().iter().filter(|agent| agent.class == class);
+        let requests_of =
+            |agent: &AgentSpec| Some(agent.requests()?.saturating_mul(agent.agents()));
+        let sum =
+            agents.map(requests_of).try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)));
+        sum.filter(|sum| *sum > 0)
     }
 
-    /// Its programs, if it has programs.
+    /// Returns its programs, if it has programs.
     pub fn programs(&self) -> Option<&ProgramsSpec> {
         if let Self::Programs(programs) = self { Some(programs) } else { None }
     }
 
-    /// Its trace, if it plays one.
+    /// Returns its trace, if it plays one.
     pub fn trace(&self) -> Option<&TraceSpec> {
         if let Self::Trace(trace) = self { Some(trace) } else { None }
     }
 
-    /// Its merges, if it has merges.
+    /// Returns its merges, if it has merges.
     pub fn merges(&self) -> Option<&MergeSpec> {
         if let Self::Merge(merges) = self { Some(merges) } else { None }
     }
@@ -203,11 +204,11 @@ impl WorkloadSpec {
         }
     }
 
-    /// The devices that the devices of its trace are played on, or those of its files, if they are not
-    /// all such a device as the job names, which is `usual`.
+    /// Returns the devices of its trace's devices or of its files; empty if all are on devices like
+    /// `usual`, the job's device.
     ///
     /// # Errors
-    /// If a file has no device.
+    /// A file has no device.
     pub fn lane_devices(&self, usual: Option<&DeviceSpec>) -> Result<Vec<LaneDevice>, JobError> {
         match self {
             Self::Trace(trace) => Ok(trace.on.clone()),
@@ -215,23 +216,23 @@ impl WorkloadSpec {
         }
     }
 
-    /// The real targets that its files are on, one for each in their order; empty if they are on models, or
+    /// Returns the real targets of its files, in their order; empty if the files are on models, or
     /// if it has none.
     ///
     /// # Errors
-    /// If some files are on targets, and others are not.
+    /// Some files are on targets, and others are not.
     pub fn file_targets(&self) -> Result<Vec<FileTarget>, JobError> {
         files::targets(self.files())
     }
 
-    /// The same with its files on real targets alone, whatever models they name.
+    /// Removes the models that files name; paths of real targets stay.
     pub fn drop_file_models(&mut self) {
         if let Self::Agents(spec) = self {
             files::drop_models(&mut spec.files);
         }
     }
 
-    /// The same workload on one device, or on several of one kind.
+    /// Removes the devices of its trace or files, so that all are on the job's device.
     pub fn drop_lane_devices(&mut self) {
         match self {
             Self::Trace(trace) => trace.on.clear(),
@@ -240,18 +241,17 @@ impl WorkloadSpec {
         }
     }
 
-    /// The most streams that its requests can have.
+    /// Upper bound of the streams of its requests.
     pub fn streams(&self) -> usize {
         match self {
             Self::Agents(spec) => spec.agents.iter().map(AgentSpec::agents).sum::<u64>() as usize,
             Self::Merge(merges) => merges.jobs as usize,
-            // One for each process of a trace, and for each task; no machine has more.
+            // One for each process of a trace and for each task; no machine has more.
             Self::Programs(_) | Self::Trace(_) => 1 << 22,
         }
     }
 
-    /// Whether requests arrive at the very instants of completions, and before the policy decides
-    /// there.
+    /// Whether requests arrive at the very instants of completions, before the policy decides.
     pub fn arrives_at_completions(&self) -> bool {
         matches!(self, Self::Programs(_) | Self::Merge(_))
     }
@@ -272,8 +272,8 @@ impl WorkloadSpec {
     }
 }
 
-/// The sections that a job must have and may not have with its workload; `duration` is the key of
-/// the job's length.
+/// Describes the sections that a job must have and may not have with its workload; `duration` is
+/// the key of the job's length.
 pub(crate) fn schema(duration: &dyn Declared) -> Json {
     let with_duration = |own: &[&dyn Declared], others: Keys| {
         with(required(&[&[duration, &CLASS], own].concat()), without(others))
@@ -281,7 +281,7 @@ pub(crate) fn schema(duration: &dyn Declared) -> Json {
     let own = with(required(&[&CLASS, &AGENT]), without(&[&RULE, &CPU]));
     let quotas = json!({"properties": {AGENT.name: {"items": agents::ends_by_itself()}}});
     let agents = with(own, json!({"anyOf": [required(&[duration]), quotas]}));
-    // The first section that the job has decides.
+    // The first of these sections that the job has decides.
     let kinds: [(&dyn Declared, Json); 3] = [
         (&MERGE, without(&[duration, &FILE, &AGENT, &PROGRAM, &CPU, &TRACE, &RULE, &PAGE_CACHE])),
         (&TRACE, without(&[duration, &FILE, &AGENT, &PROGRAM, &CPU, &PAGE_CACHE])),

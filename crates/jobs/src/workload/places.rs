@@ -1,4 +1,4 @@
-//! Where the requests of an agent lie in its region.
+//! Places of an agent's requests in its region.
 
 use penstock_workload::{Arrivals, Growth, Pattern, Spacing, Spread, Weighted};
 use serde_json::{Value as Json, json};
@@ -17,7 +17,7 @@ use crate::workload::region::{self, Edge, Region};
 use crate::workload::sizes::REQUEST_MOST;
 use crate::workload::spread::{self, SpreadSpec};
 
-/// Where the next request begins.
+/// Words for patterns.
 pub(crate) const PATTERNS: Choice<Pattern> = Choice(&[
     (RANDOM, Pattern::Random),
     ("sequential", Pattern::Sequential),
@@ -53,7 +53,7 @@ keys! {
     REGION region: Region = region::KIND, or Region::WHOLE;
 }
 
-/// Those that say where the position of the agent itself is: agents that take turns share one.
+/// Keys that concern the position of one agent: agents that take turns share a position.
 pub(crate) const OWN: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &GAP, &GROWTH];
 
 keys! {
@@ -67,26 +67,27 @@ keys! {
     FARTHER gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
 }
 
-/// Where the requests of an agent lie in its region.
+/// Places of an agent's requests in its region.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Places {
-    /// Where the next request begins.
+    /// Pattern of places.
     pub pattern: Pattern,
-    /// How random requests are spread over the region.
+    /// Distribution of random requests over the region.
     pub spread: SpreadSpec,
-    /// How far requests lie apart, and how that and their size grow; the first of them lies at the
+    /// Spacing of requests, and the growth of spacing and size. Its first request is at the
     /// beginning.
     pub spacing: Spacing,
-    /// Where in its region the first of its sequential requests begins.
+    /// Place in the region of the first sequential request.
     pub first: Edge,
-    /// Which part of the target it uses.
+    /// The part of the target that it uses.
     pub region: Region,
     spread_origin: Origin,
     first_origin: Origin,
 }
 
 impl Places {
-    /// Reads them of an agent with these arrivals and sizes, which stand there.
+    /// Reads the places of an agent with these arrivals, sizes (and where they were written) and
+    /// quota.
     pub(crate) fn read(
         reader: &Reader<'_>,
         arrivals: &Arrivals,
@@ -96,7 +97,7 @@ impl Places {
         let pattern = reader.get(&PATTERN)?;
         Ok(Self {
             pattern,
-            spread: spread_of(reader, pattern)?,
+            spread: read_spread(reader, pattern)?,
             spacing: spacing(reader, pattern, arrivals, sizes, quota)?,
             first: reader.get(&FIRST)?,
             region: reader.get(&REGION)?.or_at(reader.origin(&REGION)),
@@ -105,25 +106,25 @@ impl Places {
         })
     }
 
-    /// Where the first of its sequential requests begins in a region of `bytes`.
+    /// Returns the place of the first sequential request in a region of `bytes`.
     pub(crate) fn first(&self, bytes: u64, step: u64) -> Result<u64, JobError> {
         if let Edge::At(first) = self.first
             && first > bytes
         {
             let [first, holds] = [first, bytes].map(size_text);
-            let found = format!("the first request begins at {first} of a region of {holds}");
+            let message = format!("the first request begins at {first} of a region of {holds}");
             let hint = "write a share of the region, as in `\"50%\"`, or take a larger one";
-            return Err(JobError::new(found).at(&self.first_origin).hint(hint));
+            return Err(JobError::new(message).at(&self.first_origin).hint(hint));
         }
         self.first.on(bytes, step)
     }
 
-    /// How random requests are spread over a region of `bytes` with so many `places`.
+    /// Returns the distribution of random requests over a region of `bytes` with `places` places.
     pub(crate) fn spread(&self, bytes: u64, places: u64) -> Result<Spread, JobError> {
         self.spread.on(bytes, places, &self.spread_origin)
     }
 
-    /// What of it is in bytes, in words, and how many.
+    /// Returns its lengths in bytes with their names in messages.
     pub(crate) fn lengths(&self) -> [(&'static str, u64); 6] {
         let Spacing { align, gap, stride, growth, .. } = self.spacing;
         let [longer, farther] = growth.map_or([0, 0], |growth| [growth.size, growth.gap]);
@@ -138,7 +139,8 @@ impl Places {
         ]
     }
 
-    /// `rows` with its keys, for an agent with these arrivals; those without a usual value only if they are given.
+    /// Adds its keys to `rows`, for an agent with these arrivals; keys without a default only if
+    /// they are given.
     pub(crate) fn write(&self, rows: Rows, arrivals: &Arrivals) -> Rows {
         let turns = *arrivals == Arrivals::Turns;
         let first = self.pattern == Pattern::Sequential && !turns;
@@ -155,11 +157,11 @@ impl Places {
     }
 }
 
-/// What the schema of an agent says of how they go together; `of_one_size` and `counted` are what an agent has
-/// whose requests grow.
-pub(crate) fn rules(of_one_size: Json, counted: Json) -> [Json; 6] {
+/// Returns the schema rules of these keys. `single_size` and `counted` describe an agent whose
+/// requests may grow.
+pub(crate) fn rules(single_size: Json, counted: Json) -> [Json; 6] {
     let in_line = json!({"properties": {PATTERN.name: {"enum": [PATTERNS.0[1].0, BACKWARDS]}}});
-    let growing = build::all([counted, without(&[&STRIDE]), of_one_size]);
+    let growing = build::all([counted, without(&[&STRIDE]), single_size]);
     [
         needed(KEYS),
         json!({"if": is(&PATTERN, &[RANDOM]), "then": without(&[&FIRST, &STRIDE, &GAP])}),
@@ -170,23 +172,23 @@ pub(crate) fn rules(of_one_size: Json, counted: Json) -> [Json; 6] {
     ]
 }
 
-/// The same of an agent that takes turns.
+/// Describes the places of an agent that takes turns.
 pub(crate) fn in_turns() -> Json {
     let forwards = json!({"properties": {PATTERN.name: {"not": {"const": BACKWARDS}}}});
     build::all([without(OWN), forwards])
 }
 
-fn spread_of(reader: &Reader<'_>, pattern: Pattern) -> Result<SpreadSpec, JobError> {
+fn read_spread(reader: &Reader<'_>, pattern: Pattern) -> Result<SpreadSpec, JobError> {
     let spread = reader.get(&SPREAD)?;
     if pattern != Pattern::Random && spread != SpreadSpec::Uniform {
-        let found = "a `spread` belongs to a random pattern";
+        let message = "a `spread` belongs to a random pattern";
         let hint = "set `pattern = \"random\"`, or leave `spread` out";
-        return Err(JobError::new(found).at(reader.origin(&SPREAD)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(&SPREAD)).hint(hint));
     }
     Ok(spread)
 }
 
-/// How the requests of an agent with this pattern lie apart; the first of them lies at the beginning.
+/// Reads the spacing of an agent's requests; its first request is at the beginning.
 fn spacing(
     reader: &Reader<'_>,
     pattern: Pattern,
@@ -200,8 +202,8 @@ fn spacing(
         if pattern == Pattern::Backwards || sizes.single().is_none() {
             let backwards = pattern == Pattern::Backwards;
             let origin = if backwards { reader.origin(&PATTERN) } else { sizes_origin };
-            let found = "agents that take turns go forwards, each with one size";
-            return Err(JobError::new(found).at(origin).hint(hint));
+            let message = "agents that take turns go forwards, each with one size";
+            return Err(JobError::new(message).at(origin).hint(hint));
         }
     }
     if pattern == Pattern::Random {
@@ -214,21 +216,21 @@ fn spacing(
     }
     let growth = reader.find(&GROWTH)?;
     if growth.is_some() && !matches!(quota, Some(Quota::Requests(_))) {
-        let found = "what grows needs an end, and the agent has no `count`";
+        let message = "what grows needs an end, and the agent has no `count`";
         let hint = "say how many requests there are, as in `count = 10000`";
-        return Err(JobError::new(found).at(reader.place(&GROWTH)).hint(hint));
+        return Err(JobError::new(message).at(reader.place(&GROWTH)).hint(hint));
     }
     if growth.is_some() && sizes.single().is_none() {
-        let found = "requests that grow have one size to begin with";
+        let message = "requests that grow have one size to begin with";
         let hint = "leave `growth` out, or give one size";
-        return Err(JobError::new(found).at(reader.origin(&GROWTH)).hint(hint));
+        return Err(JobError::new(message).at(reader.origin(&GROWTH)).hint(hint));
     }
     let (align, gap) = (reader.find(&ALIGN)?, reader.get(&GAP)?);
     let stride = stride(reader, sizes)?;
     Ok(Spacing { align, gap, stride, growth, ..Spacing::default() })
 }
 
-/// From the beginning of a request to that of the next, if it is given.
+/// Reads the stride, if it is given.
 fn stride(reader: &Reader<'_>, sizes: &Weighted<u32>) -> Result<Option<u64>, JobError> {
     let Some(stride) = reader.find(&STRIDE)? else { return Ok(None) };
     let hint = "a stride counts from one beginning to the next, whatever lies between";
@@ -236,9 +238,9 @@ fn stride(reader: &Reader<'_>, sizes: &Weighted<u32>) -> Result<Option<u64>, Job
     let longest = u64::from(sizes.possible().max().unwrap_or(0));
     if stride < longest {
         let [stride, longest] = [stride, longest].map(size_text);
-        let found = format!("a stride of {stride} is shorter than a request of {longest}");
+        let message = format!("a stride of {stride} is shorter than a request of {longest}");
         let hint = format!("requests would overlap: take at least {longest}");
-        return Err(JobError::new(found).at(reader.place(&STRIDE)).hint(hint));
+        return Err(JobError::new(message).at(reader.place(&STRIDE)).hint(hint));
     }
     Ok(Some(stride))
 }

@@ -1,4 +1,4 @@
-//! Programs on processors as a job describes them: `[cpu]` and `[[program]]`.
+//! Reads programs on processors: `[cpu]` and `[[program]]`.
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_workload::program::{Cpus, Order, Phase, Pick, Starts};
@@ -21,7 +21,7 @@ use crate::workload::region::{self, Region};
 use crate::workload::sizes::REQUEST;
 use crate::workload::starts;
 
-/// What takes time.
+/// Kind of a time above zero.
 pub(crate) const LASTS: Amount = TIME.above_zero().hint("what takes no time is left out");
 
 keys! {
@@ -87,33 +87,33 @@ keys! {
     WRITE write: u32 = REQUEST;
 }
 
-/// Programs and what they run on, checked as far as that is possible without the target.
+/// Programs and their processors, checked as far as possible without the target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProgramsSpec {
     /// The processors.
     pub cpus: Cpus,
-    /// In the order of the file: of two that arrive at one instant the first goes first.
+    /// Programs in the order of the file: of two that arrive at one instant the first goes first.
     pub programs: Vec<ProgramSpec>,
 }
 
-/// A program as it was read.
+/// A program as the job describes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProgramSpec {
     /// Its class: an index into the job's classes.
     pub class: ClassId,
-    /// What a task does, one after the other.
+    /// Phases of a task, one after the other.
     pub phases: Vec<Phase>,
-    /// How often it does that.
+    /// Number of times that a task does all phases.
     pub repeat: u32,
-    /// Where its next request begins.
+    /// Pattern of its requests.
     pub pattern: Pattern,
-    /// Which part of the target it uses.
+    /// The part of the target that it uses.
     pub region: Region,
-    /// When tasks arrive.
+    /// Arrivals of tasks.
     pub starts: Starts,
-    /// When the first may arrive.
+    /// Time from which tasks may arrive.
     pub start: Span,
-    /// When no more do.
+    /// Time from which none arrive.
     pub stop: Span,
     phases_origin: Origin,
 }
@@ -138,7 +138,7 @@ impl ProgramsSpec {
         })
     }
 
-    /// The programs on a target of `capacity` bytes, with borders at multiples of `step`.
+    /// Places the programs on a target of `capacity` bytes, with borders at multiples of `step`.
     pub(crate) fn on(
         &self,
         capacity: u64,
@@ -149,7 +149,7 @@ impl ProgramsSpec {
         self.programs.iter().map(|spec| spec.on(capacity, step, prio(spec))).collect()
     }
 
-    /// The sections, with every default in place.
+    /// Writes the sections with every default in place.
     pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
         Rows::of(&[CPU_KEYS])
             .put(&COUNT, &self.cpus.count)
@@ -206,9 +206,9 @@ impl ProgramSpec {
         let longest = program.longest();
         if bytes < u64::from(longest) {
             let (holds, size) = (size_text(bytes), size_text(longest.into()));
-            let found = format!("the region holds {holds}, less than one request of {size}");
+            let message = format!("the region holds {holds}, less than one request of {size}");
             let hint = "make `region` larger, or the request smaller";
-            return Err(JobError::new(found).at(&self.phases_origin).hint(hint));
+            return Err(JobError::new(message).at(&self.phases_origin).hint(hint));
         }
         Ok(program)
     }
@@ -238,7 +238,7 @@ fn phases(node: &Node) -> Result<Vec<Phase>, JobError> {
 
 fn phase(node: &Node) -> Result<Phase, JobError> {
     let reader = Reader::new(node, "a phase", &[PHASE_KEYS])?;
-    // The task waits for each.
+    // The task waits for each request.
     let io = |op| {
         let flags = match op {
             Op::Write => Flags::SYNC.with(Flags::FUA),
@@ -246,18 +246,18 @@ fn phase(node: &Node) -> Result<Phase, JobError> {
         };
         move |len| Phase::Io { op, flags, len }
     };
-    let given = [
+    let phases = [
         reader.find(&COMPUTE)?.map(Phase::Cpu),
         reader.find(&READ)?.map(io(Op::Read)),
         reader.find(&WRITE)?.map(io(Op::Write)),
     ];
-    let mut given = given.into_iter().flatten();
-    if let (Some(phase), None) = (given.next(), given.next()) {
+    let mut phases = phases.into_iter().flatten();
+    if let (Some(phase), None) = (phases.next(), phases.next()) {
         return Ok(phase);
     }
-    let found = "a phase is one thing: `cpu` for a time, or `read` or `write` of a size";
+    let message = "a phase is one thing: `cpu` for a time, or `read` or `write` of a size";
     let hint = "what comes next is a phase of its own: `{ cpu = \"10ms\" }, { write = … }`";
-    Err(JobError::new(found).at(&node.origin).hint(hint))
+    Err(JobError::new(message).at(&node.origin).hint(hint))
 }
 
 fn phase_text(phase: &Phase) -> String {

@@ -1,4 +1,4 @@
-//! How much an agent asks for before it stops.
+//! Reads the amount of I/O after which an agent stops.
 
 use serde_json::Value as Json;
 
@@ -22,19 +22,19 @@ keys! {
     PASSES passes: u32 = Count(1, u32::MAX as u64);
 }
 
-/// How much an agent asks for.
+/// The amount of I/O after which an agent stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quota {
-    /// Bytes.
+    /// Bytes of all requests.
     Bytes(u64),
-    /// Requests.
+    /// Number of requests.
     Requests(u32),
-    /// Times through its region.
+    /// Number of passes through the region.
     Passes(u32),
 }
 
-/// The quota of an agent. What its arrivals say of the `count` is given apart. What an argument says
-/// takes the place of what the file says.
+/// Reads the quota of an agent; `in_arrivals` is the `count` that its arrivals state. Keys that an
+/// argument sets override those of the file.
 pub(crate) fn read(
     reader: &Reader<'_>,
     in_arrivals: Option<(u32, Origin)>,
@@ -44,24 +44,24 @@ pub(crate) fn read(
     let total = reader.find(&TOTAL)?.map(|bytes| (Quota::Bytes(bytes), at(&TOTAL)));
     let count = count.map(|(count, origin)| (Quota::Requests(count), origin));
     let passes = reader.find(&PASSES)?.map(|passes| (Quota::Passes(passes), at(&PASSES)));
-    let mut given: Vec<_> = [total, count, passes].into_iter().flatten().collect();
-    if given.iter().any(|(_, origin)| origin.is_set()) {
-        given.retain(|(_, origin)| origin.is_set());
+    let mut quotas: Vec<_> = [total, count, passes].into_iter().flatten().collect();
+    if quotas.iter().any(|(_, origin)| origin.is_set()) {
+        quotas.retain(|(_, origin)| origin.is_set());
     }
-    match &given[..] {
+    match &quotas[..] {
         [] => Ok(None),
         [(quota, _)] => Ok(Some(*quota)),
-        [(one, _), (other, origin), ..] => {
-            let [one, other] = [*one, *other].map(Quota::text);
-            let found = format!("the agent ends with {one} and with {other}");
+        [(first, _), (second, origin), ..] => {
+            let [first, second] = [*first, *second].map(Quota::text);
+            let message = format!("the agent ends with {first} and with {second}");
             let hint = "keep the one of them that ends it";
-            Err(JobError::new(found).at(origin).hint(hint))
+            Err(JobError::new(message).at(origin).hint(hint))
         }
     }
 }
 
-/// A fact that an agent may state itself, as `key`, or in its arrivals, and where it stands. Of two that
-/// differ, what an argument says takes the place of what the file says.
+/// Returns a fact that an agent states as `key` or in its arrivals, and where it was written. Of
+/// two that differ, the one that an argument sets wins.
 pub(crate) fn stated(
     reader: &Reader<'_>,
     key: &Key<u32, Maybe>,
@@ -75,20 +75,20 @@ pub(crate) fn stated(
         _ if own.0 == inner.0 => Ok(Some(own.clone())),
         _ => {
             let (name, here, there) = (key.name, own.0, inner.0);
-            let found = format!("`{name}` is {here}, and the arrivals of the agent say {there}");
+            let message = format!("`{name}` is {here}, and the arrivals of the agent say {there}");
             let hint = "both say the same of the agent: leave one of the two out";
-            Err(JobError::new(found).at(&own.1).hint(hint))
+            Err(JobError::new(message).at(&own.1).hint(hint))
         }
     }
 }
 
-/// What a schema says of an agent with a quota, whose arrivals may have it.
+/// Describes an agent with a quota, which its arrivals may state.
 pub(crate) fn has_one(in_arrivals: Json) -> Json {
     build::any([required(&[&TOTAL]), required(&[&COUNT]), required(&[&PASSES]), in_arrivals])
 }
 
 impl Quota {
-    /// As a message names it.
+    /// Names the quota in a message.
     fn text(self) -> String {
         match self {
             Self::Bytes(bytes) => format!("a total of {}", size_text(bytes)),

@@ -1,4 +1,4 @@
-//! A part of a target, and where it lies on one of a known size.
+//! A part of a target, and its place on a target of known size.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::text::quoted;
 use crate::tree::Node;
 use crate::units::{self, Share, about, size_text};
 
-/// Borders that are given as shares lie on multiples of this, the page of every common machine, so
-/// that requests stay aligned wherever the target ends.
+/// Borders that are given as shares are multiples of this many bytes, the page of every common
+/// machine, so that requests stay aligned on targets of any size.
 const SHARE_STEP: u64 = 4096;
 
-/// Two borders.
+/// Kind of a region: two borders.
 pub(crate) const KIND: Own<Region> = Own {
     read: Region::read,
     text: |region| list(&[region.from, region.to], Edge::quoted),
@@ -26,11 +26,11 @@ pub(crate) const KIND: Own<Region> = Own {
 /// A part of the target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Region {
-    /// Its first byte.
+    /// First byte.
     pub from: Edge,
-    /// The byte behind its last.
+    /// The byte behind the last one.
     pub to: Edge,
-    /// Where the two were written.
+    /// The places where the two were written.
     origins: Option<[Origin; 2]>,
 }
 
@@ -48,7 +48,7 @@ impl Region {
     pub(crate) const WHOLE: Self =
         Self { from: Edge::Share(Share::NONE), to: Edge::Share(Share::WHOLE), origins: None };
 
-    /// Between two borders, written nowhere.
+    /// A region between two borders that were not written by a user.
     pub(crate) fn between(from: Edge, to: Edge) -> Self {
         Self { from, to, origins: None }
     }
@@ -57,9 +57,9 @@ impl Region {
         let expected = "two borders, as in [\"0%\", \"10%\"] or [\"1GiB\", \"2GiB\"]";
         let items = node.list(expected)?;
         let [from, to] = &items[..] else {
-            let found = format!("expected {expected}, found {} of them", items.len());
+            let message = format!("expected {expected}, found {} of them", items.len());
             let hint = "leave `region` out for the whole target";
-            return Err(JobError::new(found).at(&node.origin).hint(hint));
+            return Err(JobError::new(message).at(&node.origin).hint(hint));
         };
         let origins = Some([from.origin.clone(), to.origin.clone()]);
         let region = Self { from: Edge::read(from)?, to: Edge::read(to)?, origins };
@@ -70,7 +70,7 @@ impl Region {
         }
     }
 
-    /// The same, at `origin` if it was not written.
+    /// Adds `origin`, unless the region was written somewhere.
     pub(crate) fn or_at(mut self, origin: &Origin) -> Self {
         self.origins.get_or_insert_with(|| [origin.clone(), origin.clone()]);
         self
@@ -78,8 +78,8 @@ impl Region {
 
     fn empty(&self, to: &Node) -> JobError {
         let (begins, ends) = (self.from.text(), self.to.text());
-        let found = format!("the region is empty: it begins at {begins} and ends at {ends}");
-        JobError::new(found).at(&to.origin).hint("the second border lies behind the first")
+        let message = format!("the region is empty: it begins at {begins} and ends at {ends}");
+        JobError::new(message).at(&to.origin).hint("the second border lies behind the first")
     }
 
     pub(crate) fn on(&self, capacity: u64, step: u64) -> Result<Range<u64>, JobError> {
@@ -94,8 +94,8 @@ impl Region {
         }
         let (begins, ends) = (self.from.text(), self.to.text());
         let size = about(capacity);
-        let found = format!("on a target of {size} the region from {begins} to {ends} is empty");
-        Err(at(JobError::new(found).hint("take a larger target or region"), 1))
+        let message = format!("on a target of {size} the region from {begins} to {ends} is empty");
+        Err(at(JobError::new(message).hint("take a larger target or region"), 1))
     }
 }
 
@@ -110,7 +110,7 @@ impl Edge {
         }
     }
 
-    /// As it is written in a file.
+    /// Returns the border as TOML.
     pub(crate) fn quoted(&self) -> String {
         quoted(&self.text())
     }
@@ -119,7 +119,7 @@ impl Edge {
         any([SHARE.reference(), SIZE.reference()])
     }
 
-    /// As it is written.
+    /// Returns the border as users write it.
     pub(crate) fn text(self) -> String {
         match self {
             Self::Share(share) => units::share_text(share),
@@ -127,7 +127,7 @@ impl Edge {
         }
     }
 
-    /// Bytes from the beginning of `capacity` bytes.
+    /// Returns the border in bytes from the beginning of `capacity` bytes.
     pub(crate) fn on(self, capacity: u64, step: u64) -> Result<u64, JobError> {
         match self {
             Self::Share(Share::WHOLE) => Ok(capacity),
@@ -138,28 +138,29 @@ impl Edge {
             Self::At(bytes) if bytes <= capacity => Ok(bytes),
             Self::At(bytes) => {
                 let (bytes, capacity) = (size_text(bytes), about(capacity));
-                let found = format!("the region reaches {bytes}; the target has {capacity}");
+                let message = format!("the region reaches {bytes}; the target has {capacity}");
                 let hint = "write shares of the target, as in `\"50%\"`, or take a larger target";
-                Err(JobError::new(found).hint(hint))
+                Err(JobError::new(message).hint(hint))
             }
         }
     }
 }
 
-/// What can be asked for of `capacity` bytes in blocks of `block`, and the step between borders that
-/// are given as shares. The last block may be cut off; what lies in it cannot be asked for.
+/// Returns the usable bytes of `capacity` in blocks of `block`, without the last block if it is cut
+/// off, and the step between borders that are given as shares.
 pub(crate) fn whole_blocks(capacity: u64, block: u32) -> (u64, u64) {
     let capacity = capacity - capacity.checked_rem(u64::from(block)).unwrap_or(0);
     (capacity, share_step(block))
 }
 
-/// The step between borders that are given as shares, on a target with blocks of `block` bytes.
+/// Returns the step between borders that are given as shares, on a target with blocks of `block`
+/// bytes.
 const fn share_step(block: u32) -> u64 {
     let block = block as u64;
     if block == 0 { SHARE_STEP } else { SHARE_STEP.div_ceil(block) * block }
 }
 
-/// The multiples of `unit` around `bytes`, which is none, as a hint.
+/// Returns a hint with the multiples of `unit` next to `bytes`.
 pub(crate) fn multiples_near(bytes: u64, unit: u64) -> String {
     let more = size_text(bytes.next_multiple_of(unit));
     match bytes - bytes % unit {

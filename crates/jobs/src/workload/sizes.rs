@@ -1,4 +1,4 @@
-//! How large the requests of an agent are: one size, or several with weights.
+//! Reads the sizes of an agent's requests: one size, or several with weights.
 
 use penstock_workload::Weighted;
 use serde_json::{Value as Json, json};
@@ -9,21 +9,22 @@ use crate::kinds::{Kind, Own, list};
 use crate::schema::build::{self, with};
 use crate::tree::{Node, Value};
 
-/// Longer requests are a slip of the unit: no kernel takes a tenth of it as one command.
+/// Longest request in bytes. A longer one is a mistake in the unit: no kernel takes a tenth of it
+/// as one command.
 pub(crate) const REQUEST_MOST: u64 = 1 << 30;
-/// Bytes of a request.
+/// Kind of the bytes of a request.
 pub(crate) const REQUEST: Amount = SIZE
     .above_zero()
     .at_most(REQUEST_MOST)
     .hints("a request carries something", "let the agent ask for more requests instead");
-/// A weight, relative to the others of its list.
+/// Kind of a weight, relative to the others of its list.
 pub(crate) const WEIGHT: Count = Count(0, WEIGHT_MOST);
-/// Millionths are as fine as any measured mix of sizes.
+/// Largest weight: a millionth is as fine as any measured mix of sizes.
 const WEIGHT_MOST: u64 = 1_000_000;
-/// Values with weights at most: histograms of traces have fewer.
+/// Most values with weights: histograms of traces have fewer.
 const VALUES_MOST: usize = 256;
 
-/// Sizes of requests.
+/// Kind of the sizes of requests.
 pub(crate) const KIND: Own<Weighted<u32>> = Own { read, text, schema };
 
 fn read(node: &Node) -> Result<Weighted<u32>, JobError> {
@@ -44,7 +45,7 @@ fn schema() -> Json {
     build::any([single.clone(), weighted_schema(&single)])
 }
 
-/// A list of pairs: a value, as `expected` says, and its weight.
+/// Reads a list of pairs: a value, which `expected` describes, and its weight.
 pub(crate) fn weighted<T>(
     node: &Node,
     expected: &str,
@@ -52,23 +53,23 @@ pub(crate) fn weighted<T>(
 ) -> Result<Vec<(T, u32)>, JobError> {
     let items = node.list("a list of values with their weights")?;
     if items.len() > VALUES_MOST {
-        let found = format!("{} values with weights; at most {VALUES_MOST} may be", items.len());
-        return Err(JobError::new(found)
+        let message = format!("{} values with weights; at most {VALUES_MOST} may be", items.len());
+        return Err(JobError::new(message)
             .at(&node.origin)
             .hint("take together those that are alike"));
     }
     let pair = |item: &Node| {
         let Value::List(parts) = &item.value else { return Err(item.expected(expected)) };
         let [value, weight] = &parts[..] else {
-            let found = format!("expected {expected}, found {} values", parts.len());
-            return Err(JobError::new(found).at(&item.origin).hint("a weight is a whole number"));
+            let message = format!("expected {expected}, found {} values", parts.len());
+            return Err(JobError::new(message).at(&item.origin).hint("a weight is a whole number"));
         };
         Ok((kind.read(value)?, WEIGHT.read(weight)?))
     };
     items.iter().map(pair).collect()
 }
 
-/// The same as it is written.
+/// Returns values with weights as TOML.
 pub(crate) fn weighted_text<T>(
     values: impl Iterator<Item = (T, u64)>,
     kind: &dyn Kind<T>,
@@ -77,7 +78,7 @@ pub(crate) fn weighted_text<T>(
     list(&values, |(value, weight)| format!("[{}, {weight}]", kind.text(value)))
 }
 
-/// The same in a schema, of values that `value` describes.
+/// Describes values with weights; `value` describes the values.
 pub(crate) fn weighted_schema(value: &Json) -> Json {
     let pair = |weight: &Json| json!({"type": "array", "prefixItems": [value, weight], "minItems": 2, "maxItems": 2});
     let items = build::list(&pair(&Kind::<u32>::schema(&WEIGHT)));
@@ -85,8 +86,8 @@ pub(crate) fn weighted_schema(value: &Json) -> Json {
     with(items, json!({"maxItems": VALUES_MOST, "contains": weighs}))
 }
 
-/// That no `what` in `node` has a weight.
-pub(crate) fn weightless(node: &Node, what: &str) -> JobError {
-    let found = format!("every weight is 0, so no {what} would ever be drawn");
-    JobError::new(found).at(&node.origin).hint(format!("give one {what} a weight above 0"))
+/// Returns the error for a list in `node` in which no `noun` has a weight.
+pub(crate) fn weightless(node: &Node, noun: &str) -> JobError {
+    let message = format!("every weight is 0, so no {noun} would ever be drawn");
+    JobError::new(message).at(&node.origin).hint(format!("give one {noun} a weight above 0"))
 }

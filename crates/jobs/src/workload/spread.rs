@@ -1,4 +1,4 @@
-//! How the random requests of an agent are spread over its region.
+//! Reads the distribution of an agent's random requests over its region.
 
 use penstock_workload::{Spread, WHOLE_REGION, Weighted};
 use serde_json::{Value as Json, json};
@@ -16,9 +16,9 @@ use crate::units::{Share, share_text, size_text};
 use crate::workload::region::Edge;
 use crate::workload::sizes::{weighted, weighted_schema, weighted_text, weightless};
 
-/// Steeper laws ask for one place and no other.
+/// Largest theta: with a larger one all requests go to one place.
 const THETA_MOST: f64 = 10.0;
-/// A theta that is no nearer to 1 leaves the generator enough digits.
+/// Least distance of theta from 1, which leaves the generator enough digits.
 const THETA_FROM_ONE: f64 = 1e-6;
 const UNIFORM: &str = "uniform";
 const ONCE: &str = "once";
@@ -94,31 +94,31 @@ keys! {
 /// Keys of the law of Poisson.
 const POISSON_KEYS: Keys = &[&MEAN];
 
-/// A law.
+/// Kind of a distribution.
 pub(crate) const KIND: Own<SpreadSpec> = Own { read, text, schema };
 
-/// How random requests are spread over a region of any size.
+/// Distribution of random requests over a region of any size.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SpreadSpec {
-    /// Each place alike.
+    /// Every place is equally likely.
     Uniform,
-    /// Each place once, and then again.
+    /// Every place is used once before any is used again.
     Once,
-    /// By rank, with this theta.
+    /// Zipf's law with this theta.
     Zipf(f64),
-    /// By rank, with this h.
+    /// Pareto's law with this h.
     Pareto(f64),
-    /// Around a place: mean and deviation.
+    /// A normal distribution: mean and deviation.
     Normal(Edge, Edge),
-    /// The number of the place is a Poisson variate with this mean.
+    /// A Poisson distribution of the place's number with this mean.
     Poisson(Edge),
-    /// Zones with their shares of the region, and their weights.
+    /// Zones with their shares of the region and their weights.
     Zoned(Vec<(Share, u32)>),
 }
 
 fn read(node: &Node) -> Result<SpreadSpec, JobError> {
     let laws = names(&[KEYS]);
-    let Value::Table(given) = &node.value else {
+    let Value::Table(table) = &node.value else {
         let expected = format!("`{UNIFORM}`, `{ONCE}`, or a table with {}", laws.join(", "));
         return match node.word() {
             Some(word) if word == UNIFORM => Ok(SpreadSpec::Uniform),
@@ -132,9 +132,9 @@ fn read(node: &Node) -> Result<SpreadSpec, JobError> {
         };
     };
     let reader = Reader::new(node, "the spread", &[KEYS])?;
-    if given.entries.len() != 1 {
-        let found = format!("expected one law, found {}", given.entries.len());
-        return Err(JobError::new(found)
+    if table.entries.len() != 1 {
+        let message = format!("expected one law, found {}", table.entries.len());
+        return Err(JobError::new(message)
             .at(&node.origin)
             .hint(format!("a spread is one of {}", laws.join(", "))));
     }
@@ -169,8 +169,8 @@ fn theta(node: &Node) -> Result<f64, JobError> {
         theta > 0.0 && theta <= THETA_MOST
     })?;
     if (theta - 1.0).abs() < THETA_FROM_ONE {
-        let found = "a theta of 1 has no law here: the generator divides by `1 - theta`";
-        return Err(JobError::new(found)
+        let message = "a theta of 1 has no law here: the generator divides by `1 - theta`";
+        return Err(JobError::new(message)
             .at(&node.origin)
             .hint("take one near it, as 0.99 or 1.01"));
     }
@@ -197,8 +197,8 @@ fn zones(node: &Node) -> Result<Vec<(Share, u32)>, JobError> {
     let all: u64 = zones.iter().map(|(share, _)| share.of(WHOLE_REGION.into())).sum();
     if all != u64::from(WHOLE_REGION) {
         let covered = share_text(Share::billionths(u32::try_from(all).unwrap_or(u32::MAX)));
-        let found = format!("the zones cover {covered} of the region");
-        return Err(JobError::new(found).at(&node.origin).hint("their shares add up to 100%"));
+        let message = format!("the zones cover {covered} of the region");
+        return Err(JobError::new(message).at(&node.origin).hint("their shares add up to 100%"));
     }
     if zones.iter().all(|(_, weight)| *weight == 0) {
         return Err(weightless(node, "zone"));
@@ -207,9 +207,10 @@ fn zones(node: &Node) -> Result<Vec<(Share, u32)>, JobError> {
 }
 
 impl SpreadSpec {
-    /// The spread over a region of `bytes` that has so many `places`, written at `origin`.
+    /// Returns the distribution over a region of `bytes` with `places` places; it was written at
+    /// `origin`.
     pub(crate) fn on(&self, bytes: u64, places: u64, origin: &Origin) -> Result<Spread, JobError> {
-        let within = |edge: Edge, what: &str| {
+        let within = |edge: Edge, noun: &str| {
             let at = match edge {
                 Edge::Share(share) => share.of(bytes),
                 Edge::At(at) => at,
@@ -218,14 +219,14 @@ impl SpreadSpec {
                 return Ok(at);
             }
             let [at, holds] = [at, bytes].map(size_text);
-            let found = format!("{what} of {at} is more than the region, which has {holds}");
+            let message = format!("{noun} of {at} is more than the region, which has {holds}");
             let hint = "write a share of the region, as in `\"50%\"`, or take a larger one";
-            Err(JobError::new(found).at(origin).hint(hint))
+            Err(JobError::new(message).at(origin).hint(hint))
         };
-        let above_zero = |edge: Edge, what: &str| match within(edge, what)? {
+        let above_zero = |edge: Edge, noun: &str| match within(edge, noun)? {
             0 => {
-                let found = format!("{what} of no byte: every request would go to one place");
-                Err(JobError::new(found).at(origin).hint("take a larger one"))
+                let message = format!("{noun} of no byte: every request would go to one place");
+                Err(JobError::new(message).at(origin).hint("take a larger one"))
             }
             bytes => Ok(bytes as f64),
         };
@@ -244,7 +245,7 @@ impl SpreadSpec {
     }
 }
 
-/// Zones, each of which has a place if any request goes there.
+/// Returns the zones. A zone that gets requests must contain a place.
 fn zoned(
     zones: &[(Share, u32)],
     places: u64,
@@ -257,9 +258,9 @@ fn zoned(
         until += share.of(WHOLE_REGION.into()) as u32;
         if weight > 0 && place(from) == place(until) {
             let share = share_text(share);
-            let found =
+            let message =
                 format!("a zone of {share} holds no request: the region has {places} places");
-            return Err(JobError::new(found)
+            return Err(JobError::new(message)
                 .at(origin)
                 .hint("take a larger zone, or a larger region"));
         }

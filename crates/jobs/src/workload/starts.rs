@@ -1,4 +1,4 @@
-//! When the tasks of a program arrive: its `arrivals`.
+//! Reads the `arrivals` of a program's tasks.
 
 use penstock_core::Span;
 use penstock_workload::program::Starts;
@@ -55,13 +55,13 @@ keys! {
     STAGGER stagger: Span = TIME, or Span::ZERO;
 }
 
-/// Which keys go together.
+/// Keys of each kind of arrivals.
 pub(crate) const CASES: Cases = Cases {
     head: HEAD,
     cases: &[(&[GROUPS], GROUPS_KEYS), (&[POISSON], POISSON_KEYS), (&[ONCE], ONCE_KEYS)],
 };
 
-/// A table of arrivals.
+/// Kind of a table of arrivals.
 pub(crate) const KIND: Own<Starts> = Own { read, text, schema: || CASES.schema() };
 
 fn read(node: &Node) -> Result<Starts, JobError> {
@@ -78,8 +78,8 @@ fn read(node: &Node) -> Result<Starts, JobError> {
                 return Ok(Starts::Groups { offsets, period });
             }
             let period = duration_text(period);
-            let found = format!("the offsets ascend and lie within the period of {period}");
-            Err(JobError::new(found).at(reader.place(&OFFSETS)).hint(ONE_EACH))
+            let message = format!("the offsets ascend and lie within the period of {period}");
+            Err(JobError::new(message).at(reader.place(&OFFSETS)).hint(ONE_EACH))
         }
         POISSON => Ok(Starts::Poisson { rate: reader.get(&RATE)? }),
         _ => Ok(Starts::Once { count: reader.get(&COUNT)?, stagger: reader.get(&STAGGER)? }),

@@ -1,4 +1,4 @@
-//! The devices that the devices of a trace are played on, each by the name that the trace has for it.
+//! The devices on which the devices of a trace are played, by their names in the trace.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use crate::named_device;
 use crate::tree::{Node, Value};
 use crate::workload::lanes::{LaneDevice, no_target};
 
-/// What to do about a target in the place of a model.
+/// Hint for a target in the place of a model.
 const NO_TARGET: &str = "a file or a disk is one target: play one device of the trace on it, which `device` \
                          names, or all behind each other, with the layout `side-by-side`";
 
-/// What may stand there.
+/// Describes the table.
 pub(crate) fn schema() -> Json {
     json!({"type": "object", "additionalProperties": named_device::schema()})
 }
 
-/// Reads the table `node`; device files lie in `folder`.
+/// Reads the table `node`; device files are relative to `folder`.
 pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<LaneDevice>, JobError> {
     let Value::Table(table) = &node.value else {
         let expected = node.expected("a device for each device of the trace");
@@ -35,9 +35,9 @@ pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<LaneDevice>, JobErr
 
 /// Whether `--set` named any of the devices at `node`.
 pub(crate) fn is_set(node: &Node) -> bool {
-    let of_set = |node: &Node| node.origin.is_set();
+    let was_set = |node: &Node| node.origin.is_set();
     match &node.value {
-        Value::Table(table) => table.entries.iter().any(|entry| of_set(&entry.node)),
-        _ => of_set(node),
+        Value::Table(table) => table.entries.iter().any(|entry| was_set(&entry.node)),
+        _ => was_set(node),
     }
 }

@@ -1,7 +1,7 @@
-//! A recorded trace as a job's workload, and which class each of its requests belongs to.
+//! Reads a recorded trace as a job's workload, with the rules that assign its requests to classes.
 //!
-//! Rules are tried in the order of the file and the first that fits wins; what none fits is of the
-//! class `other`.
+//! Rules are tried in the order of the file, and the first that fits wins. A request that fits no
+//! rule is in the class `other`.
 
 use std::path::{Path, PathBuf};
 
@@ -130,41 +130,41 @@ keys! {
     };
 }
 
-/// Where the devices of a trace may lie.
+/// Layouts of the devices of a trace.
 const LAYOUTS: [(&str, Layout); 2] = [("each", Layout::Each), ("side-by-side", Layout::SideBySide)];
 
-/// The class of what no rule fits.
+/// Class of requests that fit no rule.
 pub const OTHER: &str = "other";
 
-/// Requests outstanding at most when a trace is played as fast as possible.
+/// Default of the requests outstanding when a trace is played as fast as possible.
 const USUAL_DEPTH: u32 = 32;
-/// A trace may be played a million times slower or faster.
+/// Largest factor by which a trace is played slower or faster.
 const SPEED_MOST: f64 = 1e6;
 
 /// A trace to play.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TraceSpec {
-    /// Where it lies.
+    /// Path of the trace.
     pub file: PathBuf,
-    /// The command names the file, not the job.
+    /// Whether the command names the file, and not the job.
     pub of_command: bool,
-    /// Name of its format; none: its contents decide.
+    /// Name of the format; `None`: the contents decide.
     pub format: Option<&'static str>,
-    /// When its requests are asked.
+    /// Timing of its requests.
     pub timing: Timing,
     /// Devices of the trace whose requests are played; empty: all.
     pub device: Vec<String>,
-    /// Where its devices lie; none: several are an error.
+    /// Layout of its devices; `None`: several devices are an error.
     pub layout: Option<Layout>,
-    /// What each of its devices is played on; empty: all on devices of one kind.
+    /// Devices on which its devices are played; empty: all on devices like that of the job.
     pub on: Vec<LaneDevice>,
-    /// What becomes of requests past the device's end; none: they are an error.
+    /// Treatment of requests past the device's end; `None`: they are an error.
     pub fit: Option<Fit>,
-    /// Which class is whose.
+    /// Rules that assign requests to classes.
     pub rules: Vec<Rule>,
 }
 
-/// What a request must be to belong to a class. What is not given is not asked for.
+/// The conditions under which a request belongs to a class. An empty field is no condition.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rule {
     /// The class.
@@ -177,19 +177,19 @@ pub struct Rule {
     pub device: Vec<String>,
     /// Operations.
     pub op: Vec<Op>,
-    /// Whether a program waits for it.
+    /// Whether a program waits for the request.
     pub sync: Option<bool>,
-    /// Bytes at least.
+    /// Fewest bytes.
     pub min_size: Option<u64>,
-    /// Bytes at most.
+    /// Most bytes.
     pub max_size: Option<u64>,
-    /// First byte at or behind the one, and before the other.
+    /// First byte: at least the one border, and below the other.
     pub range: Option<[u64; 2]>,
 }
 
 impl TraceSpec {
-    /// Reads `[trace]`; a relative file lies in `folder`, or, if `--set` names it, where the
-    /// command runs.
+    /// Reads `[trace]`. A relative path begins in `folder`, or in the working directory if `--set`
+    /// names the file.
     pub(crate) fn read(
         job: &Reader<'_>,
         classes: &[Class],
@@ -199,9 +199,9 @@ impl TraceSpec {
         let reader = Reader::new(node, "the trace", &[KEYS])?;
         let file = reader.get(&FILE)?;
         let path = if reader.place(&FILE).is_set() { file } else { folder.join(file) };
-        let (layout, on) = lie(&reader, folder)?;
+        let (layout, on) = layout_and_devices(&reader, folder)?;
         Ok(Self {
-            // The job is written into results and records, which may be read elsewhere.
+            // The path is written into results and records, which may be read elsewhere.
             file: std::path::absolute(&path).unwrap_or(path),
             of_command: reader.place(&FILE).is_set(),
             format: reader.find(&FORMAT)?,
@@ -218,7 +218,7 @@ impl TraceSpec {
         })
     }
 
-    /// `[trace]` and `[[rule]]` as TOML, and the file as it was found.
+    /// Writes `[trace]` and `[[rule]]` as TOML, with the absolute path of the file.
     pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
         Rows::of(&[KEYS])
             .put(&FILE, &self.file)
@@ -236,7 +236,7 @@ impl TraceSpec {
         }
     }
 
-    /// How a trace is made to fit that reaches past the device's end.
+    /// Returns a hint on how to fit a trace that reaches past the device's end.
     pub fn fit_hint(&self) -> String {
         let key = FIT.name;
         let (wrap, scale) = if self.of_command {
@@ -247,8 +247,8 @@ impl TraceSpec {
         format!("{wrap} begins again at the device's beginning, {scale} shrinks all addresses")
     }
 
-    /// The class of all requests, if the rules make no difference between them; `other` is numbered
-    /// behind the job's own.
+    /// Returns the class of all requests if the rules make no difference; `other` is the number of
+    /// the class behind the job's own.
     pub fn only_class(&self, other: ClassId) -> Option<ClassId> {
         match self.rules.first() {
             None => Some(other),
@@ -256,35 +256,38 @@ impl TraceSpec {
         }
     }
 
-    /// The class of `record`; `other` is numbered behind the job's own.
+    /// Returns the class of `record`; `other` is the number of the class behind the job's own.
     pub fn class(&self, trace: &Trace, record: &Record, other: ClassId) -> ClassId {
         let fits = |rule: &&Rule| rule.fits(trace, record);
         self.rules.iter().find(fits).map_or(other, |rule| rule.class)
     }
 }
 
-/// What a job says of the devices that those of its trace are played on.
+/// Returns the node that names the devices on which the trace's devices are played.
 pub(crate) fn on<'a>(job: &Reader<'a>) -> Option<&'a Node> {
     let Value::Table(trace) = &job.node(&TRACE)?.value else { return None };
     trace.get(ON.name).map(|entry| &entry.node)
 }
 
-/// The way to those devices.
+/// Path of these devices in a job.
 pub(crate) const PATH_OF_DEVICES: [&str; 2] = [TRACE.name, ON.name];
 
-/// The schema of a job with such devices.
+/// Matches a job with such devices.
 pub(crate) fn with_devices() -> Json {
     let on = json!({"required": [ON.name], "properties": {ON.name: {"minProperties": 1}}});
     json!({"properties": {TRACE.name: with(json!({"type": "object"}), on)}})
 }
 
-/// Where the devices of the trace lie, and what each is played on.
-fn lie(trace: &Reader<'_>, folder: &Path) -> Result<(Option<Layout>, Vec<LaneDevice>), JobError> {
+/// Reads the layout of the trace's devices, and the devices on which they are played.
+fn layout_and_devices(
+    trace: &Reader<'_>,
+    folder: &Path,
+) -> Result<(Option<Layout>, Vec<LaneDevice>), JobError> {
     let layout = trace.find(&LAYOUT)?;
     let Some(node) = trace.node(&ON) else { return Ok((layout, Vec::new())) };
     let on = trace_devices::read(node, folder)?;
-    let of_argument = (trace.place(&LAYOUT).is_set(), trace_devices::is_set(node));
-    match (layout, of_argument) {
+    let from_arguments = (trace.place(&LAYOUT).is_set(), trace_devices::is_set(node));
+    match (layout, from_arguments) {
         _ if on.is_empty() => Ok((layout, on)),
         (Some(Layout::SideBySide), (true, false)) => Ok((layout, Vec::new())),
         (Some(Layout::SideBySide), (false, false) | (true, true)) => {
@@ -297,7 +300,7 @@ fn lie(trace: &Reader<'_>, folder: &Path) -> Result<(Option<Layout>, Vec<LaneDev
     }
 }
 
-/// Reads `[[rule]]`.
+/// Reads the sections `[[rule]]`.
 fn rules(node: &Node, classes: &[Class]) -> Result<Vec<Rule>, JobError> {
     let Value::List(items) = &node.value else {
         return Err(node.expected("rules").hint("each begins with `[[rule]]`"));
@@ -305,7 +308,7 @@ fn rules(node: &Node, classes: &[Class]) -> Result<Vec<Rule>, JobError> {
     items.iter().map(|item| Rule::read(item, classes)).collect()
 }
 
-/// The format of traces called `name`.
+/// Returns the format of traces called `name`.
 ///
 /// # Errors
 /// No format has this name.
@@ -317,8 +320,8 @@ pub fn format(name: &str) -> Result<&'static trace::Format, JobError> {
     })
 }
 
-/// `"original"`, `"closed"`, `"afap"`, `{ speed = 2 }`, `{ depth = 64 }` for as fast as possible, or
-/// `{ latency = "5ms" }` for closed.
+/// Reads a timing: `"original"`, `"closed"`, `"afap"`, `{ speed = 2 }`, `{ depth = 64 }` for as
+/// fast as possible, or `{ latency = "5ms" }` for closed.
 fn timing(node: &Node) -> Result<Timing, JobError> {
     if let Value::Table(_) = node.value {
         let reader = Reader::new(node, "the timing", &[TIMING_KEYS])?;
@@ -380,7 +383,7 @@ impl Rule {
             .section(Some(&format!("[[{}]]", RULE.name)), out);
     }
 
-    /// Whether it asks for nothing.
+    /// Whether it has no condition.
     fn fits_all(&self) -> bool {
         let Self { class: _, process, pid, device, op, sync, min_size, max_size, range } = self;
         let named = [process, device].into_iter().any(|names| !names.is_empty());
@@ -402,7 +405,7 @@ impl Rule {
     }
 }
 
-/// The items, if there are any.
+/// Returns the items, if there are any.
 fn some<T>(items: &Vec<T>) -> Option<&Vec<T>> {
     Some(items).filter(|items| !items.is_empty())
 }

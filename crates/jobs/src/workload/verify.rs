@@ -1,7 +1,7 @@
-//! Whether the data of an agent is verified, and what that asks of the agents around it.
+//! Reads whether the data of an agent is verified, and checks the agents around it.
 //!
-//! A verified write must cover whole blocks, and no write without a stamp may lie where stamps are written or
-//! checked.
+//! A verified write must cover whole blocks, and no write without a stamp may touch a place where
+//! stamps are written or checked.
 
 use std::ops::Range;
 
@@ -14,17 +14,17 @@ use crate::kinds::Choice;
 use crate::units::size_text;
 use crate::workload::extent::Extent;
 
-/// Bytes of a block that is stamped and checked as a whole.
+/// Bytes of a block, which is stamped and checked as a whole.
 pub(crate) const BLOCK: u32 = penstock_live::VERIFIED_BLOCK;
 
-/// What of an agent's data is verified.
+/// The verification of an agent's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verify {
-    /// Its writes carry a stamp and are recorded.
+    /// Writes carry a stamp and are recorded.
     Write,
-    /// Its reads are compared with what is recorded.
+    /// Reads are compared with the record.
     Read,
-    /// Both, and all that was written is read again at the end.
+    /// Both; at the end all recorded data of its region is read again.
     Both,
 }
 
@@ -35,7 +35,7 @@ const BOTH: &str = "both";
 pub(crate) const KIND: Choice<Verify> =
     Choice(&[(WRITE, Verify::Write), (READ, Verify::Read), (BOTH, Verify::Both)]);
 
-/// The words for an agent that only reads, and for every other.
+/// Describes the words for an agent that writes, or for one that only reads.
 pub(crate) fn words(writes: bool) -> Json {
     json!({"enum": if writes { vec![WRITE, BOTH] } else { vec![READ] }})
 }
@@ -51,10 +51,10 @@ impl Verify {
         matches!(self, Self::Read | Self::Both)
     }
 
-    /// That it goes with what the agent asks for.
+    /// Checks that it suits the operations of the agent.
     pub(crate) fn goes_with(self, ops: Ops, origin: &Origin) -> Result<(), JobError> {
         let only_reads = ops == Ops::Only(Op::Read);
-        let (found, hint) = match (self, only_reads) {
+        let (message, hint) = match (self, only_reads) {
             (Self::Write | Self::Both, true) => (
                 "the agent only reads, so it writes nothing to verify",
                 "`verify = \"read\"` compares what it reads with what an earlier job wrote",
@@ -65,40 +65,41 @@ impl Verify {
             ),
             _ => return Ok(()),
         };
-        Err(JobError::new(found).at(origin).hint(hint))
+        Err(JobError::new(message).at(origin).hint(hint))
     }
 }
 
-/// That `bytes` of `what` of a verified agent are not whole blocks.
-pub(crate) fn uneven(what: &str, bytes: u64, origin: &Origin) -> JobError {
+/// Returns the error for `bytes` of a verified agent that are not whole blocks; `subject` names
+/// them.
+pub(crate) fn uneven(subject: &str, bytes: u64, origin: &Origin) -> JobError {
     let [size, block] = [bytes, BLOCK.into()].map(size_text);
-    let found = format!("{what} {size}; data is verified in whole blocks of {block}");
+    let message = format!("{subject} {size}; data is verified in whole blocks of {block}");
     let hint = match size_text(bytes.next_multiple_of(BLOCK.into())) {
         _ if bytes == 0 => "leave it out, or leave `verify` out".into(),
         more => format!("a multiple of that, as {more}, or leave `verify` out"),
     };
-    JobError::new(found).at(origin).hint(hint)
+    JobError::new(message).at(origin).hint(hint)
 }
 
-/// What of a target is verified, in bytes.
+/// The verified ranges of a target, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct VerifiedRanges {
-    /// Where writes carry a stamp.
+    /// Ranges where writes carry a stamp.
     pub stamped: Vec<Range<u64>>,
-    /// Where reads are compared.
+    /// Ranges where reads are compared.
     pub checked: Vec<Range<u64>>,
-    /// What is read again at the end.
+    /// Ranges that are read again at the end.
     pub read_again: Vec<Range<u64>>,
 }
 
 impl VerifiedRanges {
-    /// What of them is on `device`, from its first byte on.
+    /// Returns the ranges on `device`, counted from its first byte.
     #[must_use]
     pub fn within(&self, device: Extent) -> Self {
         let end = device.base.saturating_add(device.capacity);
         let within = |ranges: &[Range<u64>]| {
             let here = |range: &Range<u64>| {
-                // Ranges of neighbours may be one.
+                // A range may reach over several devices.
                 let (from, to) = (range.start.max(device.base), range.end.min(end));
                 (from < to).then(|| from - device.base..to - device.base)
             };
@@ -111,12 +112,12 @@ impl VerifiedRanges {
         }
     }
 
-    /// Those of `agents` on these devices, each with what of it is verified, if anything, and where it says so, or
-    /// else what it asks for.
+    /// Collects the ranges of `agents` on these devices. Each agent comes with its verification, if
+    /// any, and with the place of `verify`, or of its operations.
     ///
     /// # Errors
-    /// An agent writes without a stamp where stamps are written or checked; a region that does not begin with a
-    /// block.
+    /// An agent writes without a stamp where stamps are written or checked, or a region does not
+    /// begin with a block.
     pub(crate) fn of<'a>(
         devices: &[Extent],
         agents: impl Iterator<Item = (&'a Agent, Option<Verify>, &'a Origin)> + Clone,
@@ -142,25 +143,25 @@ impl VerifiedRanges {
                 ranges.read_again.push(region);
             }
         }
-        // Copies may be many: the ranges are joined before each is looked for.
+        // There may be many copies: the ranges are joined before they are searched.
         let Self { stamped, checked, read_again } = &mut ranges;
-        [stamped, checked, read_again].into_iter().for_each(joined);
+        [stamped, checked, read_again].into_iter().for_each(join);
         for (agent, _, origin) in agents.filter(|(_, verify, _)| verify.is_none()) {
             let verified = [&ranges.stamped, &ranges.checked];
-            if agent.ops.writes() && verified.iter().any(|all| meets(all, &agent.region)) {
-                let found =
+            if agent.ops.writes() && verified.iter().any(|ranges| meets(ranges, &agent.region)) {
+                let message =
                     "this agent writes without `verify` where another agent's data is verified";
                 let hint = "its writes would be taken for damage: give it `verify = \"write\"`, or a region of \
                             its own";
-                return Err(JobError::new(found).at(origin).hint(hint));
+                return Err(JobError::new(message).at(origin).hint(hint));
             }
         }
         Ok(ranges)
     }
 }
 
-/// Makes of `ranges` some that lie apart, in ascending order.
-fn joined(ranges: &mut Vec<Range<u64>>) {
+/// Sorts `ranges` and joins those that touch.
+fn join(ranges: &mut Vec<Range<u64>>) {
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, last| {
         let meet = next.start <= last.end;
@@ -171,10 +172,10 @@ fn joined(ranges: &mut Vec<Range<u64>>) {
     });
 }
 
-/// Whether a range of `all`, which lie apart in ascending order, has a byte of `region`.
-fn meets(all: &[Range<u64>], region: &Range<u64>) -> bool {
-    let behind = all.partition_point(|range| range.end <= region.start);
-    all.get(behind).is_some_and(|range| range.start < region.end)
+/// Whether one of `ranges`, which are sorted and apart, has a byte of `region`.
+fn meets(ranges: &[Range<u64>], region: &Range<u64>) -> bool {
+    let behind = ranges.partition_point(|range| range.end <= region.start);
+    ranges.get(behind).is_some_and(|range| range.start < region.end)
 }
 
 #[cfg(test)]
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn ranges_that_meet_are_one() {
         let mut ranges = vec![20..30, 0..5, 5..8, 6..7, 40..41];
-        joined(&mut ranges);
+        join(&mut ranges);
         assert_eq!(ranges, [0..8, 20..30, 40..41]);
         assert!(meets(&ranges, &(7..20)) && meets(&ranges, &(29..60)) && meets(&ranges, &(0..50)));
         assert!(!meets(&ranges, &(8..20)) && !meets(&ranges, &(41..99)));

@@ -49,7 +49,7 @@ fn its_arm_takes_a_root_up_to_the_knee_and_a_line_behind_it() {
     let ns = |distance| hdd.seek(Op::Read, distance).ns();
     assert_eq!([0, 1, 100, 400, 11_473].map(ns), [0, 1_000_000, 1_947_368, 3_000_000, 13_000_000]);
     assert_eq!(ns(400 + 11_073 / 3), 3_000_000 + 10_000_000 / 3);
-    // Between two random cylinders: distance d has 2·(n − d) of n² pairs.
+    // Between two random cylinders, distance d has 2·(n − d) of n² pairs.
     let n = 11_474_u64;
     let sum: u128 = (1..n).map(|d| u128::from(2 * (n - d) * ns(d as u32))).sum();
     let mean_ms = sum as f64 / (n * n) as f64 / 1e6;
