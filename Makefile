@@ -118,6 +118,10 @@ fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-run --test hdd_by_hand --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
 
+.PHONY: sanitize
+sanitize: ## AddressSanitizer over the crate with unsafe code, and Miri over what it can run; needs nightly
+	tools/sanitize
+
 # A finding ends its part, not the others. `make --jobs=4 soak` runs four at a time.
 FUZZED = $(FUZZ_TARGETS:%=soak-%)
 LONG_TESTS := soak-pytest soak-conformance soak-mutants

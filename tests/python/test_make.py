@@ -1,4 +1,4 @@
-"""The Makefile's own checks: which Rust there must be."""
+"""The Makefile's own checks: which Rust there must be, and which sanitizers."""
 
 import re
 import shutil
@@ -77,3 +77,26 @@ def test_a_rust_that_is_new_enough_is_taken(programs: Path, found: str) -> None:
 def test_pages_name_the_rust_that_is_needed(page: str) -> None:
     assert NEEDED is not None
     assert f"Rust {NEEDED[1]} or later" in (ROOT / page).read_text()
+
+
+def test_a_sanitizer_that_is_missing_is_a_failure(programs: Path) -> None:
+    put(programs, "rustc", "echo 'host: x86_64-unknown-linux-gnu'")
+    put(programs, "cargo", 'echo "$@"; [ "$2" != miri ]')
+    ended = make("sanitize", env={"PATH": str(programs)})
+    assert ended.code == 2
+    assert "+nightly test --locked --no-fail-fast --target x86_64-unknown-linux-gnu" in ended.out
+    assert "error: Miri was NOT run: Rust's nightly toolchain is here without its" in ended.err
+    assert "\nhint: rustup component add --toolchain nightly miri rust-src\n" in ended.err
+    put(programs, "rustc", "exit 1")
+    ended = make("sanitize", env={"PATH": str(programs)})
+    assert ended.code == 2
+    assert "error: NOTHING was run: both sanitizers need Rust's nightly" in ended.err
+    # What fails in one part does not hide the other.
+    put(programs, "rustc", "echo 'host: x86_64-unknown-linux-gnu'")
+    put(programs, "cargo", 'echo "$@"; [ "$2" != test ]')
+    ended = make("sanitize", env={"PATH": str(programs)})
+    assert ended.code == 2
+    assert "+nightly miri test --locked --no-fail-fast --lib -p penstock-live -- " in ended.out
+    assert "error: failed: AddressSanitizer: live\n" in ended.err
+    put(programs, "cargo", 'echo "$@"')
+    assert make("sanitize", env={"PATH": str(programs)}).code == 0
