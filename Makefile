@@ -58,8 +58,19 @@ demo: setup ## a bank's day on one disk: simulated, then measured on a file of 2
 	$(BIN)/penstock compare examples/bank-day.toml --policies noop,class-priority,size-priority \
 	  --on demo-data/disk.img --create 256MiB --set duration=15s --set live.depth=1
 
+# One of each: those of earlier versions go.
+PACKAGES := target/wheels
+.PHONY: wheel sdist
+wheel: $(VENV)/ready ## the package for CPython 3.11 and later in target/wheels, of what `make setup` compiled
+	@rm -f $(PACKAGES)/*.whl
+	$(BIN)/maturin build --release --locked --out $(PACKAGES)
+
+sdist: $(VENV)/tools ## the package's sources in target/wheels
+	@rm -f $(PACKAGES)/*.tar.gz
+	$(BIN)/maturin sdist --out $(PACKAGES)
+
 .PHONY: test
-test: setup ## all tests
+test: wheel ## all tests
 	cargo test --workspace --locked
 	$(BIN)/pytest --numprocesses 3
 
