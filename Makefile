@@ -71,7 +71,7 @@ sdist: $(VENV)/tools ## the package's sources in target/wheels
 
 .PHONY: test
 test: wheel ## all tests
-	cargo test --workspace --locked
+	cargo test --workspace --locked 2>&1 | tools/slowest
 	$(BIN)/pytest --numprocesses 3
 
 .PHONY: lint

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,18 @@ def test_a_sanitizer_that_is_missing_is_a_failure(programs: Path) -> None:
     assert "error: failed: AddressSanitizer: live\n" in ended.err
     put(programs, "cargo", 'echo "$@"')
     assert make("sanitize", env={"PATH": str(programs)}).code == 0
+
+
+def test_the_slowest_programs_of_cargo_test_are_named() -> None:
+    said = "".join(
+        f"     Running tests/t{number}.rs (target/debug/deps/t{number}-0b1c445fec610476)\n"
+        f"test result: ok. 1 passed; 0 failed; finished in {number}.25s\n"
+        for number in range(12)
+    )
+    said += "   Doc-tests penstock_core\ntest result: ok. 1 passed; finished in 100.50s\n"
+    done = subprocess.run(
+        [ROOT / "tools/slowest"], input=said, capture_output=True, text=True, check=True
+    )
+    named = [f"{number:5}.25 s  t{number}" for number in range(11, 2, -1)]
+    heading = ["slowest test programs:", "  100.50 s  doc tests of penstock_core"]
+    assert done.stdout.removeprefix(said).splitlines() == [*heading, *named]
