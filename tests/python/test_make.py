@@ -103,6 +103,15 @@ def test_a_sanitizer_that_is_missing_is_a_failure(programs: Path) -> None:
     assert make("sanitize", env={"PATH": str(programs)}).code == 0
 
 
+def test_the_forge_runs_what_there_is() -> None:
+    text = (ROOT / ".github/workflows/ci.yml").read_text()
+    commands = re.findall(r"^ +run: (.+)$", text, re.MULTILINE)
+    assert "bash .ci/run" in commands
+    targets = [command.removeprefix("make ") for command in commands if command.startswith("make ")]
+    assert targets == ["demo", "wheel"]
+    assert make("--dry-run", *targets).code == 0
+
+
 def test_the_slowest_programs_of_cargo_test_are_named() -> None:
     said = "".join(
         f"     Running tests/t{number}.rs (target/debug/deps/t{number}-0b1c445fec610476)\n"
