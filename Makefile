@@ -200,6 +200,10 @@ accept: setup ## take over changed golden tables, messages, figures and types: r
 	$(BIN)/python tests/python/policy_table.py
 	INSTA_UPDATE=always cargo test --locked -p penstock-jobs -p penstock-run -p penstock-tests --test messages --test study --test from_fio --test golden --test public_figures
 
+.PHONY: release
+release: ## VERSION=1.2.3: checks, lint, tests, packages, and the tag; RELEASE_DRY=1 checks, and says the rest
+	@$(PYTHON) tools/release.py "$(VERSION)" $(if $(RELEASE_DRY),--dry)
+
 .PHONY: clean
 clean: ## remove all that was built
 	cargo clean
