@@ -1,5 +1,6 @@
 """CONTRIBUTING.md's ways to something new: which files each touches, and that it works."""
 
+import json
 import os
 import re
 import shutil
@@ -299,29 +300,22 @@ def test_the_new_source_runs_and_is_measured(engine: Path) -> None:
 
 
 def test_a_verb_is_a_file_and_a_line(tmp_path: Path) -> None:
-    """A new verb of the command."""
+    """The example becomes a verb that runs a job at several depths."""
     copy = tmp_path / "penstock"
-    copied(copy, ("python",))
+    copied(copy, ("python", "examples/verb", "examples/bank-day.toml"))
     (native,) = (ROOT / "python/penstock").glob("*.so")
     (copy / "python/penstock" / native.name).symlink_to(native)
     before = contents(copy)
-    verb = "\n".join(
-        [
-            '"""`penstock greet`."""',
-            "from penstock.cli import output",
-            "from penstock.cli.verb import verb",
-            "app = verb()",
-            '@app.command("greet")',
-            "def greet() -> None:",
-            '    """Say hello."""',
-            '    output.data("hello\\n")',
-        ]
-    )
-    (copy / "python/penstock/cli/greet.py").write_text(verb)
-    line = '    "greet": "Say hello.",\n    "compare":'
+    shutil.copy(copy / "examples/verb/depths.py", copy / "python/penstock/cli")
+    line = '    "depths": "Show the throughput of a job at several queue depths.",\n    "compare":'
     edit(copy, {"python/penstock/cli/app.py": [('    "compare":', line)]})
     found = touched(copy, before)
     assert (found.changed, found.more_lines) == (["python/penstock/cli/app.py"], 1)
-    assert found.new == ["python/penstock/cli/greet.py"]
-    assert python(copy, "-m", "penstock", "greet") == "hello\n"
-    assert re.search("^  greet +Say hello", python(copy, "-m", "penstock", "--help"), re.MULTILINE)
+    assert found.new == ["python/penstock/cli/depths.py"]
+    words = ("--on", "ssd-sata", "--depths", "1,2", "--set", "duration=1s", "--json")
+    job = str(copy / "examples/bank-day.toml")
+    rates = json.loads(python(copy, "-m", "penstock", "depths", job, *words))
+    assert list(rates) == ["1", "2"]
+    assert min(rates.values()) > 0
+    help_ = python(copy, "-m", "penstock", "--help")
+    assert re.search("^  depths +Show the throughput", help_, re.MULTILINE)
