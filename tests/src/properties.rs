@@ -74,7 +74,7 @@ fn sound(trace: &Trace) {
         assert!(record.start.checked_add(u64::from(record.len)).is_some());
         let _ = (trace.device(&record), trace.process(&record));
     }
-    let all = stats::of(&trace.records).expect("room for what is sorted").all;
+    let all = stats::compute(&trace.records).expect("room for what is sorted").all;
     assert_eq!(all.requests, trace.records.len() as u64);
     for format in FORMATS {
         written_reads_again(trace, format);

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use penstock_core::{Done, Observer, ReqId, Request, Span, Time};
 use penstock_jobs::Job;
-use penstock_workload::trace::races::{Finder, Followed, Race, Races};
+use penstock_workload::trace::races::{Finder, Race, Races, TrackedRequest};
 use penstock_workload::trace::{Record, Trace};
 use serde::Serialize;
 
@@ -145,17 +145,18 @@ fn of_trace(
             && ended <= at
         {
             ends.pop();
-            finder.ended(ended, number);
+            finder.completed(ended, number);
         }
         let Record { op, len, device, .. } = record;
-        let request = Followed { class: class_of(&record), disk: device.0.into(), op, bytes: len };
-        ends.push(Reverse((ended, finder.asked(at, request))));
+        let request =
+            TrackedRequest { class: class_of(&record), disk: device.0.into(), op, bytes: len };
+        ends.push(Reverse((ended, finder.arrived(at, request))));
     }
     trace.records.check().map_err(|source| {
         Failure::run_over(path, &penstock_workload::trace::TraceError::Kept { source })
     })?;
     while let Some(Reverse((ended, number))) = ends.pop() {
-        finder.ended(ended, number);
+        finder.completed(ended, number);
     }
     let unknown = trace.records.len() as u64 - followed;
     let left_out =
@@ -237,14 +238,15 @@ struct Followers {
 impl Observer for Followers {
     fn arrived(&mut self, now: Time, req: &Request) {
         let disk = (req.start / self.disk) as u32;
-        let request = Followed { class: req.class.0.into(), disk, op: req.op, bytes: req.len };
-        self.numbers.insert(req.id, self.finder.asked(now, request));
+        let request =
+            TrackedRequest { class: req.class.0.into(), disk, op: req.op, bytes: req.len };
+        self.numbers.insert(req.id, self.finder.arrived(now, request));
         self.requests += 1;
     }
 
     fn finished(&mut self, _: Time, req: &Request, done: &Done) {
         if let Some(number) = self.numbers.remove(&req.id) {
-            self.finder.ended(done.at, number);
+            self.finder.completed(done.at, number);
         }
         self.last = done.at;
     }

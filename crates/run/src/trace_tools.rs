@@ -60,7 +60,7 @@ pub fn describe(
     };
     let kept = |source| Failure::run_over(path, &TraceError::Kept { source });
     let figures = stats::by_class(with_class(), names.len()).map_err(kept)?;
-    let frame = drawn.then(|| Frame::of(&trace.records));
+    let frame = drawn.then(|| Frame::fitting(&trace.records));
     if let Some(frame) = &frame {
         described["frame"] = json!({"window_s": seconds(frame.window), "band_bytes": frame.bands});
     }
@@ -68,7 +68,8 @@ pub fn describe(
         let mut of_class = class_json(name, figures);
         if let Some(frame) = &frame {
             let members = with_class().filter(|(_, class)| class.index() == index);
-            of_class["series"] = series_json(&series::of(members.map(|(record, _)| record), frame));
+            of_class["series"] =
+                series_json(&series::compute(members.map(|(record, _)| record), frame));
         }
         of_class
     };

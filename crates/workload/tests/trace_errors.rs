@@ -1,4 +1,4 @@
-//! The whole message that a person reads when a file is not the trace that it should be.
+//! The complete messages for files that are not valid traces.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write as _};
@@ -12,7 +12,7 @@ fn message(as_format: &str, input: impl Read) -> String {
     read(input, format(as_format).expect("a format")).expect_err("a mistake").to_string()
 }
 
-/// The messages of `as_format` for each of these, one below the other.
+/// Returns the messages of `as_format` for each of these inputs, one below the other.
 fn messages(as_format: &str, inputs: &[&[u8]]) -> String {
     let mut text = String::new();
     for input in inputs {
@@ -21,7 +21,7 @@ fn messages(as_format: &str, inputs: &[&[u8]]) -> String {
     text
 }
 
-/// A good line, then one with `good` replaced by `bad`.
+/// Returns a good line, followed by one in which `good` is replaced by `bad`.
 fn instead(line: &str, good: &str, bad: &str) -> Vec<u8> {
     assert_eq!(line.matches(good).count(), 1, "{good} is not one place");
     let line = line.trim_end();
@@ -49,8 +49,8 @@ fn blkparse() {
     assert_snapshot!("blkparse_errors", messages("blkparse", &inputs));
 }
 
-/// The kernel's dispatch to the disk is not used, but a file that ends in the middle of such a line
-/// is cut.
+/// Events of the kernel's dispatch to the disk are not used, but a file that ends in the middle of
+/// such a line is cut.
 #[test]
 fn a_file_that_is_cut_within_a_skipped_line_is_refused() {
     let whole = format!("{EVENT}{}", EVENT.replace(" Q ", " D "));
@@ -176,7 +176,7 @@ fn published_traces() {
         ),
     ] {
         let inputs = changed.map(|(good, bad)| instead(line, good, bad));
-        // What is no mistake is read.
+        // Some replacements are valid, and those lines are read.
         let wrong = inputs.iter().filter(|input| read(&input[..], format(name).unwrap()).is_err());
         let wrong: Vec<_> = wrong.map(|input| &input[..]).collect();
         write!(text, "{name}\n{}", messages(name, &wrong)).unwrap();
@@ -227,7 +227,7 @@ fn binary_records() {
         changed("sample.blktrace", 64, 9),
         changed("big-endian.blktrace", 67, 9),
         changed("sample.blktrace", 64 + 2, 9),
-        // The third record's sector is too far.
+        // The third record's sector is too large.
         changed("sample.blktrace", 64 + 56 + 23, 255),
     ];
     let inputs: Vec<_> = inputs.iter().map(|input| &input[..]).collect();
@@ -242,7 +242,7 @@ fn binary_records() {
     assert_snapshot!("record_errors", text + &messages("vscsi2", &inputs));
 }
 
-/// A file whose lines mostly fit one format is of that format, and one of them is wrong.
+/// A file most of whose lines fit a format is of that format, and the message names the wrong line.
 #[test]
 fn one_wrong_line_does_not_hide_the_format() {
     let mut text = String::new();
@@ -325,7 +325,7 @@ fn a_foreign_file_is_refused_at_its_first_line() {
 #[test]
 fn a_file_that_is_cut_off_is_refused_at_its_last_line() {
     let text = EVENT.repeat(2_000);
-    // Within the last line; in the middle of the packed data; its checksum.
+    // Cut within the last line, in the middle of the packed data, and in its checksum.
     let cut = &text.as_bytes()[..text.len() - 20];
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(text.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! Every format read from a sample, and read again from the written file.
+//! Every format is read from a sample, and read again from a written file.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,7 +23,7 @@ fn read_sample(name: &str, as_format: &str) -> Trace {
     parse(&sample(name), format(as_format).expect("a format")).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The trace as a person would check it: one request a line, at most `most`.
+/// Prints the trace for a snapshot: one request a line, at most `most`.
 fn table(trace: &Trace, most: usize) -> String {
     let Trace { origin_ns, out_of_order, skipped, remarks, .. } = trace;
     let mut text = format!(
@@ -52,7 +52,7 @@ fn blkparse() {
     assert_snapshot!("blkparse_real", table(&read_sample("pgbench.blkparse", "blkparse"), 12));
 }
 
-/// With commands to the device itself, the summary has lines of them.
+/// If there are passthrough commands, the summary has lines about them.
 #[test]
 fn the_summary_of_commands_is_skipped() {
     let mut text = sample("issued.blkparse");
@@ -60,7 +60,7 @@ fn the_summary_of_commands_is_skipped() {
     assert_eq!(parse(&text, format("blkparse").unwrap()).unwrap().skipped, 6);
 }
 
-/// Kernels of today number the sector of a flush 2^64 - 1.
+/// Current kernels record the sector 2^64 - 1 for a flush.
 #[test]
 fn the_sector_of_a_flush_means_nothing() {
     let text = b"7,0 1 1 0.000000000 10 Q FWS 18446744073709551615 + 0 [sync]\n\
@@ -160,7 +160,7 @@ fn published_traces() {
     }
 }
 
-/// A discard of many gigabytes is what a file system that is made does first.
+/// Making a file system begins with a discard of many gigabytes.
 #[test]
 fn a_discard_of_4_gib_and_more_becomes_several() {
     let gib = |n: u64| n << 30;
@@ -178,7 +178,8 @@ fn a_discard_of_4_gib_and_more_becomes_several() {
     assert_eq!(took, [Some(Span::from_ms(500)); 3]);
 }
 
-/// Counted independently of the reader: `zcat … | awk '$6 == "Q" { n[$7]++; b[$7] += $10 * 512 }'`.
+/// The expected counts are independent of the reader:
+/// `zcat … | awk '$6 == "Q" { n[$7]++; b[$7] += $10 * 512 }'`.
 #[test]
 fn the_real_trace_has_as_many_requests_as_awk_counts() {
     let path = root().join("examples/traces/pgbench-backup.blkparse.gz");
@@ -202,10 +203,11 @@ fn the_real_trace_has_as_many_requests_as_awk_counts() {
         [547, 548, 549, 550, 579, 578, 505].map(of),
         [16_147, 15_120, 15_692, 14_903, 34_444, 877, 30_361]
     );
-    // Matched independently of the reader, by a search of all waiting requests for each completion.
+    // The expected latencies are independent of the reader: each completion was matched by a search
+    // of all waiting requests.
     let took = |op| {
         let latency =
-            stats::of(trace.records.iter().filter(|r| r.op == op)).unwrap().latency.unwrap();
+            stats::compute(trace.records.iter().filter(|r| r.op == op)).unwrap().latency.unwrap();
         (latency.known, latency.mean.ns(), latency.p50.ns(), latency.p99.ns(), latency.max.ns())
     };
     assert_eq!(took(Op::Read), (48_438, 873_022, 956_000, 2_223_000, 17_946_000));
@@ -231,7 +233,7 @@ fn packed_files_are_unpacked_whatever_their_name() {
     assert_eq!(read(&gzip(&text)[..], blkparse).unwrap(), plain);
     assert_eq!(read(&zstd(&text)[..], blkparse).unwrap(), plain);
     assert_eq!(read(&xz(&text)[..], blkparse).unwrap(), plain);
-    // Several members, several frames and a note between them count as one file.
+    // Several members or frames, with a note between them, are read as one file.
     let (front, back) = text.split_at(700);
     for two in [[gzip(front), gzip(back)], [xz(front), xz(back)]] {
         assert_eq!(read(&two.concat()[..], blkparse).unwrap(), plain);
@@ -241,7 +243,7 @@ fn packed_files_are_unpacked_whatever_their_name() {
     assert_eq!(read(&two[..], blkparse).unwrap(), plain);
 }
 
-/// Folders and attributes before and behind it are passed over.
+/// Folders and attributes before and after the file are skipped.
 #[test]
 fn the_one_file_in_an_archive_is_read() {
     let text = sample("kinds.blkparse");
@@ -270,7 +272,7 @@ fn the_one_file_in_an_archive_is_read() {
     );
 }
 
-/// A member of a tar archive, with its header.
+/// Returns a member of a tar archive, with its header.
 fn member(name: &str, kind: u8, content: &[u8]) -> Vec<u8> {
     let mut member = vec![0; 512];
     member[..name.len()].copy_from_slice(name.as_bytes());
@@ -338,7 +340,8 @@ fn every_format_is_recognised() {
     }
 }
 
-/// Both have five columns; `mqsim` has whole nanoseconds, `disksim` milliseconds of any kind.
+/// Both formats have five columns; `mqsim` has whole nanoseconds, `disksim` milliseconds with or
+/// without decimals.
 #[test]
 fn mqsim_and_disksim_are_distinguished_or_both_are_named() {
     let of = |text: &str| detect(text.as_bytes()).map(|format| format.name);
@@ -354,7 +357,7 @@ fn mqsim_and_disksim_are_distinguished_or_both_are_named() {
     }
 }
 
-/// What `name` writes of the real sample and of all kinds, read again.
+/// Writes `original` in the format `name` and reads it again.
 fn round_trip(name: &str, original: &Trace) -> (Trace, Written, Vec<u8>) {
     let format = format(name).unwrap();
     let mut text = Vec::new();
@@ -378,7 +381,7 @@ fn what_is_written_is_read_again() {
             let left_out = original.records.len() - expected.len();
             let counts = Written { requests: expected.len() as u64, left_out: left_out as u64 };
             assert_eq!(written, counts, "{name} {file}");
-            // Counted from the first request that was written, and cut to the step.
+            // Times count from the first written request and are cut to the resolution.
             let origin = if name == "msr" { original.origin_ns } else { 0 };
             let cut = |at: u64| (at + origin) / step_ns * step_ns;
             let first = cut(expected[0].at.ns());
@@ -391,7 +394,7 @@ fn what_is_written_is_read_again() {
                     assert_eq!(took(&found), took(expected), "{file}");
                 }
             }
-            // What was read from a format is written as it was.
+            // A trace read from a format is written again unchanged.
             assert_eq!(round_trip(name, &again).2.len(), text.len(), "{name} {file}");
         }
     }

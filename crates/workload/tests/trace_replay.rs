@@ -1,4 +1,4 @@
-//! A trace as a source: when its requests come, where they go, and their streams and classes.
+//! A trace as a source: the times, places, streams and classes of its requests.
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, ReqId, Source, Span, StreamId, Time};
 use penstock_workload::trace::{
@@ -13,7 +13,7 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
 }
 
-/// Four requests of two processes: a write, a read far behind it, a flush, a read.
+/// Returns four requests of two processes: a write, a read far behind it, a flush, a read.
 fn trace() -> Trace {
     let mut records = vec![
         Record::new(ms(0), Op::Write, 4096, 8192),
@@ -38,7 +38,7 @@ fn replay(capacity: u64, fit: Option<Fit>, timing: Timing) -> Result<Replay, Rep
     Replay::new(trace(), places, timing, class)
 }
 
-/// On one device of `capacity` bytes, inside which it lies.
+/// Places `trace` on a device of `capacity` bytes, in which it fits.
 fn places(trace: &Trace, capacity: u64) -> Places {
     Places::new(trace, None, |_| capacity, None).unwrap()
 }
@@ -47,7 +47,7 @@ fn all(mut replay: Replay) -> Vec<Io> {
     std::iter::from_fn(|| replay.take(Time::from_ns(u64::MAX - 1))).collect()
 }
 
-/// The requests of `trace`, all of one process.
+/// Returns the requests of `trace` with the process number `pid`.
 fn with_process(trace: &Trace, pid: u32) -> Requests {
     let of_process = |mut record: Record| {
         record.pid = pid;
@@ -82,7 +82,7 @@ fn original_times_are_kept() {
     assert!(replay.take(ms(0)).is_some());
     assert_eq!(replay.next_due(), ms(10));
     assert!(replay.take(Time::from_ns(9_999_999)).is_none());
-    // Late: the intended arrival stays.
+    // A request that is taken late keeps its intended arrival.
     assert_eq!(replay.take(ms(30)).unwrap().due, ms(10));
     assert_eq!(replay.take(ms(30)).unwrap().op, Op::Flush);
     assert_eq!(replay.take(ms(30)).unwrap().due, ms(25));
@@ -112,7 +112,7 @@ fn as_fast_as_possible_keeps_its_depth() {
     assert_eq!((replay.next_due(), replay.take(ms(1))), (Time::NEVER, None));
     finish(&mut replay, second, ms(4));
     finish(&mut replay, first, ms(6));
-    // It is due since a place became free, however late it is taken.
+    // The request is due at the time at which a place became free, however late it is taken.
     assert_eq!(replay.next_due(), ms(4));
     assert_eq!(replay.take(ms(7)).unwrap().due, ms(4));
     let last = replay.take(ms(7)).unwrap();
@@ -142,10 +142,10 @@ fn a_request_past_the_end_is_an_error_unless_it_is_made_to_fit() {
         ios.iter().map(|io| io.start).collect::<Vec<_>>()
     };
     assert_eq!(starts(Fit::Wrap, 40 * MIB), [4096, 20 * MIB - 4096, 0, 10 * MIB + 512]);
-    // The first would reach over the end and moves to the last place that is aligned.
+    // The first request would cross the end and moves to the last aligned place.
     assert_eq!(starts(Fit::Wrap, 8192), [0, 4096, 0, 512]);
     assert_eq!(starts(Fit::Scale, 50 * MIB), [0, 50 * MIB - 4096, 0, 25 * MIB]);
-    // What fits stays where it is.
+    // Requests that fit keep their places.
     assert_eq!(starts(Fit::Scale, 200 * MIB), [4096, 100 * MIB - 4096, 0, 50 * MIB + 512]);
 }
 
@@ -161,7 +161,8 @@ fn a_request_larger_than_the_device_never_fits() {
     }
 }
 
-/// Measured one at a time: on a slower device requests come later, after the same pauses.
+/// In a trace measured one request at a time, requests arrive later on a slower device, after the
+/// same pauses.
 #[test]
 fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
     let text = b"op,lbn,blocks,measured_response_ms,think_time_after_completion_ms\n\
@@ -172,7 +173,7 @@ fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
     let times: Vec<Time> = recorded.records.iter().map(|record| record.at).collect();
     assert_eq!(times, [us(0), us(4_750), us(13_750)]);
     for (timing, dues) in [
-        // A device that takes 1 ms for each.
+        // A device that takes 1 ms for each request.
         (Timing::Original, [us(0), us(1_250), us(9_250)]),
         (Timing::Scaled(2.0), [us(0), us(1_125), us(5_625)]),
     ] {
@@ -191,8 +192,8 @@ fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
     }
 }
 
-/// Two processes: one reads twice at once and then again, one writes once, and its write has no
-/// completion in the trace.
+/// Returns the requests of two processes: one reads twice at once and then again, the other writes
+/// once, and its write has no completion in the trace.
 fn answered() -> Trace {
     let took = Span::from_ms;
     let mut records = vec![
@@ -225,17 +226,17 @@ fn closed_each_process_thinks_after_its_own_answers() {
     let write = replay.take(ms(2)).unwrap();
     assert_eq!((first.due, second.due, write.due), (ms(0), ms(1), ms(2)));
     assert_eq!(replay.next_due(), Time::NEVER, "all others wait for answers");
-    // The third read waited for both answers, whichever is the last, and thought for 6 ms.
+    // The third read waited for both completions, in any order, and thought for 6 ms.
     finish(&mut replay, first, ms(20));
     assert_eq!(replay.next_due(), Time::NEVER);
     finish(&mut replay, second, ms(30));
     assert_eq!(replay.next_due(), ms(36));
-    // The first write took 2 ms, as most requests; the next one came 6 ms after that.
+    // The first write is assumed to have taken 2 ms, the median; the next one came 6 ms after that.
     finish(&mut replay, write, ms(25));
     assert_eq!(replay.next_due(), ms(31));
-    // Late: the intended arrival stays.
+    // A request that is taken late keeps its intended arrival.
     assert_eq!(replay.take(ms(40)).unwrap().due, ms(31));
-    // The last two reads waited for the same answers: they are outstanding together again.
+    // The last two reads waited for the same completions: they are outstanding together again.
     let dues = [replay.take(ms(40)).unwrap().due, replay.take(ms(40)).unwrap().due];
     assert_eq!(dues, [ms(36), ms(37)]);
     assert_eq!((replay.left(), replay.next_due(), replay.take(ms(90))), (0, Time::NEVER, None));
@@ -251,7 +252,8 @@ fn closed_without_completions_needs_to_know_how_long_requests_took() {
          that have none; trace.timing=original plays them at their own times"
     );
     let mut replay = closed(&trace(), Some(Span::from_ms(4))).unwrap();
-    // The process that writes first flushes 6 ms after the answer, the other one reads when it did.
+    // The process that writes first flushes 6 ms after its completion; the other one reads at its
+    // recorded time.
     let write = replay.take(ms(0)).unwrap();
     assert_eq!((replay.next_due(), replay.take(ms(10)).unwrap().op), (ms(10), Op::Read));
     finish(&mut replay, write, ms(20));
@@ -261,7 +263,7 @@ fn closed_without_completions_needs_to_know_how_long_requests_took() {
     assert_eq!(replay.next_due(), ms(37));
 }
 
-/// What the other class took when it was recorded is think time then.
+/// The recorded latency of the other class then counts as think time.
 #[test]
 fn closed_a_class_alone_waits_for_its_own_answers() {
     let mut trace = answered();
@@ -284,7 +286,7 @@ fn closed_without_processes_classes_wait() {
     assert_eq!(replay.next_due(), ms(31));
 }
 
-/// Measured one at a time, a closed replay is what the original timing is.
+/// For a trace measured one request at a time, a closed replay equals the original timing.
 #[test]
 fn closed_one_at_a_time_changes_nothing() {
     let text = b"R,0,8,4.5,10\nW,8,8,2,0.25\nR,16,8,3,7\n";
@@ -302,7 +304,7 @@ fn closed_one_at_a_time_changes_nothing() {
     }
 }
 
-/// Requests of three devices, of which the second has none.
+/// Returns requests of three devices, of which the second has none.
 fn of_devices() -> Trace {
     let mut records = vec![
         Record::new(ms(0), Op::Read, 4096, 4096),
@@ -327,7 +329,7 @@ fn devices_of_a_trace_never_lie_over_each_other() {
         let replay = Replay::new(trace.clone(), places, Timing::Original, ONE).unwrap();
         (all(replay).iter().map(|io| io.start).collect::<Vec<_>>(), lanes)
     };
-    // The first ends within its first MiB.
+    // The first device ends within its first MiB.
     assert_eq!(starts(Layout::SideBySide), (vec![4096, 2 * MIB, 0], vec![]));
     assert_eq!(starts(Layout::Each), (vec![4096, 101 * MIB, 100 * MIB], vec![0, 2]));
     trace.keep(&[DeviceId(2)]).unwrap();

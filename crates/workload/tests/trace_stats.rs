@@ -1,4 +1,4 @@
-//! Figures of small traces, computed by hand.
+//! Statistics of small traces, compared with values computed by hand.
 
 use penstock_core::{ClassId, Flags, Op, Span, Time};
 use penstock_workload::trace::stats::{self, Latency, Tally};
@@ -9,7 +9,7 @@ fn at(ms: u64, op: Op, start: u64, len: u32) -> Record {
 }
 
 fn of(records: &[Record]) -> stats::Stats {
-    stats::of(records.iter().copied()).unwrap()
+    stats::compute(records.iter().copied()).unwrap()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn counts_sizes_and_the_mix() {
     assert_eq!(found.flushes, Tally { requests: 1, bytes: 0 });
     assert_eq!(found.discards, Tally { requests: 1, bytes: 65_536 });
     assert_eq!(found.sync, 3, "two reads and a flagged write");
-    // A discard moves nothing.
+    // A discard moves no data.
     let sizes = &found.sizes;
     assert_eq!((sizes.p50, sizes.p95, sizes.max), (4096, 8192, 8192));
     assert_eq!(sizes.common, [(4096, 2), (8192, 1)]);
@@ -46,7 +46,8 @@ fn even_arrivals_have_no_dispersion_and_bursts_have() {
     assert_eq!((found.dispersion_1s, found.dispersion_100ms), (Some(0.0), Some(0.0)));
     assert_eq!(found.gap_variation, Some(0.0));
     assert!((found.mean_rate.unwrap() - 400.0 / 3.99).abs() < 1e-9);
-    // All of a second's requests in its first tenth: a tenth has 100 or nothing, mean 10.
+    // All requests of a second are in its first tenth: a tenth has 100 requests or none, 10 on
+    // average.
     let burst: Vec<_> = (0..400).map(|k| at(k / 100 * 1000 + k % 100, Op::Read, 0, 512)).collect();
     let found = of(&burst).arrivals;
     assert_eq!((found.peak_1s, found.peak_100ms, found.dispersion_1s), (100, 100, Some(0.0)));

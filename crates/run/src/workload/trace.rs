@@ -129,7 +129,7 @@ fn keep(trace: &mut Trace, spec: &TraceSpec) -> Result<(), Failure> {
 
 /// Why the trace in `file` cannot be played.
 fn failure(file: &Path, error: &ReplayError) -> Failure {
-    if error.is_of_the_machine() {
+    if error.is_machine_error() {
         return Failure::run_over(file, error);
     }
     Failure::wrong_in(file, error)

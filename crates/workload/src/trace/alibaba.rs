@@ -7,8 +7,8 @@
 
 use penstock_core::Op;
 
-use super::builder::{Asked, Builder};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, number, scaled};
 use super::format::Format;
 use super::input::Input;
@@ -38,12 +38,12 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     let op = match fields.cell() {
         b"R" => Op::Read,
         b"W" => Op::Write,
-        other => return Err(Wrong::new(other, "`R` or `W`")),
+        other => return Err(ParseError::new(other, "`R` or `W`")),
     };
     let start = number(fields.cell(), "the offset in bytes")?;
     let len = number(fields.cell(), "the length in bytes")?;
     let at_ns = scaled(fields.cell(), NS_PER_US, "the time in microseconds")?;
     fields.end()?;
     let device = trace.device(disk)?;
-    trace.push(line, text, &Asked::new(at_ns, op, start, len, device)).map(drop)
+    trace.push(line, text, &NewRequest::new(at_ns, op, start, len, device)).map(drop)
 }

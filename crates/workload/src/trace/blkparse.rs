@@ -3,7 +3,7 @@
 //! ```text
 //! 254,0    1        2    0.000079000   549  Q  WS 40393264 + 16 [postgres]
 //! device  CPU  number      seconds     pid  |   |  sector + sectors [process]
-//!                                       action  what: R W D F, then F forced, S synchronous
+//!                                       action  operation: R W D F, then F forced, S synchronous
 //! ```
 //!
 //! The letters `Q` (queued), `D` (issued to the device) and `C` (completed) are events of a request,
@@ -13,8 +13,8 @@
 
 use penstock_core::{Flags, Op};
 
-use super::block_events::{Asks, BlockEvent, BlockEvents, Step};
-use super::error::{Parsed, TraceError, Wrong};
+use super::block_events::{BlockEvent, BlockEvents, Operation, Step};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, number32};
 use super::format::Format;
 use super::input::Input;
@@ -23,7 +23,7 @@ use super::recording::Trace;
 const EXAMPLE: &str = "an event as blkparse prints it, as in \
                        `254,0 1 2 0.000079000 549 Q WS 40393264 + 16 [postgres]`";
 
-/// How lines of the summary begin.
+/// Beginnings of the lines of the summary.
 const SUMMARY: &[&str] = &[
     "CPU",
     "Total",
@@ -74,11 +74,11 @@ fn event(text: &[u8], line: u32, events: &mut BlockEvents) -> Parsed<()> {
             events.skip();
             return Ok(());
         }
-        other => return Err(Wrong::new(other, "an action, such as `Q` or `C`")),
+        other => return Err(ParseError::new(other, "an action, such as `Q` or `C`")),
     };
-    // A line whose figures are not used is an error as well if it is cut or damaged.
+    // The figures are parsed even if they are not used, so that a cut or damaged line is an error.
     let text = fields.rest();
-    let asks = asks(fields.word())?;
+    let operation = operation(fields.word())?;
     let place = place(&mut fields)?;
     let process = match step {
         Step::Queued => process(fields.rest())?,
@@ -88,13 +88,17 @@ fn event(text: &[u8], line: u32, events: &mut BlockEvents) -> Parsed<()> {
         events.skip();
         return Ok(());
     };
-    events.add(line, text, &BlockEvent { step, at_ns, asks, device, sector, sectors, pid, process })
+    events.add(
+        line,
+        text,
+        &BlockEvent { step, at_ns, operation, device, sector, sectors, pid, process },
+    )
 }
 
-/// What the letters behind the action say.
-fn asks(letters: &[u8]) -> Parsed<Asks> {
+/// Parses the letters behind the action.
+fn operation(letters: &[u8]) -> Parsed<Operation> {
     if letters.is_empty() || !letters.iter().all(u8::is_ascii_alphabetic) {
-        return Err(Wrong::new(letters, "what is asked for, such as `R`, `WS` or `FWS`"));
+        return Err(ParseError::new(letters, "what is asked for, such as `R`, `WS` or `FWS`"));
     }
     let flush_first = letters[0] == b'F';
     let mut rest = letters[usize::from(flush_first)..].iter();
@@ -109,14 +113,14 @@ fn asks(letters: &[u8]) -> Parsed<Asks> {
     let flags = rest.fold(Flags::NONE, |flags, letter| match letter {
         b'S' => flags.with(Flags::SYNC),
         b'F' => flags.with(Flags::FUA),
-        // Read-ahead, metadata and what later kernels add do not change the request.
+        // Read-ahead, metadata and letters of later kernels do not change the request.
         _ => flags,
     });
-    Ok(Asks { op, flush_first, flags })
+    Ok(Operation { op, flush_first, flags })
 }
 
-/// The first sector and how many; a flush may have neither. `None` for a command to the device
-/// itself, whose bytes stand there in parentheses.
+/// Parses the first sector and the number of sectors; a flush may have neither. Returns `None` for
+/// a passthrough command, whose bytes are in parentheses.
 fn place(fields: &mut Fields<'_>) -> Parsed<Option<(u64, u64)>> {
     match fields.rest().first() {
         Some(b'[') => return Ok(Some((0, 0))),
@@ -132,27 +136,27 @@ fn place(fields: &mut Fields<'_>) -> Parsed<Option<(u64, u64)>> {
     }
     match fields.word() {
         b"+" => Ok(Some((first, fields.number("how many sectors, as in `+ 16`")?))),
-        other => Err(Wrong::new(other, "`+` and how many sectors")),
+        other => Err(ParseError::new(other, "`+` and how many sectors")),
     }
 }
 
-/// Whether these parentheses hold a command's bytes, `(5a 00 ..)`, and not an elapsed time,
+/// Whether these parentheses contain the bytes of a command, `(5a 00 ..)`, not an elapsed time,
 /// `(  1234)`.
 fn is_command(text: &[u8]) -> bool {
     let inner = text.split(|&byte| byte == b')').next().unwrap_or_default();
     inner[1..].trim_ascii().contains(&b' ')
 }
 
-/// The name between brackets; it may hold spaces and brackets of its own.
+/// Parses the name in brackets, which may contain spaces and brackets.
 fn process(text: &[u8]) -> Parsed<&[u8]> {
     let start = memchr::memchr(b'[', text);
     match (start, text.last()) {
         (Some(start), Some(b']')) => Ok(&text[start + 1..text.len() - 1]),
-        _ => Err(Wrong::new(text, "the name of the process in brackets, as in `[postgres]`")),
+        _ => Err(ParseError::new(text, "the name of the process in brackets, as in `[postgres]`")),
     }
 }
 
-/// `major,minor`.
+/// Whether `word` is a device number, `major,minor`.
 fn is_device(word: &[u8]) -> bool {
     let mut parts = word.split(|&byte| byte == b',');
     let mut digits =
@@ -165,5 +169,5 @@ fn summary(text: &[u8]) -> Parsed<()> {
     if SUMMARY.iter().any(|begin| text.starts_with(begin.as_bytes())) {
         return Ok(());
     }
-    Err(Wrong::new(text, EXAMPLE))
+    Err(ParseError::new(text, EXAMPLE))
 }

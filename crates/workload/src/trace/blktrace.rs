@@ -1,5 +1,6 @@
-//! The binary events of Linux' block tracing, as blktrace(8) stores them: `blktrace -d DEV -o -`,
-//! the files `NAME.blktrace.N` of each CPU, one behind the other in any order, and `blkparse -d`.
+//! The binary events of Linux block tracing, as blktrace(8) stores them: the output of `blktrace -d
+//! DEV -o -` and `blkparse -d`, and the concatenated files `NAME.blktrace.N` of all CPUs, in any
+//! order.
 //!
 //! An event is a record of 48 bytes in the byte order of the recording machine:
 //!
@@ -8,18 +9,18 @@
 //! pid: u32   device: u32   CPU: u32   error: u16   length of the tail: u16   tail
 //! ```
 //!
-//! The low byte of the action says what happened; its upper half is a set of flags. A device is
-//! `major << 20 | minor`. A notice of a process has the process's name as its tail. Events are put in
-//! order of time before they are matched. What they mean stands in `block_events`. Source: the
+//! The low byte of the action is the kind of event; its upper half is a set of flags. A device is
+//! `major << 20 | minor`. A notice of a process has the process's name as its tail. Events are
+//! sorted by time before they are matched. `block_events` explains their meaning. Source: the
 //! interface of the kernel, `struct blk_io_trace` and the constants `BLK_TC_*` and `BLK_TA_*`.
 
 use std::collections::BTreeMap;
 
 use penstock_core::{Flags, Op};
 
-use super::block_events::{Asks, BlockEvent, BlockEvents, Step};
+use super::block_events::{BlockEvent, BlockEvents, Operation, Step};
 use super::builder::BLOCK_BYTES;
-use super::error::{Parsed, Place, TraceError, Wrong};
+use super::error::{ParseError, Parsed, Place, TraceError};
 use super::format::Format;
 use super::input::Input;
 use super::recording::Trace;
@@ -37,11 +38,11 @@ pub(super) const FORMAT: Format = Format {
 
 /// Bytes of a record without its tail.
 const HEAD_BYTES: usize = 48;
-/// The magic number: three bytes that are always the same, and the version.
+/// The magic number: three fixed bytes and the version.
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 
-/// What happened, in the low byte of the action.
+/// Kinds of events, in the low byte of the action.
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
@@ -55,7 +56,7 @@ const NOTICE: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 const FORCED: u32 = 1 << 31;
 
-/// The notice of a process, in the low byte of the action; other notices have other numbers.
+/// The notice of a process's name, in the low byte of the action.
 const PROCESS: u32 = 0;
 /// The longest name that the kernel gives a process.
 const NAME_BYTES: usize = 16;
@@ -69,19 +70,19 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let sorted = stored.events.sorted_by_key(|event| event.at_ns).map_err(kept)?;
     for event in &sorted {
         let added = event.add_to(&mut events, &stored.names);
-        added.map_err(|wrong| wrong.found(event.text()).at(event.place(), None))?;
+        added.map_err(|error| error.with_found(event.text()).at(event.place(), None))?;
     }
     sorted.check().map_err(kept)?;
     events.finish(input, EXAMPLE)
 }
 
-/// How long the record is that begins with `head`.
+/// Returns the size in bytes of the record that begins with `head`.
 fn size(head: &[u8]) -> Parsed<usize> {
-    let record = Head { bytes: head, order: ByteOrder::of(head)? };
+    let record = Head { bytes: head, order: ByteOrder::detect(head)? };
     Ok(HEAD_BYTES + usize::from(record.u16(46)))
 }
 
-/// Which byte of a number comes first.
+/// The byte order of the recording machine.
 #[derive(Clone, Copy)]
 enum ByteOrder {
     Little,
@@ -89,8 +90,8 @@ enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order in which the magic number of a record stands.
-    fn of(head: &[u8]) -> Parsed<Self> {
+    /// Detects the byte order from the magic number of a record.
+    fn detect(head: &[u8]) -> Parsed<Self> {
         for order in [Self::Little, Self::Big] {
             let magic = Head { bytes: head, order }.u32(0);
             if magic == MAGIC | VERSION {
@@ -98,11 +99,12 @@ impl ByteOrder {
             }
             if magic & !0xff == MAGIC {
                 let found = format!("version {} of the events", magic & 0xff);
-                return Err(Wrong::new(&[], format!("version {VERSION}")).found(found));
+                return Err(ParseError::new(&[], format!("version {VERSION}")).with_found(found));
             }
         }
         let found = format!("the bytes {:02x?}", &head[..4]);
-        Err(Wrong::new(&[], "the magic number 0x65617407, in either byte order").found(found))
+        Err(ParseError::new(&[], "the magic number 0x65617407, in either byte order")
+            .with_found(found))
     }
 }
 
@@ -142,19 +144,19 @@ impl Head<'_> {
     }
 }
 
-/// What a file holds, in its order.
+/// The events of a file, in their order there.
 #[derive(Default)]
 struct StoredEvents {
     events: Spool<StoredEvent>,
     /// Names of processes by number.
     names: BTreeMap<u32, Vec<u8>>,
-    /// Records of no request.
+    /// Number of records that belong to no request.
     others: u64,
 }
 
 impl StoredEvents {
     fn add(&mut self, record: &[u8], place: Place) -> Parsed<()> {
-        let head = Head { bytes: record, order: ByteOrder::of(record)? };
+        let head = Head { bytes: record, order: ByteOrder::detect(record)? };
         let action = head.u32(28);
         if action & NOTICE != 0 && action & 0xff == PROCESS {
             let name = record[HEAD_BYTES..].split(|&byte| byte == 0).next().unwrap_or_default();
@@ -179,7 +181,7 @@ impl StoredEvents {
     }
 }
 
-/// What happened to a request; none if the action is of no request.
+/// Returns the step of a request that `action` records; `None` if it records something else.
 fn step(action: u32) -> Option<Step> {
     match action & 0xff {
         _ if action & (NOTICE | PASSTHROUGH) != 0 => None,
@@ -190,8 +192,8 @@ fn step(action: u32) -> Option<Step> {
     }
 }
 
-/// What the flags of an action say.
-fn asks(action: u32) -> Asks {
+/// Reads the operation from the flags of an action.
+fn operation(action: u32) -> Operation {
     let has = |flag: u32| action & flag != 0;
     let op = match action {
         _ if has(DISCARD) => Some(Op::Discard),
@@ -204,10 +206,10 @@ fn asks(action: u32) -> Asks {
     for (flag, meaning) in [(SYNC, Flags::SYNC), (FORCED, Flags::FUA)] {
         flags = if has(flag) { flags.with(meaning) } else { flags };
     }
-    Asks { op, flush_first: has(FLUSH), flags }
+    Operation { op, flush_first: has(FLUSH), flags }
 }
 
-/// An event of a request and where it stands.
+/// An event of a request, and its place in the file.
 #[derive(Clone, Copy)]
 struct StoredEvent {
     at_ns: u64,
@@ -255,7 +257,7 @@ impl StoredEvent {
         let event = BlockEvent {
             step: step(action).expect("events of requests are kept"),
             at_ns,
-            asks: asks(action),
+            operation: operation(action),
             device: device.as_bytes(),
             sector,
             sectors: u64::from(self.bytes) / BLOCK_BYTES,

@@ -1,42 +1,44 @@
-//! The events of Linux' block layer: a request is queued (`Q`), issued to the device (`D`) and
+//! The events of the Linux block layer: a request is queued (`Q`), issued to the device (`D`) and
 //! completed (`C`).
 //!
-//! Queued requests are the requests of the trace, and completions give them their latency. A file
-//! without queued requests is read by those that were issued, and one without these by completions:
-//! such a request arrives when it completed. A remark says so. A flush before data (`F` first) is a
-//! flush; with data, two requests of the same time.
+//! Queued requests are the requests of the trace, and completions give them their latency. If a
+//! file has no queue events, the issued requests are used instead; if it has no issue events
+//! either, the completed ones, which arrive at the time of their completion. A remark says so. A
+//! flush before data (`F` first) becomes a flush and, if it has data, a second request of the same
+//! time.
 
 use penstock_core::{Flags, Op};
 
-use super::builder::{Asked, Builder, bytes};
+use super::builder::{Builder, NewRequest, bytes};
 use super::completions::{Completions, Range};
 use super::error::{Parsed, TraceError};
 use super::input::Input;
 use super::record::ProcessId;
 use super::recording::Trace;
 
-/// A step in the life of a request. The greatest that a file has are its requests.
+/// A step in the life of a request. The events of the greatest step in a file are its requests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
-    /// The device has done it.
+    /// The device has completed it.
     Completed,
-    /// The device got it.
+    /// It was sent to the device.
     Issued,
-    /// A program asked for it.
+    /// A program issued it.
     Queued,
 }
 
-/// What a request asks for.
+/// The operation of an event, with its flags.
 #[derive(Clone, Copy)]
-pub(super) struct Asks {
-    /// `None`: neither data nor a flush, as a zone command.
+pub(super) struct Operation {
+    /// `None` for neither data nor a flush, such as a zone command.
     pub(super) op: Option<Op>,
     pub(super) flush_first: bool,
     pub(super) flags: Flags,
 }
 
-impl Asks {
-    /// The flags of this part of the request: the data is forced, not the flush before it.
+impl Operation {
+    /// The flags of the part `op` of the request: forced unit access applies to the data, not to
+    /// the flush before it.
     fn flags_of(self, op: Op) -> Flags {
         match op {
             Op::Flush if self.flags.has(Flags::SYNC) => Flags::SYNC,
@@ -50,7 +52,7 @@ impl Asks {
 pub(super) struct BlockEvent<'a> {
     pub(super) step: Step,
     pub(super) at_ns: u64,
-    pub(super) asks: Asks,
+    pub(super) operation: Operation,
     pub(super) device: &'a [u8],
     pub(super) sector: u64,
     pub(super) sectors: u64,
@@ -58,11 +60,11 @@ pub(super) struct BlockEvent<'a> {
     pub(super) process: &'a [u8],
 }
 
-/// Makes a trace of events in order of time.
+/// Builds a trace from events in order of time.
 pub(super) struct BlockEvents {
     trace: Builder,
     completions: Completions,
-    /// Events of this step are the requests, as far as is known yet.
+    /// The greatest step so far, whose events are the requests.
     requests: Step,
 }
 
@@ -72,12 +74,12 @@ impl BlockEvents {
         Self { trace, completions, requests: Step::Completed }
     }
 
-    /// An event of another kind.
+    /// Counts an event that is not used.
     pub(super) fn skip(&mut self) {
         self.trace.skipped += 1;
     }
 
-    /// Adds an event of line `line`; messages quote `text`.
+    /// Adds the event of line or record `line`; messages quote `text`.
     pub(super) fn add(&mut self, line: u32, text: &[u8], event: &BlockEvent<'_>) -> Parsed<()> {
         if event.step > self.requests {
             self.trace.skip_all();
@@ -92,29 +94,31 @@ impl BlockEvents {
     }
 
     fn request(&mut self, line: u32, text: &[u8], event: &BlockEvent<'_>) -> Parsed<()> {
-        let &BlockEvent { step, at_ns, asks, sectors, .. } = event;
+        let &BlockEvent { step, at_ns, operation, sectors, .. } = event;
         let Some(op) = event.op() else {
             self.skip();
             return Ok(());
         };
         let device = self.trace.device(event.device)?;
-        // At a completion the kernel notes the process that the interrupt met.
+        // At a completion the kernel records the process that the interrupt happened to hit.
         let (pid, process) = match step {
             Step::Completed => (0, ProcessId(0)),
             Step::Issued | Step::Queued => (event.pid, self.trace.process(event.process)?),
         };
         let ops = [
-            (asks.flush_first || op == Op::Flush).then_some(Op::Flush),
-            (op != Op::Flush && (sectors > 0 || !asks.flush_first)).then_some(op),
+            (operation.flush_first || op == Op::Flush).then_some(Op::Flush),
+            (op != Op::Flush && (sectors > 0 || !operation.flush_first)).then_some(op),
         ];
         for op in ops.into_iter().flatten() {
             let (start, len) = event.extent(op, text)?;
-            let flags = asks.flags_of(op);
-            let asked = Asked::new(at_ns, op, start, len, device);
-            for index in self.trace.push(line, text, &Asked { flags, pid, process, ..asked })? {
+            let flags = operation.flags_of(op);
+            let request = NewRequest::new(at_ns, op, start, len, device);
+            for index in
+                self.trace.push(line, text, &NewRequest { flags, pid, process, ..request })?
+            {
                 let record = self.trace.record(index)?;
                 let (start, end) = (record.start, record.end());
-                self.completions.asked(index, at_ns, &Range { device, op, start, end });
+                self.completions.queued(index, at_ns, &Range { device, op, start, end });
             }
         }
         Ok(())
@@ -130,10 +134,11 @@ impl BlockEvents {
             end: start.saturating_add(len),
         };
         let trace = &mut self.trace;
-        self.completions.completed(event.at_ns, &range, |index, latency| trace.took(index, latency))
+        self.completions
+            .completed(event.at_ns, &range, |index, latency| trace.set_latency(index, latency))
     }
 
-    /// The trace of all events.
+    /// Returns the trace of all events.
     pub(super) fn finish(
         mut self,
         input: &Input<'_>,
@@ -156,14 +161,14 @@ impl BlockEvents {
 }
 
 impl BlockEvent<'_> {
-    /// What is asked for. A completion without data ends a flush, whatever else it says.
+    /// The operation. A completion without data ends a flush, whatever its letters or flags.
     fn op(&self) -> Option<Op> {
         let without_data = self.step == Step::Completed && self.sectors == 0;
-        if without_data { Some(Op::Flush) } else { self.asks.op }
+        if without_data { Some(Op::Flush) } else { self.operation.op }
     }
 
-    /// First byte and bytes. A flush has neither; kernels number its sector as they like, as
-    /// 2^64 - 1 for one.
+    /// First byte and length in bytes. A flush has neither; the sector that kernels record for it,
+    /// such as 2^64 - 1, has no meaning.
     fn extent(&self, op: Op, text: &[u8]) -> Parsed<(u64, u64)> {
         match op {
             Op::Flush => Ok((0, 0)),

@@ -1,4 +1,4 @@
-//! Collects the requests of a trace while its lines are read, and puts them in order.
+//! Collects the requests of a trace while its file is read, and sorts them by time.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,37 +6,37 @@ use std::ops::Range;
 
 use penstock_core::{Flags, Op, Span, Time};
 
-use super::error::{Parsed, TraceError, Wrong};
+use super::error::{ParseError, Parsed, TraceError};
 use super::input::Input;
 use super::record::{DeviceId, ProcessId, Record};
 use super::recording::Trace;
 use super::requests::Requests;
 use super::spool::Spool;
 
-/// Blocks of the formats that count in blocks.
+/// Bytes of a block in formats that count in blocks.
 pub(super) const BLOCK_BYTES: u64 = 512;
 
-/// Requests as they come.
+/// The requests of a trace, in the order of the file.
 pub(super) struct Builder {
-    /// Timed from `origin`; those before it have times above all others.
+    /// Requests timed from `origin`. Times before it wrap around to large values.
     records: Requests,
-    /// The time of the first that came, by the file's own clock.
+    /// Time of the first request in the file, by the file's own clock.
     origin: Option<u64>,
-    /// The latest time so far, and how many requests came behind it that were earlier.
+    /// The latest time so far, and the number of requests that followed a later one.
     latest: u64,
     out_of_order: u64,
     processes: Names,
     devices: Names,
     pub(super) skipped: u64,
-    /// What a reader of the trace should know about how it was read.
+    /// Remarks for users on how the file was read.
     pub(super) remarks: Vec<String>,
-    /// Discards that became several requests, and how many those are.
+    /// Number of discards that were split, and of the requests that they became.
     long_discards: u64,
     pieces: u64,
 }
 
-/// A request as a line or a record has it.
-pub(super) struct Asked {
+/// A request as a line or a record states it.
+pub(super) struct NewRequest {
     pub(super) at_ns: u64,
     pub(super) op: Op,
     pub(super) start: u64,
@@ -48,18 +48,19 @@ pub(super) struct Asked {
     pub(super) latency: Option<Span>,
 }
 
-impl Asked {
-    /// A request of no process, with unknown latency.
+impl NewRequest {
+    /// A request without a process and with unknown latency.
     pub(super) fn new(at_ns: u64, op: Op, start: u64, len: u64, device: DeviceId) -> Self {
         let (flags, pid, process, latency) = (Flags::NONE, 0, ProcessId(0), None);
         Self { at_ns, op, start, len, flags, device, pid, process, latency }
     }
 }
 
-/// Discards of 4 GiB and more become requests of this length: records count bytes in 32 bits, and a
-/// discard in pieces does the same as a whole one.
+/// Length of the pieces of discards of 4 GiB and more: records count bytes in 32 bits, and a
+/// discard in pieces has the same effect.
 const PIECE_BYTES: u64 = 2 << 30;
-/// How many requests long discards may become, 1 PiB of them: a short line cannot demand all memory.
+/// Most requests that long discards may become (1 PiB of them), so that a short line cannot exhaust
+/// memory.
 const PIECES_MAX: u64 = 512 << 10;
 
 impl Builder {
@@ -80,8 +81,8 @@ impl Builder {
         }
     }
 
-    /// Reads a table with a request on each line. Its first line may name the columns; then it begins
-    /// with `head`.
+    /// Reads a table with a request on each line. The first line may name the columns; it then
+    /// begins with `head`.
     pub(super) fn table(
         input: &mut Input<'_>,
         head: &[u8],
@@ -107,24 +108,29 @@ impl Builder {
         self.processes.id(name).map(ProcessId)
     }
 
-    /// Adds a request of the line or record `line`; messages quote `text`. Returns the numbers of
-    /// the requests that it became: a long discard becomes several.
+    /// Adds the request of line or record `line`; messages quote `text`. Returns the numbers of the
+    /// requests that it became: several for a long discard.
     #[expect(
         clippy::inline_always,
-        reason = "what is built in memory and copied at once waits until all of it is written"
+        reason = "copying a value just after it was built in memory stalls on its stores"
     )]
     #[inline(always)]
-    pub(super) fn push(&mut self, line: u32, text: &[u8], asked: &Asked) -> Parsed<Range<usize>> {
-        let &Asked { at_ns, op, start, len, flags, device, pid, process, latency } = asked;
+    pub(super) fn push(
+        &mut self,
+        line: u32,
+        text: &[u8],
+        request: &NewRequest,
+    ) -> Parsed<Range<usize>> {
+        let &NewRequest { at_ns, op, start, len, flags, device, pid, process, latency } = request;
         let (start, len) = if op == Op::Flush { (0, 0) } else { (start, len) };
         if len == 0 && op != Op::Flush {
-            return Err(Wrong::new(text, "a request of at least one byte"));
+            return Err(ParseError::new(text, "a request of at least one byte"));
         }
         let Some(end) = start.checked_add(len) else {
-            return Err(Wrong::new(text, "a request that ends below 2^64 bytes"));
+            return Err(ParseError::new(text, "a request that ends below 2^64 bytes"));
         };
         if at_ns == Time::NEVER.ns() {
-            return Err(Wrong::new(text, "an earlier time"));
+            return Err(ParseError::new(text, "an earlier time"));
         }
         let origin = self.origin.unwrap_or(at_ns);
         let at = Time::from_ns(at_ns.wrapping_sub(origin));
@@ -149,16 +155,16 @@ impl Builder {
         Ok(first..last)
     }
 
-    /// Adds a request of 4 GiB or more, from the start of `record` until `end`, which only a discard
-    /// may be.
+    /// Adds a discard of 4 GiB or more in pieces, from the start of `record` until `end`. Other
+    /// operations of that length are errors.
     #[cold]
     fn long_discard(&mut self, text: &[u8], mut record: Record, end: u64) -> Parsed<()> {
         if record.op != Op::Discard {
-            return Err(Wrong::new(text, "a request of less than 4 GiB"));
+            return Err(ParseError::new(text, "a request of less than 4 GiB"));
         }
         let pieces = (end - record.start).div_ceil(PIECE_BYTES);
         if pieces > PIECES_MAX - self.pieces {
-            return Err(Wrong::new(text, "long discards of at most 1 PiB altogether"));
+            return Err(ParseError::new(text, "long discards of at most 1 PiB altogether"));
         }
         self.long_discards += 1;
         self.pieces += pieces;
@@ -170,7 +176,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Drops all requests so far, which count as skipped.
+    /// Drops all requests so far and counts them as skipped.
     pub(super) fn skip_all(&mut self) {
         self.skipped += self.records.len() as u64 - self.pieces + self.long_discards;
         (self.pieces, self.long_discards) = (0, 0);
@@ -183,13 +189,13 @@ impl Builder {
         Ok(self.records.get(index)?)
     }
 
-    /// The request numbered `index` took `latency`.
-    pub(super) fn took(&mut self, index: usize, latency: Span) -> Parsed<()> {
+    /// Sets the latency of the request numbered `index`.
+    pub(super) fn set_latency(&mut self, index: usize, latency: Span) -> Parsed<()> {
         let record = self.records.get(index)?;
         Ok(self.records.set(index, record.with_latency(latency))?)
     }
 
-    /// The trace, in order of time and counted from its first request.
+    /// Returns the trace, sorted by time, with times counted from its first request.
     pub(super) fn finish(
         mut self,
         input: &Input<'_>,
@@ -198,7 +204,7 @@ impl Builder {
         let Some(mut origin_ns) = self.origin else {
             return Err(TraceError::Empty { last: input.place, expected });
         };
-        self.records.written().map_err(|source| TraceError::Kept { source })?;
+        self.records.finish_writing().map_err(|source| TraceError::Kept { source })?;
         if self.out_of_order > 0 {
             let records = self.records.arranged(|list| ordered(list, &mut origin_ns));
             self.records = records.map_err(|source| TraceError::Kept { source })?;
@@ -222,8 +228,8 @@ impl Builder {
     }
 }
 
-/// `records` in order of time and counted from the first of them. They are counted from `origin_ns`,
-/// which becomes the time of the first.
+/// Sorts `records` by time and counts their times from the first of them. On entry they are counted
+/// from `origin_ns`, which becomes the time of the first.
 fn ordered(records: Spool<Record>, origin_ns: &mut u64) -> io::Result<Spool<Record>> {
     let from = *origin_ns;
     let at_ns = |record: &Record| record.at.ns().wrapping_add(from);
@@ -242,19 +248,19 @@ fn ordered(records: Spool<Record>, origin_ns: &mut u64) -> io::Result<Spool<Reco
     Ok(counted)
 }
 
-/// `blocks` of 512 bytes in bytes.
+/// Converts `blocks` of 512 bytes to bytes.
 pub(super) fn bytes(blocks: u64, text: &[u8]) -> Parsed<u64> {
     let bytes = blocks.checked_mul(BLOCK_BYTES);
-    bytes.ok_or_else(|| Wrong::new(text, "a block number below 2^55"))
+    bytes.ok_or_else(|| ParseError::new(text, "a block number below 2^55"))
 }
 
-/// Names, each stored once, numbered as they come.
+/// Names, each stored once and numbered in the order of their first use.
 struct Names {
-    /// What they name, for messages.
+    /// Plural of the named things, for messages.
     kind: &'static str,
     listed: Vec<String>,
     ids: BTreeMap<Vec<u8>, u16>,
-    /// The last name looked up: mostly the next is the same.
+    /// The last name looked up and its number: usually the next name is the same.
     last: (Vec<u8>, u16),
 }
 
@@ -264,7 +270,7 @@ impl Names {
     }
 
     fn add(&mut self, name: &[u8]) -> Option<u16> {
-        // The highest number is never used, so that `last` can begin with it.
+        // The highest number is never used: in `last` it means that no name was looked up yet.
         let id = u16::try_from(self.listed.len()).ok().filter(|&id| id < u16::MAX)?;
         self.listed.push(String::from_utf8_lossy(name).into_owned());
         self.ids.insert(name.to_vec(), id);
@@ -278,7 +284,7 @@ impl Names {
         let known = self.ids.get(name).copied();
         let Some(id) = known.or_else(|| self.add(name)) else {
             let expected = format!("at most {} different {}", u16::MAX, self.kind);
-            return Err(Wrong::new(name, expected));
+            return Err(ParseError::new(name, expected));
         };
         self.last.0.clear();
         self.last.0.extend_from_slice(name);

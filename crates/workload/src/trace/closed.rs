@@ -1,9 +1,9 @@
 //! A closed replay: each request is issued a think time after completions of its issuer, so that a
-//! slower device is asked for less, as it would be by the programs themselves.
+//! slower device gets fewer requests per second, as it would from the programs themselves.
 //!
-//! What a request waits for is in `dependencies.rs`. The requests of each issuer are read one after
-//! another, so that only those are in memory that may be issued now: an issuer has at most as many as
-//! it once had outstanding in the trace.
+//! `dependencies.rs` finds the completions that a request waits for. The requests of each issuer
+//! are read one after another, so that only those in memory may be issued now: at most as many as
+//! the issuer ever had outstanding in the trace.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -20,10 +20,10 @@ use super::spool::{Cursor, Packed, PackedReader, PackedWriter, Spool};
 /// Bytes of the buffer of an issuer.
 const ISSUER_BYTES: usize = 4 << 10;
 
-/// Requests of a trace, kept by what makes their issuer.
+/// The meaning of an issuer.
 #[derive(Clone, Copy, Debug)]
 enum IssuedBy {
-    /// A process: each is a stream.
+    /// A process, which is a stream.
     Stream,
     /// A class, in a trace without process numbers.
     Class,
@@ -33,15 +33,15 @@ enum IssuedBy {
 #[derive(Debug)]
 pub(super) struct ClosedLoops {
     by: IssuedBy,
-    /// By issuer, of each in its order.
+    /// All requests, sorted by issuer, then in the order of the trace.
     planned: Arc<Spool<PlannedIo>>,
     issuers: Vec<Issuer>,
-    /// The requests that wait for nothing more than time.
+    /// Requests that wait only for their time.
     ready: BinaryHeap<Reverse<ReadyIo>>,
 }
 
 impl Clone for ClosedLoops {
-    /// With room for as many as this one: a copy of a heap has room for what is in it only.
+    /// Keeps the capacity of the heap: the clone of a heap has only room for its items.
     fn clone(&self) -> Self {
         let mut ready = BinaryHeap::with_capacity(self.ready.capacity());
         ready.extend(&self.ready);
@@ -50,29 +50,29 @@ impl Clone for ClosedLoops {
     }
 }
 
-/// How far an issuer is.
+/// The progress of an issuer.
 #[derive(Clone, Debug)]
 struct Issuer {
     kind: IssuerKind,
-    /// Its first request that waits for completions, and where the others are.
+    /// Its first request that waits for completions, and the place of those after it.
     next: Option<PlannedIo>,
     cursor: Cursor,
     completed: u32,
-    /// When its last request is due: a thread of control issues its requests in order.
+    /// Due time of its last released request: a thread of control issues its requests in order.
     latest: Time,
 }
 
-/// A request and what it waits for.
+/// A request and the completions that it waits for.
 #[derive(Clone, Copy, Debug)]
 struct PlannedIo {
-    /// The number of its issuer, and its own in the trace.
+    /// The number of its issuer, and its own number in the trace.
     issuer: u32,
     number: u64,
     waits: Dependency,
     io: Io,
 }
 
-/// A request that is due at a time: of equal times the earlier in the trace is first.
+/// A request and its due time. Requests of equal times are ordered as in the trace.
 #[derive(Clone, Copy, Debug)]
 struct ReadyIo {
     due: Time,
@@ -80,19 +80,19 @@ struct ReadyIo {
     io: Io,
 }
 
-/// A request, and how long it took where it was recorded.
+/// A request and its recorded latency.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimedIo {
     pub(super) io: Io,
     pub(super) took: Span,
 }
 
-/// How long a request of `trace` took that has no completion: `assumed`, or else as long as the
-/// median of the others.
+/// Returns the latency of requests of `trace` without a completion: `assumed`, otherwise the median
+/// of the known latencies.
 ///
 /// # Errors
-/// If nothing is assumed and less than half of the requests have a completion, or completions
-/// cannot be kept.
+/// If there is no `assumed` latency and less than half of the requests have a completion, or if
+/// latencies cannot be kept.
 pub(super) fn latency_of_others(trace: &Trace, assumed: Option<Span>) -> Result<Span, ReplayError> {
     if let Some(assumed) = assumed {
         return Ok(assumed);
@@ -110,8 +110,9 @@ pub(super) fn latency_of_others(trace: &Trace, assumed: Option<Span>) -> Result<
 }
 
 impl ClosedLoops {
-    /// Of the requests `ios`; of those of the class `only` if it is given: the others take as long as
-    /// they took when they were recorded, they are think time. `processes`: processes were recorded.
+    /// Creates the loops of the requests `ios`. With `only`, just those of that class: the time
+    /// that the other requests took counts as think time. `processes` says whether process numbers
+    /// were recorded.
     pub(super) fn new(
         ios: &Spool<TimedIo>,
         processes: bool,
@@ -154,29 +155,29 @@ impl ClosedLoops {
         Ok(closed)
     }
 
-    /// That every request could be read.
+    /// Checks that every request could be read.
     pub(super) fn check(&self) -> io::Result<()> {
         self.planned.check()
     }
 
-    /// When the next request is due.
+    /// Time at which the next request is due.
     pub(super) fn next_due(&self) -> Time {
         self.ready.peek().map_or(Time::NEVER, |Reverse(ready)| ready.due)
     }
 
-    /// The next request, which is issued.
+    /// Takes the next request to issue it.
     pub(super) fn take(&mut self) -> Option<Io> {
         self.ready.pop().map(|Reverse(ReadyIo { due, io, .. })| Io { due, ..io })
     }
 
-    /// A request like `io` completed.
+    /// A request of the issuer of `io` has completed.
     pub(super) fn finished(&mut self, now: Time, io: &Io) {
         let issuer = self.by.issuer(io);
         self.issuers[issuer].completed += 1;
         self.release(issuer, now);
     }
 
-    /// Plans the requests that waited for the completion at `now`, the last of their issuer.
+    /// Moves the requests of `issuer` that waited for its completion at `now` to the ready ones.
     fn release(&mut self, issuer: usize, now: Time) {
         let Issuer { kind, next, cursor, completed, latest } = &mut self.issuers[issuer];
         while let Some(PlannedIo { number, waits, io, .. }) = *next {

@@ -1,8 +1,9 @@
-//! Which requests a completion ends: matched by device and range, as no other field connects them.
+//! Matches completions to requests by device and range, since no other field connects them.
 //!
 //! A completion of exactly a waiting request's range ends the oldest such request. Otherwise it
 //! counts towards every request that it overlaps: the kernel merges neighbours and splits long
-//! requests. A request has ended when all of its bytes have. A flush ends the oldest flush.
+//! requests. A request has ended when all of its bytes have completed. A completed flush ends the
+//! oldest waiting flush.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,16 +12,16 @@ use penstock_core::{Op, Span};
 use super::error::Parsed;
 use super::record::DeviceId;
 
-/// A completion that did not come in this time was lost, or lies after the trace's end: the kernel
-/// itself gives a command up after thirty seconds.
+/// Time after which a missing completion counts as lost, or as after the end of the trace: the
+/// kernel itself gives up a command after thirty seconds.
 const LOST_AFTER_NS: u64 = 30_000_000_000;
-/// The limit on waiting requests. No real system has more in flight, so the oldest are given up: a
-/// trace without completions must not be held in memory twice.
+/// Limit on waiting requests, above which the oldest are dropped. No real system has more in
+/// flight, and a trace without completions must not be held in memory twice.
 const WAITING_MAX: usize = 1 << 16;
-/// How many requests that begin before a completion are checked for one that it is a piece of.
+/// Number of requests beginning before a completion that are checked for an overlap with it.
 const LOOK_BACK: usize = 8;
 
-/// Where a request or a completion lies, in bytes.
+/// The range of a request or a completion, in bytes.
 pub(super) struct Range {
     pub(super) device: DeviceId,
     pub(super) op: Op,
@@ -28,20 +29,20 @@ pub(super) struct Range {
     pub(super) end: u64,
 }
 
-/// By device, operation, start, and number of the request: equal ranges keep their order.
+/// Device, operation, start and number of a request, so that equal ranges keep their order.
 type Key = (DeviceId, Op, u64, usize);
 
 struct PendingRequest {
     at_ns: u64,
     end: u64,
-    /// Bytes that no completion covered yet.
+    /// Bytes that no completion has covered yet.
     left: u64,
 }
 
 pub(super) struct Completions {
     waiting: BTreeMap<Key, PendingRequest>,
     flushes: BTreeMap<DeviceId, VecDeque<(usize, u64)>>,
-    /// Requests that a completion touches; the memory is reused.
+    /// Working memory: the requests that a completion overlaps.
     touched: Vec<Key>,
 }
 
@@ -51,7 +52,7 @@ impl Completions {
     }
 
     /// The request numbered `index` was queued.
-    pub(super) fn asked(&mut self, index: usize, at_ns: u64, range: &Range) {
+    pub(super) fn queued(&mut self, index: usize, at_ns: u64, range: &Range) {
         if range.op == Op::Flush {
             let flushes = self.flushes.entry(range.device).or_default();
             flushes.push_back((index, at_ns));
@@ -69,7 +70,7 @@ impl Completions {
         }
     }
 
-    /// A completion: `ended` is called for each request that it ends, with its latency.
+    /// A completion arrived. Calls `ended` for each request that it ends, with the latency.
     ///
     /// # Errors
     /// Those of `ended`.
@@ -81,20 +82,20 @@ impl Completions {
     ) -> Parsed<()> {
         if range.op == Op::Flush {
             let Some(flushes) = self.flushes.get_mut(&range.device) else { return Ok(()) };
-            while let Some(&(index, asked_ns)) = flushes.front() {
-                if asked_ns > at_ns {
+            while let Some(&(index, queued_ns)) = flushes.front() {
+                if queued_ns > at_ns {
                     return Ok(());
                 }
                 flushes.pop_front();
-                if at_ns - asked_ns <= LOST_AFTER_NS {
-                    return ended(index, Span::from_ns(at_ns - asked_ns));
+                if at_ns - queued_ns <= LOST_AFTER_NS {
+                    return ended(index, Span::from_ns(at_ns - queued_ns));
                 }
             }
             return Ok(());
         }
         self.touch(at_ns, range);
         for key in self.touched.drain(..) {
-            let waiting = self.waiting.get_mut(&key).expect("it was found a moment ago");
+            let waiting = self.waiting.get_mut(&key).expect("`touch` found it");
             let covered = waiting.end.min(range.end) - key.2.max(range.start);
             waiting.left = waiting.left.saturating_sub(covered);
             let took_ns = at_ns - waiting.at_ns;
@@ -110,7 +111,7 @@ impl Completions {
         Ok(())
     }
 
-    /// Collects the requests that a completion touches.
+    /// Collects the requests that a completion belongs to.
     fn touch(&mut self, at_ns: u64, range: &Range) {
         let &Range { device, op, start, end } = range;
         let first = (device, op, start, 0);
@@ -143,24 +144,24 @@ mod tests {
         Range { device: DeviceId(0), op, start, end }
     }
 
-    /// The requests that this completion ends, and their latencies in seconds.
+    /// Returns the requests that this completion ends, with their latencies in seconds.
     fn ended(completions: &mut Completions, at_s: u64, range: &Range) -> Vec<(usize, u64)> {
-        let mut found = Vec::new();
+        let mut latencies = Vec::new();
         let mut note = |index, latency: Span| {
-            found.push((index, latency.ns() / SECOND_NS));
+            latencies.push((index, latency.ns() / SECOND_NS));
             Ok(())
         };
         completions.completed(at_s * SECOND_NS, range, &mut note).unwrap();
-        found
+        latencies
     }
 
     #[test]
     fn equal_ranges_end_in_their_order() {
         let mut completions = Completions::new();
         let same = range(Op::Read, 0, 8);
-        completions.asked(0, 0, &same);
-        completions.asked(1, SECOND_NS, &same);
-        completions.asked(2, SECOND_NS, &range(Op::Write, 0, 8));
+        completions.queued(0, 0, &same);
+        completions.queued(1, SECOND_NS, &same);
+        completions.queued(2, SECOND_NS, &range(Op::Write, 0, 8));
         assert_eq!(ended(&mut completions, 2, &same), [(0, 2)]);
         assert_eq!(ended(&mut completions, 3, &same), [(1, 2)]);
         assert_eq!(ended(&mut completions, 4, &same), []);
@@ -169,9 +170,9 @@ mod tests {
     #[test]
     fn merged_requests_end_together_and_split_ones_with_their_last_piece() {
         let mut completions = Completions::new();
-        completions.asked(0, 0, &range(Op::Write, 0, 8));
-        completions.asked(1, 0, &range(Op::Write, 8, 16));
-        completions.asked(2, 0, &range(Op::Write, 100, 120));
+        completions.queued(0, 0, &range(Op::Write, 0, 8));
+        completions.queued(1, 0, &range(Op::Write, 8, 16));
+        completions.queued(2, 0, &range(Op::Write, 100, 120));
         assert_eq!(ended(&mut completions, 1, &range(Op::Write, 110, 120)), []);
         assert_eq!(ended(&mut completions, 2, &range(Op::Write, 0, 16)), [(0, 2), (1, 2)]);
         assert_eq!(ended(&mut completions, 3, &range(Op::Write, 100, 110)), [(2, 3)]);
@@ -182,18 +183,18 @@ mod tests {
         let mut completions = Completions::new();
         for op in [Op::Read, Op::Flush] {
             let same = range(op, 0, 8 * u64::from(op == Op::Read));
-            completions.asked(0, 0, &same);
-            completions.asked(1, 40 * SECOND_NS, &same);
+            completions.queued(0, 0, &same);
+            completions.queued(1, 40 * SECOND_NS, &same);
             assert_eq!(ended(&mut completions, 41, &same), [(1, 1)], "{op:?}");
         }
     }
 
     #[test]
-    fn what_is_never_completed_is_not_kept_for_ever() {
+    fn requests_without_completions_are_dropped_at_the_limit() {
         let mut completions = Completions::new();
         for index in 0..5 * WAITING_MAX {
-            completions.asked(index, 0, &range(Op::Read, index as u64, index as u64 + 1));
-            completions.asked(index, 0, &range(Op::Flush, 0, 0));
+            completions.queued(index, 0, &range(Op::Read, index as u64, index as u64 + 1));
+            completions.queued(index, 0, &range(Op::Flush, 0, 0));
         }
         assert!(completions.waiting.len() <= 2 * WAITING_MAX);
         assert!(completions.flushes[&DeviceId(0)].len() <= WAITING_MAX);

@@ -1,5 +1,5 @@
 //! A table whose first line names its columns, in any order, separated by commas, semicolons or
-//! tabs. No case matters in names; quotes around a cell are removed.
+//! tabs. Names ignore case; quotes around a cell are removed.
 //!
 //! | what | columns | |
 //! |---|---|---|
@@ -10,15 +10,15 @@
 //! | device, process | `device`, `process`: names; `pid`: a number | |
 //! | latency | `latency_s`, `latency_ms`, `latency_us` or `latency_ns` | |
 //!
-//! Other columns are ignored, which a remark says. A time without a unit is no known column: a guess
-//! could be wrong a thousandfold. A flush needs no place and no length; cells of columns that are not
-//! needed may be empty. Numbers may have a decimal point, or a decimal comma if commas do not separate
-//! the columns. The form is Penstock's own.
+//! Other columns are ignored, with a remark. A time column must name its unit: a guess could be
+//! wrong by a factor of a thousand. A flush needs no place and no length; cells of optional columns
+//! may be empty. Numbers may have a decimal point, or a decimal comma if commas do not separate the
+//! columns. The format is Penstock's own.
 
 use penstock_core::{Op, Span};
 
-use super::builder::{Asked, BLOCK_BYTES, Builder};
-use super::error::{Parsed, TraceError, Wrong, quoted};
+use super::builder::{BLOCK_BYTES, Builder, NewRequest};
+use super::error::{ParseError, Parsed, TraceError, quoted};
 use super::fields::{decimal, number32, scaled};
 use super::format::Format;
 use super::input::Input;
@@ -36,30 +36,31 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-/// The device of a table without names of devices.
+/// Name of the device in a table without a device column.
 const DEVICE: &[u8] = b"disk";
-/// A heading with so many of the needed columns is meant as one. Other formats with headings have
-/// two.
-const MEANT: usize = 3;
+/// Number of needed columns from which a first line counts as a heading of this format. Headings of
+/// other formats have two of them.
+const HEADING_COLUMNS: usize = 3;
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
-    /// In units of which a nanosecond is 10^-n.
+    /// A time in units of 10^n ns.
     Time(usize),
     Op,
-    /// In units of so many bytes.
+    /// An offset in units of this many bytes.
     Start(u64),
+    /// A length in units of this many bytes.
     Len(u64),
     Device,
     Process,
     Pid,
-    /// As the time.
+    /// A latency in units of 10^n ns.
     Latency(usize),
     Ignored,
 }
 
-/// The needed columns in any unit, and how a message names each.
+/// The needed columns, whatever their unit, and their names in messages.
 const NEEDED: [(Column, &str); 4] = [
     (Column::Time(0), "the time with its unit (`time_s`, `time_ms`, `time_us` or `time_ns`)"),
     (Column::Op, "the operation (`op`)"),
@@ -68,7 +69,7 @@ const NEEDED: [(Column, &str); 4] = [
 ];
 
 impl Column {
-    /// Whether both hold the same, in any unit.
+    /// Whether both have the same content, in any unit.
     fn is_like(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
@@ -109,13 +110,13 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     input.lines(|text, line| match &table {
         Some(table) if table.complete => {
             let parsed = table.request(text, line, &mut trace);
-            parsed.map_err(|wrong| table.columns_differ(text).unwrap_or(wrong))
+            parsed.map_err(|error| table.columns_differ(text).unwrap_or(error))
         }
-        // Reached only if the beginning of a file is tried: what a heading lacks is one mistake.
-        Some(table) if table.meant() => Ok(()),
-        Some(_) => Err(Wrong::new(text, EXAMPLE)),
+        // Reached only in a trial of a format: an incomplete heading counts as a single mistake.
+        Some(table) if table.is_heading() => Ok(()),
+        Some(_) => Err(ParseError::new(text, EXAMPLE)),
         None => {
-            let mut heading = Table::of(text);
+            let mut heading = Table::parse(text);
             let checked = heading.check(text);
             heading.complete = checked.is_ok();
             trace.skipped += 1;
@@ -131,13 +132,13 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
 struct Table {
     separator: u8,
     columns: Vec<Column>,
-    /// It has all that is needed.
+    /// Whether it has all needed columns.
     complete: bool,
 }
 
 impl Table {
-    /// The table with the heading `text`.
-    fn of(text: &[u8]) -> Self {
+    /// Parses the heading `text`.
+    fn parse(text: &[u8]) -> Self {
         let has = |separator: &&u8| text.contains(separator);
         let separator = *b";\t,".iter().find(has).unwrap_or(&b',');
         let columns = TableCells { rest: Some(text), separator }.map(Column::named).collect();
@@ -148,29 +149,29 @@ impl Table {
         TableCells { rest: Some(text), separator: self.separator }
     }
 
-    fn has(&self, wanted: Column) -> bool {
-        self.columns.iter().any(|column| column.is_like(wanted))
+    fn has(&self, kind: Column) -> bool {
+        self.columns.iter().any(|column| column.is_like(kind))
     }
 
-    /// Whether the first line is meant as a heading.
-    fn meant(&self) -> bool {
-        NEEDED.iter().filter(|(column, _)| self.has(*column)).count() >= MEANT
+    /// Whether the first line counts as a heading of this format.
+    fn is_heading(&self) -> bool {
+        NEEDED.iter().filter(|(column, _)| self.has(*column)).count() >= HEADING_COLUMNS
     }
 
-    /// Checks that each needed column is there, and that none is there twice.
+    /// Checks that each needed column is present, and none is present twice.
     fn check(&self, text: &[u8]) -> Parsed<()> {
-        let lacks = NEEDED.iter().filter(|(column, _)| !self.has(*column));
-        let lacks: Vec<_> = lacks.map(|(_, what)| *what).collect();
-        if !lacks.is_empty() {
-            let expected = format!("names of columns, also one for {}", lacks.join(" and for "));
-            return Err(Wrong::new(text, expected));
+        let missing = NEEDED.iter().filter(|(column, _)| !self.has(*column));
+        let missing: Vec<_> = missing.map(|(_, what)| *what).collect();
+        if !missing.is_empty() {
+            let expected = format!("names of columns, also one for {}", missing.join(" and for "));
+            return Err(ParseError::new(text, expected));
         }
         for (index, column) in self.columns.iter().enumerate() {
             let twice = self.columns[..index].iter().any(|other| other.is_like(*column));
             if twice && *column != Column::Ignored {
                 let name = self.cells(text).nth(index).unwrap_or_default();
                 let expected = "a column that says something new, not a second one for the same";
-                return Err(Wrong::new(name, expected));
+                return Err(ParseError::new(name, expected));
             }
         }
         Ok(())
@@ -190,7 +191,7 @@ impl Table {
         let (mut device, mut pid, mut process, mut latency) = (DEVICE, 0, ProcessId(0), None);
         let mut cells = self.cells(text);
         for column in &self.columns {
-            let cell = cells.next().ok_or_else(|| Wrong::new(text, EXAMPLE))?;
+            let cell = cells.next().ok_or_else(|| ParseError::new(text, EXAMPLE))?;
             match *column {
                 Column::Time(digits) => at_ns = decimal(cell, digits, "the time")?,
                 Column::Op => op = Some(operation(cell)?),
@@ -207,25 +208,28 @@ impl Table {
             }
         }
         if cells.next().is_some() {
-            return Err(Wrong::new(text, EXAMPLE));
+            return Err(ParseError::new(text, EXAMPLE));
         }
         let op = op.unwrap_or(Op::Flush);
         let (start, len) = if op == Op::Flush { (0, 0) } else { (start?, len?) };
         let device = trace.device(device)?;
-        let asked = Asked { pid, process, latency, ..Asked::new(at_ns, op, start, len, device) };
-        trace.push(line, text, &asked).map(drop)
+        let request =
+            NewRequest { pid, process, latency, ..NewRequest::new(at_ns, op, start, len, device) };
+        trace.push(line, text, &request).map(drop)
     }
 
-    /// What is wrong with a line that has another number of columns: all else follows from it.
+    /// The error for a line with another number of columns, which explains all other errors in it.
     #[cold]
-    fn columns_differ(&self, text: &[u8]) -> Option<Wrong> {
+    fn columns_differ(&self, text: &[u8]) -> Option<ParseError> {
         let (found, expected) = (self.cells(text).count(), self.columns.len());
         if found == expected {
             return None;
         }
         let comma = if self.separator == b',' { ", and no commas in numbers" } else { "" };
         let expected = format!("{expected} columns as in the first line{comma}");
-        Some(Wrong::new(&[], expected).found(format!("{found} columns, {}", quoted(text))))
+        Some(
+            ParseError::new(&[], expected).with_found(format!("{found} columns, {}", quoted(text))),
+        )
     }
 }
 
@@ -235,7 +239,7 @@ fn operation(cell: &[u8]) -> Parsed<Op> {
         b"write" | b"w" => Ok(Op::Write),
         b"flush" | b"f" => Ok(Op::Flush),
         b"discard" | b"d" | b"trim" => Ok(Op::Discard),
-        _ => Err(Wrong::new(cell, "`read`, `write`, `flush` or `discard`")),
+        _ => Err(ParseError::new(cell, "`read`, `write`, `flush` or `discard`")),
     }
 }
 

@@ -3,16 +3,16 @@
 //! Blocks are of 512 bytes. Flags are hexadecimal; bit 0 is 1 for a read and 0 for a write, the
 //! others are DiskSim's own. Times are milliseconds; digits below a nanosecond are cut off.
 //!
-//! The writer writes times from the first request, to the nanosecond; reads and writes in whole
-//! blocks (the request is widened to them); devices by their number if their name is one, otherwise
-//! in their order. Flushes, discards and all facts other than the range are omitted.
+//! The writer writes times from the first request, to the nanosecond; reads and writes, widened to
+//! whole blocks; and devices by their number if their name is a number, otherwise by their
+//! position. Flushes, discards and all facts other than the range are omitted.
 
 use std::io::{self, Write};
 
 use penstock_core::Op;
 
-use super::builder::{Asked, BLOCK_BYTES, Builder, bytes};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{BLOCK_BYTES, Builder, NewRequest, bytes};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, number};
 use super::format::{Format, Written};
 use super::input::Input;
@@ -46,13 +46,18 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
         [.., last] if flags.iter().all(u8::is_ascii_hexdigit) => {
             (*last as char).to_digit(16).is_some_and(|digit| digit % 2 == 1)
         }
-        _ => return Err(Wrong::new(flags, "the flags, as in `1` for a read or `0` for a write")),
+        _ => {
+            return Err(ParseError::new(
+                flags,
+                "the flags, as in `1` for a read or `0` for a write",
+            ));
+        }
     };
     fields.end()?;
     let op = if odd { Op::Read } else { Op::Write };
     let (start, len) = (bytes(lbn, text)?, bytes(blocks, text)?);
     let device = trace.device(device)?;
-    trace.push(line, text, &Asked::new(at_ns, op, start, len, device)).map(drop)
+    trace.push(line, text, &NewRequest::new(at_ns, op, start, len, device)).map(drop)
 }
 
 fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {

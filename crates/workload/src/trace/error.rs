@@ -1,5 +1,5 @@
-//! Why a file is not the trace that it should be, or cannot be replayed: where, what was found, and
-//! what was expected.
+//! Errors in reading or replaying a trace: the place, the content that was found, and what was
+//! expected.
 
 use std::fmt;
 use std::io;
@@ -9,20 +9,20 @@ use thiserror::Error;
 use super::packing::Packing;
 use super::tar::ArchiveError;
 
-/// Characters of the input that a message quotes: enough to recognise it.
+/// Most characters of the input that a message quotes: enough to recognise it.
 const QUOTED_CHARS: usize = 60;
 
-/// Devices that a message names.
+/// Most devices that a message names.
 const NAMED: usize = 6;
 
-/// Where something stands in the unpacked file: lines and records count from 1.
+/// A place in the unpacked file. Lines and records count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A line of text.
     Line(u64),
     /// A record of a binary file.
     Record {
-        /// Which one.
+        /// Number of the record.
         number: u64,
         /// Its first byte, counted from 0.
         byte: u64,
@@ -30,14 +30,14 @@ pub enum Place {
 }
 
 impl Place {
-    /// Its number, as a record keeps it. A trace of more lines than 32 bits hold stays in order; only
-    /// these numbers stop.
+    /// The number of the line or record in 32 bits, as requests keep it; larger numbers become the
+    /// largest one.
     pub(super) fn number(self) -> u32 {
         let (Self::Line(number) | Self::Record { number, .. }) = self;
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 
-    /// The place behind this one and the bytes `waiting`, where no more can be read.
+    /// The place behind this one and behind the bytes `waiting`, at which reading failed.
     pub(super) fn after(self, waiting: &[u8]) -> Self {
         match self {
             Self::Line(line) => {
@@ -57,19 +57,19 @@ impl fmt::Display for Place {
     }
 }
 
-/// A trace that cannot be read.
+/// An error in reading a trace.
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// A line or a record is not of the format.
     #[error("{place}: found {found}, expected {expected}{}", Hint(hint))]
     Unexpected {
-        /// Where.
+        /// Place of the error.
         place: Place,
-        /// What stands there, quoted and cut.
+        /// The content there, quoted and shortened.
         found: String,
-        /// What should stand there.
+        /// The expected content.
         expected: String,
-        /// What to do about it.
+        /// A remedy or an explanation.
         hint: Option<String>,
     },
     /// The file is packed and the packed data is cut off or damaged.
@@ -77,23 +77,23 @@ pub enum TraceError {
     Packed {
         /// The line or record that cannot be read to its end.
         place: Place,
-        /// How the file is packed.
+        /// The packing of the file.
         packing: Packing,
-        /// What is wrong with it.
+        /// The rest of the sentence: "the gzip data …".
         what: String,
-        /// What to do about it.
+        /// A remedy.
         hint: Option<String>,
     },
     /// The file is an archive from which no single file can be read.
     #[error("{source}")]
     Archive {
-        /// Why.
+        /// The reason.
         source: ArchiveError,
     },
     /// The file cannot be opened.
     #[error("the file cannot be opened: {source}")]
     Open {
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The file cannot be read.
@@ -101,37 +101,37 @@ pub enum TraceError {
     Input {
         /// The line or record that was being read.
         place: Place,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// There is no room for its requests in a temporary file.
+    /// The requests cannot be kept in a temporary file.
     #[error(
         "its requests cannot be kept in {}: {source}\nhint: make room there, or set TMPDIR to a \
          folder with more", super::spool::folder().display()
     )]
     Kept {
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// There is text of the format, but no request in it.
+    /// The file has content of the format, but no request.
     #[error("found no request in {}, expected {expected}", Count(*last))]
     Empty {
         /// The last line or record.
         last: Place,
-        /// How a request looks.
+        /// The form of a request.
         expected: &'static str,
     },
-    /// The format was to be found out and is none or several of those known.
+    /// The format cannot be detected: no known format fits, or several do.
     #[error("line 1: found {found}, expected a trace of a known format{}", Hint(hint))]
     Unknown {
-        /// The first line, quoted and cut.
+        /// The first line, quoted and shortened.
         found: String,
-        /// Which formats there are, or which it could be.
+        /// The known formats, or those that fit.
         hint: Option<String>,
     },
 }
 
-/// How many lines or records there are up to a place.
+/// The number of lines or records up to a place.
 struct Count(Place);
 
 impl fmt::Display for Count {
@@ -153,38 +153,39 @@ impl fmt::Display for Hint<'_> {
 }
 
 /// A reader's error in a line or a record. [`Input`](super::input::Input) adds the place. Boxed, so
-/// that the path without an error stays narrow.
+/// that results stay small when there is no error.
 #[derive(Debug)]
-pub(super) struct Wrong(Box<Mistake>);
+pub(super) struct ParseError(Box<Mistake>);
 
 #[derive(Debug)]
 enum Mistake {
-    /// What was found, and what was expected.
+    /// The content that was found, and the expected content.
     Text(String, String),
-    /// The line is right, but cannot be kept.
+    /// The line is correct, but cannot be kept.
     Kept(io::Error),
 }
 
-impl From<io::Error> for Wrong {
+impl From<io::Error> for ParseError {
     #[cold]
     fn from(source: io::Error) -> Self {
         Self(Box::new(Mistake::Kept(source)))
     }
 }
 
-/// What a line or a record says, or what is wrong with it.
-pub(super) type Parsed<T> = Result<T, Wrong>;
+/// The result of parsing a line, a record or a part of one.
+pub(super) type Parsed<T> = Result<T, ParseError>;
 
-impl Wrong {
-    /// `found` is a part of the line; empty means that nothing stands there.
+impl ParseError {
+    /// Creates an error about a part of the line: `found` instead of `expected`. An empty `found`
+    /// means that nothing is there.
     #[cold]
     pub(super) fn new(found: &[u8], expected: impl Into<String>) -> Self {
         Self(Box::new(Mistake::Text(quoted(found), expected.into())))
     }
 
-    /// The same, where `found` was found: bytes of a binary file say nothing to a reader.
+    /// Replaces the quoted content by the description `found`, for binary files.
     #[cold]
-    pub(super) fn found(mut self, found: impl fmt::Display) -> Self {
+    pub(super) fn with_found(mut self, found: impl fmt::Display) -> Self {
         if let Mistake::Text(quoted, _) = &mut *self.0 {
             *quoted = found.to_string();
         }
@@ -202,22 +203,22 @@ impl Wrong {
     }
 }
 
-/// The bytes as a message shows them: on one line, at most [`QUOTED_CHARS`] characters.
+/// Quotes bytes for a message: on one line, at most [`QUOTED_CHARS`] characters.
 pub(super) fn quoted(text: &[u8]) -> String {
     if text.is_empty() {
         return "nothing".into();
     }
-    // A character has four bytes at most: the message shows no bytes behind these.
+    // A character has at most four bytes, so the message shows no bytes behind these.
     let head = String::from_utf8_lossy(&text[..text.len().min(QUOTED_CHARS * 4 + 4)]);
     let cut = if head.chars().count() > QUOTED_CHARS { "…" } else { "" };
     let shown: String = head.chars().take(QUOTED_CHARS).collect();
     format!("`{}{cut}`", shown.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'"))
 }
 
-/// A trace that cannot be replayed as it was asked for.
+/// An error in replaying a trace with given settings.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ReplayError {
-    /// A request ends past the end of the device. How a fit is asked for, the caller knows.
+    /// A request ends past the end of the device. The caller adds a hint on how to set a fit.
     #[error(
         "line {line} of the trace: found a request of {len} B at {start} B, expected it to end \
          within the device's {capacity} B"
@@ -225,14 +226,14 @@ pub enum ReplayError {
     Past {
         /// Line of the trace's file.
         line: u32,
-        /// First byte.
+        /// First byte of the request.
         start: u64,
-        /// Bytes.
+        /// Length of the request in bytes.
         len: u32,
-        /// Bytes of the device.
+        /// Size of the device in bytes.
         capacity: u64,
     },
-    /// Its requests are of several devices, which would lie over each other.
+    /// Its requests go to several devices, which would overlap on one.
     #[error(
         "found requests of {} devices ({}), expected those of one: they would lie over each other\n\
          hint: trace.device={} plays one of them, trace.layout=each gives each a device of its own, \
@@ -240,19 +241,19 @@ pub enum ReplayError {
         names.len(), few(names), names[0]
     )]
     Devices {
-        /// Those with requests.
+        /// The devices with requests.
         names: Vec<String>,
     },
-    /// A closed replay needs to know when requests completed.
+    /// The trace has too few completions for a closed replay.
     #[error(
         "found completions of {known} of {requests} requests, expected them of half or more: a \
          closed replay counts think times from them\nhint: trace.timing.latency=5ms sets how long \
          requests took that have none; trace.timing=original plays them at their own times"
     )]
     Completions {
-        /// Requests that have a completion.
+        /// Number of requests with a completion.
         known: usize,
-        /// All requests.
+        /// Number of all requests.
         requests: usize,
     },
     /// Its requests cannot be kept in a temporary file.
@@ -261,10 +262,10 @@ pub enum ReplayError {
          folder with more", super::spool::folder().display()
     )]
     Kept {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A request is larger than the whole device, which no fit can help.
+    /// A request is larger than the whole device, so no fit is possible.
     #[error(
         "line {line} of the trace: found a request of {len} B, expected at most the device's \
          {capacity} B\nhint: replay it on a larger device"
@@ -272,9 +273,9 @@ pub enum ReplayError {
     TooLong {
         /// Line of the trace's file.
         line: u32,
-        /// Bytes.
+        /// Length of the request in bytes.
         len: u32,
-        /// Bytes of the device.
+        /// Size of the device in bytes.
         capacity: u64,
     },
 }
@@ -286,13 +287,13 @@ impl From<io::Error> for ReplayError {
 }
 
 impl ReplayError {
-    /// Whether the machine is short of something, and the trace is right.
-    pub fn is_of_the_machine(&self) -> bool {
+    /// Whether the error comes from the machine, not from the trace or the settings.
+    pub fn is_machine_error(&self) -> bool {
         matches!(self, Self::Kept { .. })
     }
 }
 
-/// The first of `names`, and that there are more.
+/// Lists the first `names`, with an ellipsis if there are more.
 fn few(names: &[String]) -> String {
     let shown = names[..names.len().min(NAMED)].join(" ");
     if names.len() > NAMED { format!("{shown} …") } else { shown }

@@ -1,6 +1,6 @@
-//! Fields of a line, byte by byte: no text is copied and no pattern is compiled.
+//! Fields of a line, parsed byte by byte: no text is copied and no pattern is compiled.
 
-use super::error::{Parsed, Wrong};
+use super::error::{ParseError, Parsed};
 
 /// Walks over the fields of a line from left to right.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl<'a> Fields<'a> {
         self.rest.trim_ascii()
     }
 
-    /// The next field between white space, which is a whole number.
+    /// The next field between white space, as a whole number.
     #[inline]
     pub(super) fn number(&mut self, expected: &str) -> Parsed<u64> {
         let text = self.rest.trim_ascii_start();
@@ -71,15 +71,15 @@ impl<'a> Fields<'a> {
     pub(super) fn end(&self) -> Parsed<()> {
         match self.rest() {
             [] => Ok(()),
-            more => Err(Wrong::new(more, "the end of the line")),
+            more => Err(ParseError::new(more, "the end of the line")),
         }
     }
 }
 
-/// Digits that fit a `u64` whatever they are.
+/// Number of decimal digits that always fit in a `u64`.
 const SAFE_DIGITS: usize = 19;
 
-/// Powers of ten that fit a `u64`.
+/// Powers of ten that fit in a `u64`.
 const POWERS: [u64; SAFE_DIGITS + 1] = {
     let mut powers = [1; SAFE_DIGITS + 1];
     let mut power = 1;
@@ -96,8 +96,8 @@ fn ends_at(text: &[u8], end: usize) -> bool {
     text.get(end).is_none_or(u8::is_ascii_whitespace)
 }
 
-/// The number that `text` begins with, and its digits: at most as many as are safe, so that there may
-/// be more. Most of what a trace has is of less than eight.
+/// Returns the number that `text` begins with, and the number of its digits: at most
+/// [`SAFE_DIGITS`], so more may follow. Most numbers in traces have fewer than eight digits.
 #[inline]
 fn few_digits(text: &[u8]) -> (u64, usize) {
     match text.first_chunk().copied().map(eight_digits) {
@@ -107,7 +107,7 @@ fn few_digits(text: &[u8]) -> (u64, usize) {
     }
 }
 
-/// The number of `digits` digits that `text` begins with is `value`; the same with those that follow.
+/// Continues [`few_digits`] behind the first `digits` digits of `text`, whose number is `value`.
 fn more_digits(text: &[u8], mut value: u64, mut digits: usize) -> (u64, usize) {
     for byte in &text[digits..text.len().min(SAFE_DIGITS)] {
         let digit = byte.wrapping_sub(b'0');
@@ -120,27 +120,28 @@ fn more_digits(text: &[u8], mut value: u64, mut digits: usize) -> (u64, usize) {
     (value, digits)
 }
 
-/// The number that `text` begins with, and its digits, at most eight: all at once, each in a byte of a
-/// word.
+/// Returns the number that `text` begins with, and the number of its digits, at most eight.
+/// Computes all digits at once, each in a byte of a word.
 #[inline]
 const fn eight_digits(text: [u8; 8]) -> (u64, usize) {
-    const fn in_each(byte: u8) -> u64 {
+    const fn repeated(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
-    let bytes = u64::from_le_bytes(text) ^ in_each(b'0');
-    // What is above 9 has a high half, or has one with 6 more. A carry meets only bytes behind that.
-    let others = (bytes | bytes.wrapping_add(in_each(6))) & in_each(0xf0);
+    let bytes = u64::from_le_bytes(text) ^ repeated(b'0');
+    // A byte above 9 has a bit in its high half, or gets one when 6 is added. A carry only affects
+    // bytes behind such a byte.
+    let others = (bytes | bytes.wrapping_add(repeated(6))) & repeated(0xf0);
     let digits = others.trailing_zeros() / 8;
-    // The first digit is in the lowest byte, behind as many zeros as make eight of all.
+    // The shift moves the last digit to the highest byte; zeros below the first are leading zeros.
     let ones = bytes.unbounded_shl(64 - 8 * digits);
-    // Neighbours are put together: two, four, eight digits.
+    // Neighbours are combined to numbers of two, four and eight digits.
     let pairs = (ones.wrapping_mul(10) + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
     let eight = (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff;
     (eight, digits as usize)
 }
 
-/// A whole number; `None` if it is none, or too large for 64 bits.
+/// Parses a whole number; `None` if `text` is not one, or it is too large for 64 bits.
 fn whole(text: &[u8]) -> Option<u64> {
     let (value, digits) = few_digits(text);
     let more = |value: u64, byte: &u8| {
@@ -150,27 +151,27 @@ fn whole(text: &[u8]) -> Option<u64> {
     if digits == 0 { None } else { text[digits..].iter().try_fold(value, more) }
 }
 
-/// A whole number.
+/// Parses a whole number.
 pub(super) fn number(text: &[u8], expected: &str) -> Parsed<u64> {
-    whole(text).ok_or_else(|| Wrong::new(text, expected))
+    whole(text).ok_or_else(|| ParseError::new(text, expected))
 }
 
-/// A whole number of 32 bits.
+/// Parses a whole number of at most 32 bits.
 pub(super) fn number32(text: &[u8], expected: &str) -> Parsed<u32> {
     let value = whole(text).and_then(|value| u32::try_from(value).ok());
-    value.ok_or_else(|| Wrong::new(text, expected))
+    value.ok_or_else(|| ParseError::new(text, expected))
 }
 
-/// A whole number of a unit that is `scale` of another, in that.
+/// Parses a whole number and multiplies it by `scale`.
 pub(super) fn scaled(text: &[u8], scale: u64, expected: &str) -> Parsed<u64> {
     let value = whole(text).and_then(|value| value.checked_mul(scale));
-    value.ok_or_else(|| Wrong::new(text, expected))
+    value.ok_or_else(|| ParseError::new(text, expected))
 }
 
-/// A number with or without a decimal point or comma, in units of 10^-`digits`; further digits are
-/// cut off.
+/// Parses a number with or without a decimal point or comma, in units of 10^-`digits`. Further
+/// digits are cut off.
 pub(super) fn decimal(text: &[u8], digits: usize, expected: &str) -> Parsed<u64> {
-    fixed(text, digits).ok_or_else(|| Wrong::new(text, expected))
+    fixed(text, digits).ok_or_else(|| ParseError::new(text, expected))
 }
 
 fn fixed(text: &[u8], digits: usize) -> Option<u64> {

@@ -2,22 +2,23 @@
 //! `FILE read|write|sync|datasync|trim OFFSET LENGTH`, with a time before each line in version 3.
 //!
 //! Offsets and lengths are bytes; times are microseconds. Files are devices here; `add`, `open` and
-//! `close` describe no request and are skipped. In version 2 requests follow one another at once,
-//! except for `FILE wait TIME`. It delays all that follows by so many microseconds, counted from
-//! the `wait` before. Source: fio's documentation, "Trace file format". It states no unit for the
+//! `close` describe no request and are skipped. In version 2 all requests have the same time,
+//! except for `FILE wait TIME`: it delays all following requests by TIME microseconds, counted from
+//! the previous `wait`. Source: fio's documentation, "Trace file format". It states no unit for the
 //! times of version 3; logs that fio wrote count microseconds, and fio 3.33 replays them as such.
 //! fio's own replay of `wait` differs from its documentation: users report that it takes the time
 //! as milliseconds since the start.
 //!
-//! The writer writes version 3, with times from the first request; devices are the files. Names may
-//! hold no white space there, so `_` stands for it. A flush is a `sync`, a discard a `trim`.
+//! The writer writes version 3, with times from the first request; devices are the files. Names
+//! must not contain white space there, so it is replaced by `_`. A flush is a `sync`, a discard a
+//! `trim`.
 
 use std::io::{self, Write};
 
 use penstock_core::{Flags, Op};
 
-use super::builder::{Asked, Builder};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, scaled};
 use super::format::{Format, Written};
 use super::input::Input;
@@ -56,13 +57,13 @@ fn read_2(input: &mut Input<'_>) -> Result<Trace, TraceError> {
             return heading(text, HEADING_2);
         }
         let mut fields = Fields::new(text);
-        let mut look = fields.clone();
-        let (_, action) = (look.word(), look.word());
+        let mut ahead = fields.clone();
+        let (_, action) = (ahead.word(), ahead.word());
         if action != b"wait" {
             return request(&mut fields, text, line, at_ns, &mut trace);
         }
-        let pause = scaled(look.word(), NS_PER_US, "how many microseconds to wait")?;
-        at_ns = at_ns.checked_add(pause).ok_or_else(|| Wrong::new(text, "a shorter wait"))?;
+        let pause = scaled(ahead.word(), NS_PER_US, "how many microseconds to wait")?;
+        at_ns = at_ns.checked_add(pause).ok_or_else(|| ParseError::new(text, "a shorter wait"))?;
         trace.skipped += 1;
         Ok(())
     })?;
@@ -88,7 +89,7 @@ fn heading(text: &[u8], expected: &str) -> Parsed<()> {
     if text.trim_ascii() == expected.as_bytes() {
         return Ok(());
     }
-    Err(Wrong::new(text, format!("the heading `{expected}`")))
+    Err(ParseError::new(text, format!("the heading `{expected}`")))
 }
 
 fn request(
@@ -100,7 +101,7 @@ fn request(
 ) -> Parsed<()> {
     let file = fields.word();
     if file.is_empty() {
-        return Err(Wrong::new(file, "the name of a file"));
+        return Err(ParseError::new(file, "the name of a file"));
     }
     let op = match fields.word() {
         b"read" => Op::Read,
@@ -113,10 +114,10 @@ fn request(
         }
         other => {
             let known = "`read`, `write`, `sync`, `datasync`, `trim`, `add`, `open` or `close`";
-            return Err(Wrong::new(other, known));
+            return Err(ParseError::new(other, known));
         }
     };
-    // A flush covers the whole file: whether it names a range makes no difference.
+    // A flush covers the whole file, so a range of it is parsed and then ignored.
     let (start, len) = if op == Op::Flush && fields.rest().is_empty() {
         (0, 0)
     } else {
@@ -126,8 +127,8 @@ fn request(
     fields.end()?;
     let flags = if op == Op::Flush { Flags::SYNC } else { Flags::NONE };
     let device = trace.device(file)?;
-    let asked = Asked { flags, ..Asked::new(at_ns, op, start, len, device) };
-    trace.push(line, text, &asked).map(drop)
+    let request = NewRequest { flags, ..NewRequest::new(at_ns, op, start, len, device) };
+    trace.push(line, text, &request).map(drop)
 }
 
 fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {

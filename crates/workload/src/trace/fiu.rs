@@ -1,4 +1,4 @@
-//! The traces of Florida International University, as those of "I/O Deduplication":
+//! The traces of Florida International University, for example of "I/O Deduplication":
 //! `ts_ns pid process lba blocks R|W major minor MD5`, one request a line.
 //!
 //! Times are in nanoseconds, blocks are of 512 bytes. A device is called `MAJOR,MINOR`. The digest of
@@ -7,8 +7,8 @@
 
 use penstock_core::Op;
 
-use super::builder::{Asked, Builder, bytes};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest, bytes};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, number, number32};
 use super::format::Format;
 use super::input::Input;
@@ -42,14 +42,14 @@ fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> P
     let op = match fields.word() {
         b"R" => Op::Read,
         b"W" => Op::Write,
-        other => return Err(Wrong::new(other, "`R` or `W`")),
+        other => return Err(ParseError::new(other, "`R` or `W`")),
     };
     let (major, minor) = (fields.word(), fields.word());
     number(major, "the major number of the device")?;
     number(minor, "the minor number of the device")?;
     let digest = fields.word();
     if !digest.iter().all(u8::is_ascii_hexdigit) {
-        return Err(Wrong::new(digest, "the digest in hexadecimal digits"));
+        return Err(ParseError::new(digest, "the digest in hexadecimal digits"));
     }
     fields.end()?;
     name.clear();
@@ -59,6 +59,6 @@ fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> P
     let (start, len) = (bytes(lba, text)?, bytes(blocks, text)?);
     let device = trace.device(name)?;
     let process = trace.process(process)?;
-    let asked = Asked { pid, process, ..Asked::new(at_ns, op, start, len, device) };
-    trace.push(line, text, &asked).map(drop)
+    let request = NewRequest { pid, process, ..NewRequest::new(at_ns, op, start, len, device) };
+    trace.push(line, text, &request).map(drop)
 }

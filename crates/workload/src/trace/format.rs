@@ -1,4 +1,4 @@
-//! What a format of traces declares about itself.
+//! The declaration of a trace format.
 
 use std::io::{self, Write};
 
@@ -6,29 +6,30 @@ use super::error::TraceError;
 use super::input::Input;
 use super::recording::Trace;
 
-/// A way to keep traces in files.
+/// A file format of traces.
 #[derive(Debug)]
 pub struct Format {
-    /// Its name, as people write it.
+    /// Its name on the command line and in jobs.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description in one line.
     pub summary: &'static str,
-    /// How a request looks.
+    /// The form of a request.
     pub example: &'static str,
     /// Reads a whole trace.
     pub read: fn(&mut Input<'_>) -> Result<Trace, TraceError>,
-    /// Writes a trace, if this format can be written.
+    /// Writes a trace; `None` if this format cannot be written.
     pub write: Option<WriteTrace>,
 }
 
-/// Writes a trace in one format.
+/// A function that writes a trace in a format.
 pub type WriteTrace = fn(&Trace, &mut dyn Write) -> io::Result<Written>;
 
 /// The outcome of writing a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Written {
-    /// Requests in the file.
+    /// Number of requests written.
     pub requests: u64,
-    /// Requests that the format cannot express, such as a flush in a format of reads and writes.
+    /// Number of requests that the format cannot express, such as a flush in a format of reads and
+    /// writes.
     pub left_out: u64,
 }

@@ -1,4 +1,4 @@
-//! The one list of formats.
+//! The list of all formats.
 
 use super::error::TraceError;
 use super::format::Format;
@@ -21,7 +21,7 @@ pub static FORMATS: &[Format] = &[
     mqsim::FORMAT,
     vscsi::FORMAT_1,
     vscsi::FORMAT_2,
-    // Traces that were published.
+    // Formats of published traces.
     alibaba::FORMAT,
     fiu::FORMAT,
     msr::FORMAT,
@@ -30,12 +30,12 @@ pub static FORMATS: &[Format] = &[
     tencent::FORMAT,
 ];
 
-/// The format named `name`.
+/// Returns the format named `name`.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Reads a trace that is in memory.
+/// Reads a trace from memory.
 ///
 /// # Errors
 /// As [`read`](super::read).

@@ -1,5 +1,5 @@
-//! The bytes of a file that may be packed. Nothing is copied, and only one buffer of the file is in
-//! memory. `lines` walks over lines, `records` over records of bytes.
+//! The unpacked content of a file. Lines and records are not copied, and only one buffer of the
+//! file is in memory. `lines` iterates over lines, `records` over binary records.
 
 use std::io::{self, Read};
 
@@ -7,9 +7,9 @@ use super::error::{Place, TraceError};
 use super::packing::{Packing, unpack};
 use super::tar::{ArchiveError, Untar};
 
-/// The longest line or record, with some room.
+/// Bytes of the longest line or record, with some room.
 pub(super) const PIECE_BYTES_MAX: usize = 66 << 10;
-/// Larger than that, small enough for the processor's cache.
+/// Bytes of the buffer: more than the longest piece, and small enough for the processor's cache.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The content of a trace's file, read once from the beginning to the end.
@@ -17,27 +17,27 @@ pub struct Input<'a> {
     bytes: Box<dyn Read + 'a>,
     packing: Packing,
     pub(super) buffer: Vec<u8>,
-    /// What has not been handed out yet lies in the buffer from here to `filled`.
+    /// The bytes that have not been handed out are in the buffer from here to `filled`.
     pub(super) start: usize,
     pub(super) filled: usize,
     pub(super) ended: bool,
-    /// What was handed out last.
+    /// Place of the line or record that was handed out last.
     pub(super) place: Place,
-    /// Set if the beginning of a file is tried with a format.
+    /// Set in a trial of a format on the beginning of a file.
     pub(super) trial: Option<Trial>,
 }
 
-/// How well the beginning of a file fits a format: a trial does not end at the first mistake.
+/// Counts how well the beginning of a file fits a format. A trial does not end at the first error.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Trial {
-    /// Lines or records that are not blank.
-    pub(super) seen: usize,
-    /// Those of them that are not of the format.
+    /// Number of lines or records that are not blank.
+    pub(super) pieces: usize,
+    /// Number of those that are not of the format.
     pub(super) wrong: usize,
 }
 
 impl<'a> Input<'a> {
-    /// The content of `input`, unpacked if it is packed.
+    /// Creates an input of the content of `input`, which is unpacked if it is packed.
     ///
     /// # Errors
     /// If its first bytes cannot be read.
@@ -45,22 +45,23 @@ impl<'a> Input<'a> {
         let unpacked = unpack(input);
         let (packing, bytes) =
             unpacked.map_err(|source| TraceError::Input { place: Place::Line(1), source })?;
-        Ok(Self::of(packing, Box::new(Untar::new(bytes))))
+        Ok(Self::with_bytes(packing, Box::new(Untar::new(bytes))))
     }
 
-    /// The beginning `head` of a file, unpacked, to be tried with a format.
+    /// Creates an input for a trial of a format on `head`, the unpacked beginning of a file.
     pub(super) fn trial(head: &'a [u8]) -> Self {
-        let input = Self::of(Packing::Plain, Box::new(head));
+        let input = Self::with_bytes(Packing::Plain, Box::new(head));
         Self { trial: Some(Trial::default()), ..input }
     }
 
-    fn of(packing: Packing, bytes: Box<dyn Read + 'a>) -> Self {
+    fn with_bytes(packing: Packing, bytes: Box<dyn Read + 'a>) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
         let (start, filled, ended) = (0, 0, false);
         Self { bytes, packing, buffer, start, filled, ended, place: Place::Line(0), trial: None }
     }
 
-    /// The beginning of what comes next, at least one line or record unless the file ends before.
+    /// Returns the next bytes without consuming them: at least one line or record, unless the file
+    /// ends before.
     pub(super) fn peek(&mut self) -> Result<&[u8], TraceError> {
         while !self.ended && self.waiting().len() < PIECE_BYTES_MAX {
             self.fill()?;
@@ -68,27 +69,28 @@ impl<'a> Input<'a> {
         Ok(self.waiting())
     }
 
-    /// Notes that a line or a record was seen.
-    pub(super) fn seen(&mut self) {
+    /// Counts a line or a record in a trial.
+    pub(super) fn count_piece(&mut self) {
         if let Some(trial) = &mut self.trial {
-            trial.seen += 1;
+            trial.pieces += 1;
         }
     }
 
-    /// Notes a line or a record that is not of the format; whether reading goes on.
-    pub(super) fn goes_on(&mut self) -> bool {
+    /// Counts a line or a record that is not of the format in a trial. Returns whether this is a
+    /// trial, so that reading continues.
+    pub(super) fn continue_after_error(&mut self) -> bool {
         if let Some(trial) = &mut self.trial {
             trial.wrong += 1;
         }
         self.trial.is_some()
     }
 
-    /// What lies in the buffer and has not been handed out.
+    /// The bytes in the buffer that have not been handed out.
     pub(super) fn waiting(&self) -> &[u8] {
         &self.buffer[self.start..self.filled]
     }
 
-    /// Reads more behind the present content, after moving that to the front.
+    /// Moves the waiting bytes to the front of the buffer and reads more behind them.
     pub(super) fn fill(&mut self) -> Result<(), TraceError> {
         self.buffer.copy_within(self.start..self.filled, 0);
         self.filled -= self.start;
@@ -108,7 +110,7 @@ impl<'a> Input<'a> {
             return TraceError::Archive { source: ArchiveError::clone(error) };
         }
         let place = self.place.after(self.waiting());
-        // An error with a number comes from the machine, one without from the unpacking.
+        // An error with an OS error number comes from the machine, one without from the unpacking.
         if self.packing == Packing::Plain || source.raw_os_error().is_some() {
             return TraceError::Input { place, source };
         }
@@ -122,7 +124,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Whether this error, or its source, means that the data ends too early.
+/// Whether this error or one of its causes means that the data ends too early.
 fn is_cut(error: &io::Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -139,15 +141,15 @@ fn is_cut(error: &io::Error) -> bool {
     false
 }
 
-/// Why a file that begins with `head` is not text; `None` if it is.
+/// Returns a hint if a file that begins with `head` is not text; `None` if it is.
 #[cold]
 pub(super) fn not_text(head: &[u8]) -> Option<&'static str> {
-    // Of the two bytes of a Latin letter, one is zero.
+    // In UTF-16, one of the two bytes of a Latin letter is zero.
     if let [0xff, 0xfe, _, 0, ..] | [0xfe, 0xff, 0, ..] = head {
         return Some("this is text in UTF-16: `iconv -f UTF-16 -t UTF-8` turns it into UTF-8");
     }
     let head = &head[..head.len().min(256)];
-    // A character that is cut at the end does not count as wrong.
+    // A character cut at the end of `head` is not an error.
     let utf8 = std::str::from_utf8(head).map_or_else(|e| e.error_len().is_none(), |_| true);
     if utf8 && !head.iter().any(|&byte| byte < b' ' && !byte.is_ascii_whitespace()) {
         return None;

@@ -5,18 +5,19 @@ use memchr::memchr;
 use super::error::{Parsed, Place, TraceError, quoted};
 use super::input::{Input, not_text};
 
-/// A trace's line has some hundred bytes; a longer one is something else, perhaps an image.
+/// Bytes of the longest line: lines of traces have some hundred bytes, so a file with a longer one
+/// is something else, perhaps an image.
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// Lines that a trial looks at. One could be chance.
+/// Number of lines that a trial reads. A single one could match by chance.
 const TRIAL_LINES: u64 = 16;
-/// What some programs write in front of text in UTF-8.
+/// The mark that some programs write in front of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Input<'_> {
-    /// Hands each line that is not blank to `one`, with its number.
+    /// Calls `handle` for each line that is not blank, with its number.
     pub(super) fn lines(
         &mut self,
-        mut one: impl FnMut(&[u8], u32) -> Parsed<()>,
+        mut handle: impl FnMut(&[u8], u32) -> Parsed<()>,
     ) -> Result<(), TraceError> {
         let mut number = 0_u64;
         while let Some(NextLine { start, end, ended }) = self.next_line(number)? {
@@ -27,24 +28,24 @@ impl Input<'_> {
                 text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
             }
             if self.trial.is_some() && (number > TRIAL_LINES || (number > 1 && !ended)) {
-                // The beginning of a file may end within a line.
+                // The beginning of a file may end in the middle of a line.
                 return Ok(());
             }
             if text.first().is_none_or(u8::is_ascii_whitespace) && text.trim_ascii().is_empty() {
                 continue;
             }
-            let parsed = one(text, self.place.number());
-            let parsed = parsed.map_err(|wrong| wrong.at(self.place, hint(number, text, ended)));
-            self.seen();
+            let parsed = handle(text, self.place.number());
+            let parsed = parsed.map_err(|error| error.at(self.place, hint(number, text, ended)));
+            self.count_piece();
             match parsed {
-                Err(error) if !self.goes_on() => return Err(error),
+                Err(error) if !self.continue_after_error() => return Err(error),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// The line behind the one numbered `before`.
+    /// The line after the one numbered `before`.
     #[inline]
     fn next_line(&mut self, before: u64) -> Result<Option<NextLine>, TraceError> {
         match memchr(b'\n', self.waiting()) {
@@ -53,10 +54,10 @@ impl Input<'_> {
         }
     }
 
-    /// The line behind the one numbered `before`, of which more is to be read.
+    /// The line after the one numbered `before`, if it is not completely in the buffer.
     #[cold]
     fn next_line_of_more(&mut self, before: u64) -> Result<Option<NextLine>, TraceError> {
-        // No line ends before this, counted from the start of what waits.
+        // The first bytes of the waiting ones, in which no line ends.
         let mut searched = 0;
         loop {
             let waiting = self.waiting();
@@ -77,7 +78,7 @@ impl Input<'_> {
         }
     }
 
-    /// The line of the next `len` bytes, which has a line end or is cut off.
+    /// Takes the line of the next `len` bytes. `ended` says whether a line end follows.
     #[inline]
     fn line(&mut self, len: usize, ended: bool) -> NextLine {
         let (start, end) = (self.start, self.start + len);
@@ -88,15 +89,15 @@ impl Input<'_> {
     }
 }
 
-/// Where a line lies in the buffer, without its end.
+/// The place of a line in the buffer, without its line end.
 struct NextLine {
     start: usize,
     end: usize,
-    /// It has a line end: it is not cut off.
+    /// Whether it has a line end; otherwise it may be cut off.
     ended: bool,
 }
 
-/// A possible reason why a line is not of the format.
+/// Returns a possible reason why a line is not of the format.
 #[cold]
 fn hint(number: u64, text: &[u8], ended: bool) -> Option<&'static str> {
     if number == 1

@@ -2,20 +2,20 @@
 //! `op,lbn,blocks,measured_response_ms,think_time_after_completion_ms`.
 //!
 //! The operation is `R` or `W`, blocks are of 512 bytes, times milliseconds; digits below a
-//! nanosecond are cut off. The first line may name the columns. No request has a time of its own:
-//! each was sent after the completion of the one before and a pause, which its own line states. A
+//! nanosecond are cut off. The first line may name the columns. Requests have no times of arrival:
+//! each was sent after the completion of the previous one and a pause, which its own line states. A
 //! replay does the same ([`Trace::one_by_one`]); the think time of the first is ignored. Source:
-//! the form in which the validation set of DiskSim 4.0 is stored here. That the think time comes
-//! before its request is visible in the data: a platter that turns freely meets the sectors of two
-//! reads of one track at the measured times, and with the other reading it does not
+//! the form in which the validation set of DiskSim 4.0 is stored here. The data shows that the
+//! think time precedes its request: with this reading, the sectors of two reads of a track pass the
+//! head of a freely rotating platter at the measured times, with the other reading they do not
 //! (`docs/validation.md`).
 //!
-//! The format cannot be written: other traces do not record how long each request took.
+//! The format cannot be written: other traces do not record the latency of each request.
 
 use penstock_core::{Op, Span, Time};
 
-use super::builder::{Asked, Builder, bytes};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest, bytes};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, decimal, number};
 use super::format::Format;
 use super::input::Input;
@@ -46,13 +46,14 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     Ok(Trace { one_by_one: true, ..trace.finish(input, EXAMPLE)? })
 }
 
-/// Reads a request. Returns when it completed, if the one before had `completed` then.
+/// Reads a request. `completed` is the completion time of the previous one. Returns that of this
+/// one.
 fn request(text: &[u8], line: u32, completed: Option<u64>, trace: &mut Builder) -> Parsed<u64> {
     let mut fields = Fields::new(text);
     let op = match fields.cell() {
         b"R" => Op::Read,
         b"W" => Op::Write,
-        other => return Err(Wrong::new(other, "`R` or `W`")),
+        other => return Err(ParseError::new(other, "`R` or `W`")),
     };
     let lbn = number(fields.cell(), "the first block")?;
     let blocks = number(fields.cell(), "how many blocks")?;
@@ -62,11 +63,15 @@ fn request(text: &[u8], line: u32, completed: Option<u64>, trace: &mut Builder) 
     let at_ns = completed.map_or(Some(0), |ns| ns.checked_add(think_ns));
     let times = at_ns.and_then(|at_ns| Some((at_ns, at_ns.checked_add(took_ns)?)));
     let Some((at_ns, completed)) = times.filter(|&(_, ns)| ns < Time::NEVER.ns()) else {
-        return Err(Wrong::new(text, "times that add up to less than 500 years"));
+        return Err(ParseError::new(text, "times that add up to less than 500 years"));
     };
     let (start, len) = (bytes(lbn, text)?, bytes(blocks, text)?);
     let device = trace.device(b"drive")?;
     let latency = Some(Span::from_ns(took_ns));
-    trace.push(line, text, &Asked { latency, ..Asked::new(at_ns, op, start, len, device) })?;
+    trace.push(
+        line,
+        text,
+        &NewRequest { latency, ..NewRequest::new(at_ns, op, start, len, device) },
+    )?;
     Ok(completed)
 }

@@ -1,9 +1,10 @@
-//! Recorded workloads: read in the formats in which they are kept, described, and replayed.
+//! Recorded workloads: reading them in various formats, describing them and replaying them.
 //!
-//! [`FORMATS`] names every format; each has a file of its own here. [`read`] reads a file of a
+//! [`FORMATS`] lists every format; each has a file of its own here. [`read`] reads a file of a
 //! known format, [`read_any`] detects the format. Files packed by gzip, xz or zstd are unpacked
-//! while they are read, and so is the one file in a tar archive. A [`Trace`] does not depend on the format that it was read from: [`stats`]
-//! describes it, [`Replay`] issues its requests again, and formats with a writer write it.
+//! while they are read, and so is the single file in a tar archive. A [`Trace`] does not depend on
+//! the format that it was read from: [`stats`] describes it, [`Replay`] issues its requests again,
+//! and formats with a writer write it.
 //!
 //! Invariants: arbitrary bytes end in a [`Trace`] or in a [`TraceError`] that names the line or the
 //! record; memory is bounded, whatever the length of a trace: a [`Spool`] keeps its requests.
@@ -70,7 +71,7 @@ pub use tar::ArchiveError;
 
 use detect::unknown;
 
-/// Reads the trace in the file `path`, of the given format or of the detected one. Also returns the
+/// Reads the trace in the file `path`, of `format` or of the detected format. Also returns the
 /// format.
 ///
 /// # Errors
@@ -90,11 +91,11 @@ pub fn load(
     }
 }
 
-/// Reads a trace of the given format, packed or not.
+/// Reads a trace of `format`, packed or not.
 ///
 /// # Errors
-/// If it is not of that format, cut off, damaged or unreadable. The error names the line and what
-/// was expected.
+/// If it is not of that format, cut off, damaged or unreadable. The error names the line and the
+/// expected content.
 pub fn read(input: impl Read, format: &Format) -> Result<Trace, TraceError> {
     let mut input = Input::new(input)?;
     let head = head(&mut input)?;
@@ -122,5 +123,5 @@ pub fn read_any(input: impl Read) -> Result<(Trace, &'static Format), TraceError
 
 fn head(input: &mut Input<'_>) -> Result<Vec<u8>, TraceError> {
     let head = input.peek()?;
-    Ok(head[..head.len().min(detect::BYTES)].to_vec())
+    Ok(head[..head.len().min(detect::HEAD_BYTES)].to_vec())
 }

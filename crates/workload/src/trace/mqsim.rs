@@ -5,8 +5,8 @@
 
 use penstock_core::Op;
 
-use super::builder::{Asked, Builder, bytes};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest, bytes};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, number};
 use super::format::Format;
 use super::input::Input;
@@ -38,10 +38,10 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     let op = match fields.word() {
         b"0" => Op::Write,
         b"1" => Op::Read,
-        other => return Err(Wrong::new(other, "`0` for a write or `1` for a read")),
+        other => return Err(ParseError::new(other, "`0` for a write or `1` for a read")),
     };
     fields.end()?;
     let (start, len) = (bytes(lba, text)?, bytes(sectors, text)?);
     let device = trace.device(device)?;
-    trace.push(line, text, &Asked::new(at_ns, op, start, len, device)).map(drop)
+    trace.push(line, text, &NewRequest::new(at_ns, op, start, len, device)).map(drop)
 }

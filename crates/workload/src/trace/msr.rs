@@ -13,8 +13,8 @@ use std::io::{self, Write};
 
 use penstock_core::{Op, Span};
 
-use super::builder::{Asked, Builder};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, number, scaled};
 use super::format::{Format, Written};
 use super::input::Input;
@@ -23,7 +23,7 @@ use super::recording::Trace;
 const EXAMPLE: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime, as in \
                        `128166372003061629,usr,0,Read,7014609920,24576,41286`";
 
-/// Nanoseconds of a step of Windows' file time.
+/// Nanoseconds in a step of the Windows file time.
 const STEP_NS: u64 = 100;
 
 pub(super) const FORMAT: Format = Format {
@@ -46,14 +46,14 @@ fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> P
     let at_ns = scaled(fields.cell(), STEP_NS, "the time in steps of 100 ns since 1601")?;
     let host = fields.cell();
     if host.is_empty() {
-        return Err(Wrong::new(host, "the name of the host"));
+        return Err(ParseError::new(host, "the name of the host"));
     }
     let disk = fields.cell();
     number(disk, "the number of the disk")?;
     let op = match fields.cell() {
         kind if kind.eq_ignore_ascii_case(b"Read") => Op::Read,
         kind if kind.eq_ignore_ascii_case(b"Write") => Op::Write,
-        other => return Err(Wrong::new(other, "`Read` or `Write`")),
+        other => return Err(ParseError::new(other, "`Read` or `Write`")),
     };
     let start = number(fields.cell(), "the offset in bytes")?;
     let len = number(fields.cell(), "the size in bytes")?;
@@ -64,10 +64,10 @@ fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> P
     name.push(b'.');
     name.extend_from_slice(disk);
     let device = trace.device(name)?;
-    // Nothing takes no time at all.
+    // A response time of 0 means that none was recorded.
     let latency = (took_ns > 0).then_some(Span::from_ns(took_ns));
-    let asked = Asked { latency, ..Asked::new(at_ns, op, start, len, device) };
-    trace.push(line, text, &asked).map(drop)
+    let request = NewRequest { latency, ..NewRequest::new(at_ns, op, start, len, device) };
+    trace.push(line, text, &request).map(drop)
 }
 
 fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {
@@ -91,8 +91,8 @@ fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {
     Ok(written)
 }
 
-/// `usr.0` is disk 0 of `usr`; any other name is that of a host with the disk 0. A comma would end
-/// the field.
+/// Splits `usr.0` into the host `usr` and the disk 0. Any other name becomes a host with disk 0.
+/// Commas and line ends are replaced, since they would end the field.
 fn host_and_disk(name: &str) -> (String, u64) {
     let split = name.rsplit_once('.').and_then(|(host, disk)| Some((host, disk.parse().ok()?)));
     let (host, disk) = split.unwrap_or((name, 0));

@@ -1,5 +1,5 @@
-//! Packed files: gzip, xz and zstd are unpacked while they are read. The first bytes decide, not the
-//! file's name.
+//! Packed files: gzip, xz and zstd are unpacked while they are read. The packing is detected from
+//! the first bytes, not from the file's name.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,23 +9,24 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// How a file is packed.
+/// The packing of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Packing {
-    /// Not at all.
+    /// Not packed.
     Plain,
-    /// As `gzip` does; several members count as one.
+    /// Packed by `gzip`; several members are concatenated.
     Gzip,
-    /// As `xz` does; several streams count as one.
+    /// Packed by `xz`; several streams are concatenated.
     Xz,
-    /// As `zstd` does; several frames count as one.
+    /// Packed by `zstd`; several frames are concatenated.
     Zstd,
 }
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Frames that hold notes of other programs; a file may begin with one.
+/// Bytes 1 to 3 of a skippable frame, which holds notes of other programs. A file may begin with
+/// one.
 const ZSTD_SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
 
 impl fmt::Display for Packing {
@@ -39,12 +40,12 @@ impl fmt::Display for Packing {
     }
 }
 
-/// What unpacking xz may take: `xz -9` needs 65 MiB, and a few bytes cannot demand all memory.
+/// Memory limit for unpacking xz, so that a small file cannot exhaust memory: `xz -9` needs 65 MiB.
 /// `lzma-rust2` keeps to such a limit and unpacks while it is read, without unsafe code in the features
 /// used here; `lzma-rs` unpacks xz only as a whole.
 const XZ_MEMORY_KIB: u32 = 128 << 10;
 
-/// The text of a file that may be packed.
+/// Detects the packing of `input` and returns a reader of the unpacked content.
 pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<(Packing, Box<dyn Read + 'a>)> {
     let mut head = Vec::with_capacity(XZ.len());
     input.by_ref().take(XZ.len() as u64).read_to_end(&mut head)?;
@@ -57,21 +58,21 @@ pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<(Packing, Box<
     } else {
         Packing::Plain
     };
-    let whole = io::Cursor::new(head).chain(input);
+    let input = io::Cursor::new(head).chain(input);
     let text: Box<dyn Read + 'a> = match packing {
-        Packing::Plain => Box::new(whole),
-        Packing::Gzip => Box::new(MultiGzDecoder::new(whole)),
-        Packing::Xz => Box::new(XzReader::new_mem_limit(whole, true, XZ_MEMORY_KIB)),
-        Packing::Zstd => Box::new(Zstd::new(BufReader::new(whole))),
+        Packing::Plain => Box::new(input),
+        Packing::Gzip => Box::new(MultiGzDecoder::new(input)),
+        Packing::Xz => Box::new(XzReader::new_mem_limit(input, true, XZ_MEMORY_KIB)),
+        Packing::Zstd => Box::new(Zstd::new(BufReader::new(input))),
     };
     Ok((packing, text))
 }
 
-/// All frames of a zstd file, one behind the other.
+/// Reads all frames of a zstd file, one after the other.
 ///
-/// `ruzstd` and not the bindings to the C library: it is slower, but a trace is read once, a file
-/// of unknown origin meets no C code, and only a Rust compiler is needed. It refuses windows of
-/// more than 128 MiB, so that a few bytes cannot demand all memory.
+/// Uses `ruzstd`, not the bindings to the C library: it is slower, but a trace is read only once,
+/// no C code processes files of unknown origin, and only a Rust compiler is needed. It refuses
+/// windows of more than 128 MiB, so that a small file cannot exhaust memory.
 struct Zstd<R> {
     packed: R,
     decoder: FrameDecoder,
@@ -83,7 +84,7 @@ impl<R: BufRead> Zstd<R> {
         Self { packed, decoder: FrameDecoder::new(), in_frame: false }
     }
 
-    /// Begins the next frame; `false` at the end of the file.
+    /// Begins the next frame. Returns `false` at the end of the file.
     fn next_frame(&mut self) -> io::Result<bool> {
         while !self.packed.fill_buf()?.is_empty() {
             match self.decoder.init(&mut self.packed) {
@@ -116,8 +117,8 @@ impl<R: BufRead> Read for Zstd<R> {
                 }
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                let some = BlockDecodingStrategy::UptoBytes(text.len());
-                self.decoder.decode_blocks(&mut self.packed, some).map_err(damaged)?;
+                let strategy = BlockDecodingStrategy::UptoBytes(text.len());
+                self.decoder.decode_blocks(&mut self.packed, strategy).map_err(damaged)?;
             }
             match self.decoder.read(text)? {
                 0 => self.in_frame = false,

@@ -1,70 +1,71 @@
-//! Where the requests of a trace go: each device of it to its own place, inside what there is.
+//! The places of the requests of a trace on the devices of a replay.
 //!
-//! Where each has a device of its own, they are numbered in the trace's order, those without requests
-//! left out: these are the lanes of the replay. Their bytes lie behind each other.
+//! If each device of the trace has a device of its own, these are the lanes of the replay: numbered
+//! in the order of the trace, without those that have no requests. Their bytes lie behind each
+//! other.
 
 use super::error::ReplayError;
 use super::record::{DeviceId, Record};
 use super::recording::Trace;
 use penstock_core::Op;
 
-/// What happens to requests past the end of the device.
+/// The treatment of requests past the end of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// They wrap around: offsets modulo the capacity. Distances stay, distant places meet.
+    /// Offsets are taken modulo the capacity. Distances are preserved, but distant places may
+    /// coincide.
     Wrap,
-    /// If the trace reaches past the end, its whole range is mapped to the device, with offsets in
-    /// steps of 4 KiB. Order and coverage stay. Neighbours overlap, so that sequential runs are
-    /// broken up.
+    /// If the trace reaches past the end, its whole range is scaled to the device, with offsets in
+    /// steps of 4 KiB. Order and coverage are preserved, but neighbours overlap, so that sequential
+    /// runs are broken up.
     Scale,
 }
 
-/// Where the devices of a trace lie, if it has several.
+/// The layout of several devices of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// Each on a device of its own, perhaps of its own size.
+    /// Each on a device of its own, which may have its own size.
     Each,
     /// Behind each other on one device, in steps of 1 MiB.
     SideBySide,
 }
 
-/// Offsets that a fit computes are multiples of this, a block of any present device.
+/// Bytes of which computed offsets are multiples: the largest block of any current device.
 const ALIGN_BYTES: u64 = 4096;
-/// Devices that lie behind each other begin at multiples of this.
+/// Bytes of which the beginnings of devices that lie behind each other are multiples.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// The places of the devices of one trace.
+/// The places of the devices of a trace.
 #[derive(Clone, Debug)]
 pub struct Places {
     fit: Option<Fit>,
     /// The devices of the trace that have a device of their own.
     lanes: Vec<DeviceId>,
-    /// By the number of a trace's device.
+    /// Regions by the number of the trace's device.
     regions: Vec<Region>,
-    /// Every request goes to where it was recorded.
+    /// Whether every request goes to its recorded place.
     as_recorded: bool,
 }
 
-/// Where a device of a trace lies.
+/// The place of a device of a trace. The *target* is the device that it is replayed on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Region {
-    /// Its first byte on the device that it is played on, before it is made to fit.
+    /// Its first byte on the target, before the fit.
     base: u64,
-    /// The first byte of the device that it is played on.
+    /// The first byte of the target in the address space of the replay.
     lane: u64,
-    /// Bytes of the device that it is played on.
+    /// Bytes of the target.
     capacity: u64,
-    /// The byte behind the last that goes to the device that it is played on, before it is made to
-    /// fit.
+    /// The byte behind the last requested one on the target, before the fit.
     end: u64,
 }
 
 impl Places {
-    /// Where the requests of `trace` go: those of each of its devices on one of so many bytes as
-    /// `capacity` says. Without a device for each, that is the same for all.
+    /// Places the devices of `trace`. `capacity` returns the size of the device that a device of
+    /// the trace is replayed on; it is the same for all unless each has its own.
     ///
     /// # Errors
-    /// If it has requests of several devices, and there is no layout for them.
+    /// If several devices have requests and there is no layout for them.
     pub fn new(
         trace: &Trace,
         layout: Option<Layout>,
@@ -96,10 +97,14 @@ impl Places {
             }
             region
         };
-        // Devices that lie behind each other count with those before them.
+        // Devices that lie behind each other share a target, so they all end at the last one's end.
         let mut regions: Vec<_> = ends.iter().enumerate().map(&mut region).collect();
         if layout != Some(Layout::Each) {
-            let end = regions.iter().map(|one| one.base.saturating_add(one.end)).max().unwrap_or(0);
+            let end = regions
+                .iter()
+                .map(|region| region.base.saturating_add(region.end))
+                .max()
+                .unwrap_or(0);
             for region in &mut regions {
                 region.end = end;
             }
@@ -110,34 +115,39 @@ impl Places {
         Ok(Self { fit, lanes, regions, as_recorded })
     }
 
-    /// The devices of the trace that are played on a device of their own each, in the order of these;
-    /// none if all are played on one.
+    /// The devices of the trace that have a device of their own, in the order of these; empty if
+    /// all are replayed on one.
     pub fn lanes(&self) -> &[DeviceId] {
         &self.lanes
     }
 
-    /// Whether every request goes to where it was recorded: there is a place for each.
+    /// Whether every request goes to its recorded place, so that each has a place.
     pub(super) fn as_recorded(&self) -> bool {
         self.as_recorded
     }
 
-    /// The first byte of `record`, for which a place was found before.
+    /// The first byte of `record` on the replay's device. [`place`](Self::place) must have
+    /// succeeded for it.
     #[inline]
-    pub(super) fn at(&self, record: &Record) -> u64 {
+    pub(super) fn known_place(&self, record: &Record) -> u64 {
         if self.as_recorded {
             return record.start;
         }
-        self.of(record).expect("a place was found before")
+        self.place(record).expect("a place was found before")
     }
 
-    /// The first byte of `record`.
-    pub(super) fn of(&self, record: &Record) -> Result<u64, ReplayError> {
+    /// The first byte of `record` on the replay's device.
+    ///
+    /// # Errors
+    /// If it does not fit.
+    pub(super) fn place(&self, record: &Record) -> Result<u64, ReplayError> {
         let region = &self.regions[record.device.index()];
         let start = region.base.saturating_add(record.start);
         Ok(region.lane.saturating_add(self.fitted(record, start, region)?))
     }
 
-    /// Where a request at `start` goes on the device of its `region`.
+    /// Fits the request `record` at `start` into the target of its `region`. Returns its first
+    /// byte.
     fn fitted(&self, record: &Record, start: u64, region: &Region) -> Result<u64, ReplayError> {
         let (&Record { len, line, .. }, &Region { capacity, end, .. }) = (record, region);
         if record.op == Op::Flush {
@@ -146,15 +156,15 @@ impl Places {
         let Some(room) = capacity.checked_sub(u64::from(len)) else {
             return Err(ReplayError::TooLong { line, len, capacity });
         };
-        // The last aligned place, so that a request moved inside stays aligned.
+        // The last aligned place, for requests that are moved inside.
         let last = room - room % ALIGN_BYTES;
         match self.fit {
             None | Some(Fit::Scale) if end <= capacity => Ok(start),
             None if start <= room => Ok(start),
             None => Err(ReplayError::Past { line, start, len, capacity }),
             Some(Fit::Wrap) => {
-                let whole = capacity - capacity % ALIGN_BYTES;
-                let start = start % if whole == 0 { capacity } else { whole };
+                let aligned = capacity - capacity % ALIGN_BYTES;
+                let start = start % if aligned == 0 { capacity } else { aligned };
                 Ok(if start <= room { start } else { last })
             }
             Some(Fit::Scale) => {

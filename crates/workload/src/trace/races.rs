@@ -20,20 +20,20 @@ use std::collections::{BTreeMap, VecDeque};
 
 use penstock_core::{Op, Span, Time};
 
-/// The blocking class must renew its reads more often than this. Once is possible with the data that it
-/// had read before the stall.
+/// Number of times that the blocking class must exceed in renewing its outstanding reads. Once is
+/// possible with the data that it had read before the stall.
 pub const GENERATIONS: u64 = 2;
 
-/// A request of which arrival and completion are known.
+/// A request whose arrival and completion are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Followed {
+pub struct TrackedRequest {
     /// Its class.
     pub class: u32,
-    /// The disk that it goes to, by number.
+    /// Number of the disk that it goes to.
     pub disk: u32,
     /// Its operation; only reads and writes matter.
     pub op: Op,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u32,
 }
 
@@ -48,21 +48,21 @@ pub struct Pair {
     pub by: u32,
 }
 
-/// One race.
+/// A race.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Race {
     /// The two classes, and the disk.
     pub pair: Pair,
-    /// When the first stall began.
+    /// Beginning of the first stall.
     pub from: Time,
-    /// When the last stall ended.
+    /// End of the last stall.
     pub to: Time,
-    /// How long the blocked class stalled in this time.
+    /// Time for which the blocked class stalled meanwhile.
     pub lost: Span,
     /// The largest number of the blocking class's writes at the disk.
     pub queued_most: u64,
-    /// Bytes that the blocking class queued for each byte that was written, while the queue grew; none
-    /// if nothing was written.
+    /// Bytes that the blocking class queued per byte written while the queue grew; `None` if no
+    /// byte was written.
     pub growth: Option<f64>,
     /// The largest number of reads that the blocking class issued and completed during one stall.
     pub went_on: u64,
@@ -81,19 +81,19 @@ pub struct Stalls {
     pub went_on: u64,
 }
 
-/// What was found.
+/// The result of the analysis.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Races {
-    /// In the order in which they began.
+    /// The races in the order in which they began.
     pub races: Vec<Race>,
     /// Every pair with a stall.
     pub pairs: BTreeMap<Pair, Stalls>,
-    /// The most reads that each class had outstanding.
+    /// Largest number of outstanding reads of each class.
     pub reads_most: Vec<u64>,
 }
 
 impl Races {
-    /// The time in which there was at least one race.
+    /// Total time in which there was at least one race.
     pub fn time(&self) -> Span {
         let (mut sum, mut until) = (Span::ZERO, Time::ZERO);
         for race in &self.races {
@@ -104,56 +104,57 @@ impl Races {
     }
 }
 
-/// Follows requests in the order of time; at one instant those that end come first.
+/// Finds races in a stream of arrivals and completions in order of time. At one instant completions
+/// come first.
 #[derive(Debug, Default)]
 pub struct Finder {
-    /// The next request's number.
+    /// Number of the next request.
     next: u64,
-    outstanding: BTreeMap<u64, Followed>,
+    outstanding: BTreeMap<u64, TrackedRequest>,
     classes: Vec<Class>,
     disks: Vec<Disk>,
-    found: Races,
+    result: Races,
 }
 
-/// A class, as far as it is known whatever the disk.
+/// The requests of a class on all disks.
 #[derive(Clone, Debug, Default)]
 struct Class {
-    /// Reads.
+    /// Number of outstanding reads, and the largest so far.
     outstanding: u64,
     most: u64,
-    /// The disks at which it has any, and those at which it has writes: a trace may have thousands.
+    /// Disks at which it has reads and writes. A trace may have thousands of disks.
     reads_at: Vec<u32>,
     writes_at: Vec<u32>,
 }
 
-/// Requests at a disk, by their numbers in order, of each class that has any there.
+/// The requests at a disk: their numbers in order, for each class that has any there.
 #[derive(Debug, Default)]
 struct Disk {
     reads: BTreeMap<u32, VecDeque<u64>>,
     writes: BTreeMap<u32, VecDeque<u64>>,
-    /// Stalls that go on now.
+    /// Current stalls.
     stalls: Vec<Stall>,
     /// Pairs with a stall since the queue of the blocking class's writes was last empty.
     spells: Vec<Spell>,
 }
 
-/// A stall that goes on.
+/// A current stall.
 #[derive(Clone, Copy, Debug)]
 struct Stall {
     blocked: u32,
     by: u32,
     since: Time,
-    /// Requests from this number on came later.
+    /// Number from which on requests arrived after its beginning.
     first: u64,
-    /// Its oldest read at the disk.
+    /// Number of the blocked class's oldest read at the disk.
     oldest: u64,
-    /// Writes before that.
+    /// Number of writes before that read.
     before: usize,
-    /// Later reads of the blocking class that have completed.
+    /// Number of completed reads of the blocking class that were issued during the stall.
     went_on: u64,
 }
 
-/// The stalls of a pair while the queue of the blocking class's writes was never empty.
+/// The stalls of a pair while the queue of the blocking class's writes is not empty.
 #[derive(Clone, Copy, Debug)]
 struct Spell {
     blocked: u32,
@@ -164,7 +165,7 @@ struct Spell {
     longest: Span,
     went_on: u64,
     queued_most: u64,
-    /// Bytes that were queued and written since then, and until there were most.
+    /// Bytes queued and written since its beginning, and up to the time of the longest queue.
     flow: Flow,
     growing: Flow,
 }
@@ -176,24 +177,24 @@ struct Flow {
 }
 
 impl Finder {
-    /// A request arrives at `at`. Returns its number.
-    pub fn asked(&mut self, at: Time, request: Followed) -> u64 {
+    /// Adds a request that arrives at time `at`. Returns its number.
+    pub fn arrived(&mut self, at: Time, request: TrackedRequest) -> u64 {
         let number = self.next;
         self.next += 1;
         self.outstanding.insert(number, request);
-        let Followed { class, disk, op, bytes } = request;
+        let TrackedRequest { class, disk, op, bytes } = request;
         grow(&mut self.classes, class);
         grow(&mut self.disks, disk);
         let here = &mut self.disks[disk as usize];
         match op {
             Op::Read => {
-                let of = &mut self.classes[class as usize];
-                of.outstanding += 1;
-                of.most = of.most.max(of.outstanding);
+                let reader = &mut self.classes[class as usize];
+                reader.outstanding += 1;
+                reader.most = reader.most.max(reader.outstanding);
                 let reads = here.reads.entry(class).or_default();
                 reads.push_back(number);
                 if reads.len() == 1 {
-                    of.reads_at.push(disk);
+                    reader.reads_at.push(disk);
                     here.stall(class, at, self.next);
                 }
             }
@@ -206,7 +207,7 @@ impl Finder {
                 }
                 for spell in here.spells.iter_mut().filter(|spell| spell.by == class) {
                     spell.flow.queued += u64::from(bytes);
-                    spell.is_queued(queued);
+                    spell.update_queued(queued);
                 }
             }
             Op::Flush | Op::Discard => {}
@@ -214,29 +215,30 @@ impl Finder {
         number
     }
 
-    /// The request of this number has ended at `at`.
-    pub fn ended(&mut self, at: Time, number: u64) {
-        let Some(Followed { class, disk, op, bytes }) = self.outstanding.remove(&number) else {
+    /// Completes the request numbered `number` at time `at`.
+    pub fn completed(&mut self, at: Time, number: u64) {
+        let Some(TrackedRequest { class, disk, op, bytes }) = self.outstanding.remove(&number)
+        else {
             return;
         };
         match op {
             Op::Read => {
                 let Self { classes, disks, next, .. } = self;
-                let of = &mut classes[class as usize];
-                of.outstanding -= 1;
-                for disk in &of.writes_at {
-                    let goes_on = |stall: &&mut Stall| stall.by == class && number >= stall.first;
+                let reader = &mut classes[class as usize];
+                reader.outstanding -= 1;
+                for disk in &reader.writes_at {
+                    let blocks = |stall: &&mut Stall| stall.by == class && number >= stall.first;
                     let stalls = disks[*disk as usize].stalls.iter_mut();
-                    stalls.filter(goes_on).for_each(|stall| stall.went_on += 1);
+                    stalls.filter(blocks).for_each(|stall| stall.went_on += 1);
                 }
                 let emptied = remove(&mut disks[disk as usize].reads, class, number);
-                for disk in &of.reads_at {
+                for disk in &reader.reads_at {
                     let disk = &mut disks[*disk as usize];
                     disk.end_stalls(at, |stall| stall.blocked == class);
                     disk.stall(class, at, *next);
                 }
                 if emptied {
-                    of.reads_at.retain(|one| *one != disk);
+                    reader.reads_at.retain(|known| *known != disk);
                 }
             }
             Op::Write => {
@@ -249,7 +251,7 @@ impl Finder {
                     spell.flow.written += u64::from(bytes);
                 }
                 if emptied {
-                    self.classes[class as usize].writes_at.retain(|one| *one != disk);
+                    self.classes[class as usize].writes_at.retain(|known| *known != disk);
                     self.end_spells(disk, |spell| spell.by == class);
                 }
             }
@@ -257,46 +259,48 @@ impl Finder {
         }
     }
 
-    /// What was found until `end`.
+    /// Ends all stalls at `end` and returns the result.
     pub fn finish(mut self, end: Time) -> Races {
         for disk in 0..self.disks.len() as u32 {
             self.disks[disk as usize].end_stalls(end, |_| true);
             self.end_spells(disk, |_| true);
         }
-        let Self { mut found, classes, .. } = self;
-        found.reads_most = classes.iter().map(|class| class.most).collect();
-        // How many reads a class has outstanding was not known before.
-        let Races { races, reads_most, .. } = &mut found;
+        let Self { mut result, classes, .. } = self;
+        result.reads_most = classes.iter().map(|class| class.most).collect();
+        // The largest number of outstanding reads of each class is known only now.
+        let Races { races, reads_most, .. } = &mut result;
         races.retain(|race| race.went_on > GENERATIONS * reads_most[race.pair.by as usize]);
         races.sort_by_key(|race| (race.from, race.pair));
-        found
+        result
     }
 
-    fn end_spells(&mut self, number: u32, which: impl Fn(&Spell) -> bool) {
-        let Self { disks, classes, found, .. } = self;
-        for spell in disks[number as usize].spells.extract_if(.., |spell| which(spell)) {
+    /// Ends the spells at the disk numbered `number` that `ends` selects, and adds them to the
+    /// result.
+    fn end_spells(&mut self, number: u32, ends: impl Fn(&Spell) -> bool) {
+        let Self { disks, classes, result, .. } = self;
+        for spell in disks[number as usize].spells.extract_if(.., |spell| ends(spell)) {
             let Spell { blocked, by, from, to, lost, queued_most, went_on, growing, .. } = spell;
             if lost == Span::ZERO {
                 continue;
             }
             let pair = Pair { disk: number, blocked, by };
-            let all = found.pairs.entry(pair).or_default();
-            all.lost += lost;
-            all.longest = all.longest.max(spell.longest);
-            all.queued_most = all.queued_most.max(queued_most);
-            all.went_on = all.went_on.max(went_on);
+            let stalls = result.pairs.entry(pair).or_default();
+            stalls.lost += lost;
+            stalls.longest = stalls.longest.max(spell.longest);
+            stalls.queued_most = stalls.queued_most.max(queued_most);
+            stalls.went_on = stalls.went_on.max(went_on);
             if went_on > GENERATIONS * classes[by as usize].most {
                 let Flow { queued, written } = growing;
                 let growth = (written > 0).then(|| queued as f64 / written as f64);
-                found.races.push(Race { pair, from, to, lost, queued_most, growth, went_on });
+                result.races.push(Race { pair, from, to, lost, queued_most, growth, went_on });
             }
         }
     }
 }
 
 impl Disk {
-    /// From `at` on `class` stalls behind each class with writes queued here before its oldest read.
-    /// Requests from number `first` on arrive later.
+    /// Begins the stalls of `class` at time `at`: behind each other class that has writes queued
+    /// here before the oldest read of `class`. Requests from number `first` on arrive later.
     fn stall(&mut self, class: u32, at: Time, first: u64) {
         let Some(&oldest) = self.reads.get(&class).and_then(VecDeque::front) else { return };
         for (&by, writes) in &self.writes {
@@ -312,11 +316,12 @@ impl Disk {
         }
     }
 
-    /// Ends the stalls that `which` names.
-    fn end_stalls(&mut self, at: Time, which: impl Fn(&Stall) -> bool) {
-        for stall in self.stalls.extract_if(.., |stall| which(stall)) {
-            let of = |spell: &&mut Spell| (spell.blocked, spell.by) == (stall.blocked, stall.by);
-            let spell = self.spells.iter_mut().find(of).expect("it lasts while writes are queued");
+    /// Ends the stalls that `ends` selects.
+    fn end_stalls(&mut self, at: Time, ends: impl Fn(&Stall) -> bool) {
+        for stall in self.stalls.extract_if(.., |stall| ends(stall)) {
+            let same = |spell: &&mut Spell| (spell.blocked, spell.by) == (stall.blocked, stall.by);
+            let spell =
+                self.spells.iter_mut().find(same).expect("it lasts while writes are queued");
             let lost = at.since(stall.since);
             spell.to = at;
             spell.lost += lost;
@@ -342,8 +347,8 @@ impl Spell {
         }
     }
 
-    /// So many writes are at the disk.
-    fn is_queued(&mut self, queued: u64) {
+    /// Updates the maximum: `queued` writes are at the disk.
+    fn update_queued(&mut self, queued: u64) {
         if queued > self.queued_most {
             self.queued_most = queued;
             self.growing = self.flow;
@@ -351,22 +356,22 @@ impl Spell {
     }
 }
 
-/// Makes `list` so long that it has one of this number.
+/// Extends `list` so that it has an element numbered `number`.
 fn grow<T: Default>(list: &mut Vec<T>, number: u32) {
     if list.len() <= number as usize {
         list.resize_with(number as usize + 1, T::default);
     }
 }
 
-/// Removes the request of this number, and says whether `class` has none left.
-fn remove(of: &mut BTreeMap<u32, VecDeque<u64>>, class: u32, number: u64) -> bool {
-    let Some(requests) = of.get_mut(&class) else { return false };
+/// Removes the request numbered `number`. Returns whether `class` has none left.
+fn remove(queues: &mut BTreeMap<u32, VecDeque<u64>>, class: u32, number: u64) -> bool {
+    let Some(requests) = queues.get_mut(&class) else { return false };
     if let Ok(at) = requests.binary_search(&number) {
         requests.remove(at);
     }
     let emptied = requests.is_empty();
     if emptied {
-        of.remove(&class);
+        queues.remove(&class);
     }
     emptied
 }

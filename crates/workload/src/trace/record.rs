@@ -1,4 +1,4 @@
-//! One request of a trace.
+//! A request of a trace.
 
 use penstock_core::{Flags, Op, Span, Time};
 
@@ -26,37 +26,37 @@ impl DeviceId {
     }
 }
 
-/// One request of a trace. A flush has neither place nor length.
+/// A request of a trace. A flush has neither place nor length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// When it was issued, counted from the trace's first request.
+    /// Time of arrival, counted from the trace's first request.
     pub at: Time,
     /// First byte on its device.
     pub start: u64,
-    /// Its recorded latency; [`Span::MAX`] stands for unknown and takes half the room of an
+    /// Its recorded latency; [`Span::MAX`] stands for unknown and takes half the space of an
     /// `Option`.
     latency: Span,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
     /// Process number; 0 if the format has none.
     pub pid: u32,
-    /// The line of the file that it stands in, or the number of its record in a binary file.
+    /// Number of its line in the file, or of its record in a binary file.
     pub line: u32,
     /// Name of the process.
     pub process: ProcessId,
     /// The device that it goes to.
     pub device: DeviceId,
-    /// What it asks for.
+    /// The operation.
     pub op: Op,
     /// Synchronous, forced unit access.
     pub flags: Flags,
 }
 
-// A list keeps some ten thousand of them in memory. Adding a field should be a decision.
+// A list keeps tens of thousands of them in memory. Adding a field should be a decision.
 const _: () = assert!(size_of::<Record>() == 48);
 
 impl Record {
-    /// A request of no process, on the first device, with unknown latency.
+    /// A request without a process, on the first device, with unknown latency.
     pub const fn new(at: Time, op: Op, start: u64, len: u32) -> Self {
         Self {
             at,
@@ -77,14 +77,14 @@ impl Record {
         (self.latency != Span::MAX).then_some(self.latency)
     }
 
-    /// The same with a recorded latency.
+    /// Sets the recorded latency.
     #[must_use]
     pub const fn with_latency(mut self, latency: Span) -> Self {
         self.latency = latency;
         self
     }
 
-    /// The byte after the last.
+    /// The byte after its last.
     pub const fn end(&self) -> u64 {
         self.start + self.len as u64
     }

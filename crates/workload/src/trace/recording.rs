@@ -12,24 +12,24 @@ use super::requests::Requests;
 pub struct Trace {
     /// The requests in order of time; equal times in the order of the file.
     pub records: Requests,
-    /// Names of the processes; the first is empty and stands for none recorded.
+    /// Names of the processes. The first is empty and stands for an unrecorded process.
     pub processes: Vec<String>,
     /// Names of the devices, volumes or files.
     pub devices: Vec<String>,
-    /// The time of the first request as the file has it, in nanoseconds of the file's own clock.
+    /// The time of the first request by the file's own clock, in nanoseconds.
     pub origin_ns: u64,
-    /// Requests whose time lay before that of an earlier line. They were sorted.
+    /// Number of requests with an earlier time than a line before them. They were sorted.
     pub out_of_order: u64,
-    /// Lines or records that are no requests: other events, file actions, summaries.
+    /// Number of lines or records that are not requests: other events, file actions, summaries.
     pub skipped: u64,
-    /// What else is to be known about how the file was read, in sentences without an end.
+    /// Remarks for users on how the file was read: sentences without a full stop.
     pub remarks: Vec<String>,
-    /// Each request was sent when the one before had completed and some time had gone by.
+    /// Whether each request was sent some time after the completion of the previous one.
     pub one_by_one: bool,
 }
 
 impl Trace {
-    /// The name of the process that made this request; empty if it was not recorded.
+    /// The name of the process that issued this request; empty if it was not recorded.
     pub fn process(&self, record: &Record) -> &str {
         &self.processes[record.process.index()]
     }
@@ -39,12 +39,12 @@ impl Trace {
         &self.devices[record.device.index()]
     }
 
-    /// From the first request to the last.
+    /// Time from the first request to the last.
     pub fn span(&self) -> Span {
         self.records.last().map_or(Span::ZERO, |last| last.at.since(Time::ZERO))
     }
 
-    /// The byte after the last that any request touches, on any device.
+    /// The byte after the last requested one on any device.
     pub fn end(&self) -> u64 {
         self.records.ends().iter().flatten().copied().max().unwrap_or(0)
     }
@@ -54,7 +54,7 @@ impl Trace {
         self.records.longest()
     }
 
-    /// The requests to these devices only, timed from the first of them.
+    /// Keeps only the requests to these devices, timed from the first of them.
     ///
     /// # Errors
     /// If they cannot be read or kept.

@@ -4,53 +4,54 @@ use super::error::{Parsed, Place, TraceError};
 use super::input::{Input, PIECE_BYTES_MAX};
 
 impl Input<'_> {
-    /// Hands each record to `one`, with its place. `size` says from the first `head` bytes how long
-    /// the whole record is.
+    /// Calls `handle` for each record, with its place. `size` returns the size of a record, given
+    /// its first `head` bytes.
     pub(super) fn records(
         &mut self,
         head: usize,
         size: impl Fn(&[u8]) -> Parsed<usize>,
-        mut one: impl FnMut(&[u8], Place) -> Parsed<()>,
+        mut handle: impl FnMut(&[u8], Place) -> Parsed<()>,
     ) -> Result<(), TraceError> {
         let (mut number, mut byte) = (0_u64, 0_u64);
         loop {
             self.place = Place::Record { number, byte };
-            if self.holds(head)? == 0 {
+            if self.fill_to(head)? == 0 {
                 return Ok(());
             }
             number += 1;
             let place = Place::Record { number, byte };
             let Some(first) = self.waiting().get(..head) else { return self.cut(place, head) };
-            // Behind a record of unknown length no other can be found.
-            let whole = match size(first).map_err(|wrong| wrong.at(place, None)) {
-                Ok(whole) => whole.clamp(head, PIECE_BYTES_MAX),
+            // After a record of unknown size the next one cannot be found.
+            let len = match size(first).map_err(|error| error.at(place, None)) {
+                Ok(len) => len.clamp(head, PIECE_BYTES_MAX),
                 Err(error) => {
-                    self.seen();
-                    return if self.goes_on() { Ok(()) } else { Err(error) };
+                    self.count_piece();
+                    return if self.continue_after_error() { Ok(()) } else { Err(error) };
                 }
             };
-            self.holds(whole)?;
-            let Some(record) = self.waiting().get(..whole) else { return self.cut(place, whole) };
-            let parsed = one(record, place).map_err(|wrong| wrong.at(place, None));
-            self.seen();
+            self.fill_to(len)?;
+            let Some(record) = self.waiting().get(..len) else { return self.cut(place, len) };
+            let parsed = handle(record, place).map_err(|error| error.at(place, None));
+            self.count_piece();
             match parsed {
-                Err(error) if !self.goes_on() => return Err(error),
+                Err(error) if !self.continue_after_error() => return Err(error),
                 _ => {}
             }
-            self.start += whole;
-            byte += whole as u64;
+            self.start += len;
+            byte += len as u64;
         }
     }
 
-    /// Reads until `bytes` wait or the file ends; how many wait.
-    fn holds(&mut self, bytes: usize) -> Result<usize, TraceError> {
+    /// Reads until `bytes` bytes wait or the file ends. Returns the number of waiting bytes.
+    fn fill_to(&mut self, bytes: usize) -> Result<usize, TraceError> {
         while !self.ended && self.waiting().len() < bytes {
             self.fill()?;
         }
         Ok(self.waiting().len())
     }
 
-    /// The file ends within a record of `size` bytes. The beginning of a file may.
+    /// The result if the file ends within a record of `size` bytes: an error, except in a trial on
+    /// the beginning of a file.
     #[cold]
     fn cut(&self, place: Place, size: usize) -> Result<(), TraceError> {
         if self.trial.is_some() {

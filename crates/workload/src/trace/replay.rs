@@ -1,12 +1,13 @@
 //! Issues the requests of a trace again: at their own times, faster or slower, a think time after
 //! the completions that they waited for, or as fast as the device takes them.
 //!
-//! [`Places`] say where each request goes. Each process number is one stream; the caller names the
-//! class of each request. Each run reads the requests of the trace one after another, in little
-//! memory whatever its length. They are read once more before, unless the trace itself says that all
-//! have a place, and of which class and stream they are.
+//! [`Places`] has the place of each request. Each process number is a stream; the caller provides
+//! the class of each request. Each run reads the requests of the trace one after another, in little
+//! memory whatever its length. Before the first run they are read once to check that each has a
+//! place and to count classes and streams, unless the trace has this information.
 //!
-//! Invariant: every request of the trace is issued once; they keep the order of the trace, in a closed replay those of one thread of control do.
+//! Invariant: every request of the trace is issued once. Requests keep the order of the trace; in a
+//! closed replay, those of a thread of control do.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,32 +24,32 @@ use super::recording::Trace;
 use super::spool::{Cursor, Packed, PackedReader, PackedWriter, Spool};
 use super::streams::Streams;
 
-/// When requests are issued.
+/// The times at which requests are issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Timing {
-    /// As recorded: at its own time. In a trace recorded one request at a time: as long after the
-    /// last completion as it was then.
+    /// At the recorded times. In a trace recorded one request at a time, each request keeps its
+    /// recorded distance from the previous completion.
     Original,
-    /// At a multiple of the recorded speed: at 2 a trace lasts half as long, at 0.5 twice.
+    /// At a multiple of the recorded speed: at 2 a trace lasts half as long, at 0.5 twice as long.
     Scaled(f64),
-    /// As the programs would have asked: each process, or each class where no process was recorded,
-    /// waits for the answers that it had waited for and thinks as long as it had thought.
+    /// As the programs would issue them: each process (each class if no process was recorded) waits
+    /// for the completions that it had waited for, and thinks for the recorded time.
     Closed {
-        /// How long a request took in the trace that has no completion there. If not given, as long
-        /// as the median of the others; then at least half of them must have one.
+        /// Assumed latency of requests without a recorded completion. By default it is the median
+        /// of the others; then at least half of all requests must have one.
         latency: Option<Span>,
     },
-    /// As fast as possible: the next request goes as soon as fewer than `depth` are outstanding.
-    /// Each is due when its place became free.
+    /// As fast as possible: the next request is issued as soon as fewer than `depth` are
+    /// outstanding. It is due when its place became free.
     Afap {
-        /// Requests outstanding, at least one.
+        /// Largest number of outstanding requests, at least 1.
         depth: u32,
     },
 }
 
 impl Timing {
-    /// When a request that was recorded at `at` is due. Floating point, but one quotient, so that
-    /// every machine computes the same.
+    /// The due time of a request that was recorded at `at`. Floating point, but a single quotient,
+    /// so that every machine computes the same.
     fn due(self, at: Time) -> Time {
         match self {
             Self::Original | Self::Closed { .. } => at,
@@ -61,24 +62,24 @@ impl Timing {
     }
 }
 
-/// The class and priority of each request.
+/// The rule for the class and priority of each request.
 pub enum ClassOf {
-    /// All are of one.
+    /// All requests have the same.
     One(ClassId, Prio),
-    /// Each has its own.
+    /// A function returns those of each request.
     Each(Box<Classify>),
 }
 
-/// Says which class and priority a request has.
+/// A function that returns the class and priority of a request.
 type Classify = dyn Fn(&Record) -> (ClassId, Prio) + Send + Sync;
 
 impl ClassOf {
-    /// Each request is of the class and priority that `class` returns for it.
+    /// Creates the rule from a function that returns the class and priority of a request.
     pub fn each(class: impl Fn(&Record) -> (ClassId, Prio) + Send + Sync + 'static) -> Self {
         Self::Each(Box::new(class))
     }
 
-    fn of(&self, record: &Record) -> (ClassId, Prio) {
+    fn classify(&self, record: &Record) -> (ClassId, Prio) {
         match self {
             &Self::One(class, prio) => (class, prio),
             Self::Each(class) => class(record),
@@ -95,26 +96,26 @@ impl fmt::Debug for ClassOf {
     }
 }
 
-/// A trace as a source. A clone made before the run replays it once more, without a copy.
+/// A trace as a source. A clone made before the run replays the trace again; they share it.
 #[derive(Clone, Debug)]
 pub struct Replay {
     plan: Arc<Plan>,
-    /// Only requests of this class, if there is one.
+    /// The only class that is replayed; `None` for all.
     only: Option<ClassId>,
     pace: ReplayPace,
-    /// Where the requests after `next` are. A closed replay has its own order.
+    /// The place of the requests after `next` in the trace. A closed replay has its own order.
     cursor: Cursor,
-    /// When the last request had completed, in a trace of one request at a time.
+    /// Recorded completion time of the last request read, in a trace of one request at a time.
     before: Time,
-    /// The next request. In a trace of one request at a time it is due so long after the last
+    /// The next request. In a trace of one request at a time its `due` is the gap after the last
     /// completion.
     next: Option<Io>,
-    /// When the next request is due.
+    /// Time at which the next request is due.
     due: Time,
     issued: u64,
 }
 
-/// A trace, how it is issued, and what is known of all its requests.
+/// A trace, the rules of its replay, and the facts about all its requests.
 #[derive(Debug)]
 struct Plan {
     trace: Arc<Trace>,
@@ -125,34 +126,35 @@ struct Plan {
     streams: Streams,
     /// The requests of a closed replay.
     timed: Spool<TimedIo>,
-    /// By class.
+    /// Counts of requests by class.
     classes: Vec<ClassTally>,
 }
 
-/// Requests of a class, and those that are no reads.
+/// Numbers of all requests of a class, and of those that are not reads.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClassTally {
     requests: u64,
-    others: u64,
+    non_reads: u64,
 }
 
 #[derive(Clone, Debug)]
 enum ReplayPace {
     /// Each request is due at its own time.
     Timed,
-    /// Each is due so long after the completion of the one before: from `ready` on.
+    /// Each request is due some time after the completion of the previous one: at `ready`.
     OneByOne { ready: Time },
-    /// Each is due a think time after the completions that it waits for.
+    /// Each request is due a think time after the completions that it waits for.
     Closed(Box<ClosedLoops>),
-    /// Places not yet used, and when the others became free, earliest first.
+    /// A request is due when a place is free: number of places not used yet, and the times at which
+    /// others became free, earliest first.
     Afap { unused: u32, free: VecDeque<Time> },
 }
 
 impl Replay {
-    /// The requests of `trace` at their `places`, of the classes `class`.
+    /// Creates a replay of `trace` at the given places, with the given timing and classes.
     ///
     /// # Errors
-    /// If a request does not fit the device, the timing needs completions that are not there, or
+    /// If a request does not fit the device, the timing needs completions that the trace lacks, or
     /// the requests cannot be kept.
     ///
     /// # Panics
@@ -177,7 +179,7 @@ impl Replay {
             timed: Spool::new(),
             classes: Vec::new(),
         };
-        plan.look()?;
+        plan.survey()?;
         let pace = match timing {
             Timing::Afap { depth } => ReplayPace::Afap { unused: depth, free: VecDeque::new() },
             Timing::Closed { .. } => plan.closed(None)?,
@@ -194,12 +196,12 @@ impl Replay {
         };
         let (before, due) = (Time::ZERO, Time::NEVER);
         let mut replay = Self { plan, only, pace, cursor, before, next: None, due, issued: 0 };
-        replay.go_on();
-        replay.due = replay.when();
+        replay.read_next();
+        replay.due = replay.next_due_time();
         replay
     }
 
-    /// The same with the requests of one class only, before any was issued.
+    /// A replay of the requests of `class` only, from the beginning.
     ///
     /// # Errors
     /// If the requests cannot be kept.
@@ -211,11 +213,11 @@ impl Replay {
         Ok(Self::begin(Arc::clone(&self.plan), Some(class), pace))
     }
 
-    /// Reads the next request that is to be issued.
-    fn go_on(&mut self) {
+    /// Reads the next request of the replayed classes.
+    fn read_next(&mut self) {
         self.next = None;
         while let Some(record) = self.cursor.next(&self.plan.trace.records) {
-            let start = self.plan.places.at(&record);
+            let start = self.plan.places.known_place(&record);
             let io = self.plan.io(&record, start, &mut self.before);
             if self.only.is_none_or(|only| io.class == only) {
                 self.next = Some(io);
@@ -224,8 +226,8 @@ impl Replay {
         }
     }
 
-    /// When the next request is due.
-    fn when(&self) -> Time {
+    /// Computes the time at which the next request is due.
+    fn next_due_time(&self) -> Time {
         match (&self.pace, &self.next) {
             (ReplayPace::Closed(loops), _) => loops.next_due(),
             (_, None) => Time::NEVER,
@@ -236,19 +238,19 @@ impl Replay {
         }
     }
 
-    /// Requests of the whole trace.
+    /// Number of requests of the replayed classes in the whole trace.
     pub fn len(&self) -> u64 {
         self.tally().requests
     }
 
-    /// Whether there is none.
+    /// Whether there are no requests.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Whether it has requests other than reads.
     pub fn writes(&self) -> bool {
-        self.tally().others > 0
+        self.tally().non_reads > 0
     }
 
     fn tally(&self) -> ClassTally {
@@ -257,7 +259,7 @@ impl Replay {
             Some(class) => of_class(class).unwrap_or_default(),
             None => self.plan.classes.iter().fold(ClassTally::default(), |sum, class| ClassTally {
                 requests: sum.requests + class.requests,
-                others: sum.others + class.others,
+                non_reads: sum.non_reads + class.non_reads,
             }),
         }
     }
@@ -267,12 +269,12 @@ impl Replay {
         self.plan.classes.get(class.index()).is_some_and(|class| class.requests > 0)
     }
 
-    /// Requests that were not issued yet.
+    /// Number of requests that have not been issued yet.
     pub fn left(&self) -> u64 {
         self.len() - self.issued
     }
 
-    /// When the last request is due; `None` if that depends on completions.
+    /// Due time of the last request; `None` if it depends on completions.
     pub fn last_due(&self) -> Option<Time> {
         match self.pace {
             ReplayPace::Timed => self.plan.trace.records.last().map(|last| self.plan.due(&last)),
@@ -280,10 +282,10 @@ impl Replay {
         }
     }
 
-    /// That every request could be read.
+    /// Checks that every request could be read.
     ///
     /// # Errors
-    /// If the temporary file could not be read to its end: requests are missing then.
+    /// If the temporary file could not be read to its end, so that requests are missing.
     pub fn check(&self) -> Result<(), ReplayError> {
         if let ReplayPace::Closed(loops) = &self.pace {
             loops.check()?;
@@ -293,9 +295,9 @@ impl Replay {
 }
 
 impl Plan {
-    /// Looks at all requests: whether each has a place, their classes and streams. Those of a closed
-    /// replay are kept.
-    fn look(&mut self) -> Result<(), ReplayError> {
+    /// Reads all requests: checks that each has a place, and counts classes and streams. Keeps the
+    /// requests of a closed replay.
+    fn survey(&mut self) -> Result<(), ReplayError> {
         let closed = match self.timing {
             Timing::Closed { latency } => Some(latency_of_others(&self.trace, latency)?),
             _ => None,
@@ -308,7 +310,7 @@ impl Plan {
             {
                 self.classes.resize(class.index() + 1, ClassTally::default());
                 self.classes[class.index()] =
-                    ClassTally { requests: records.len() as u64, others: records.others() };
+                    ClassTally { requests: records.len() as u64, non_reads: records.non_reads() };
                 return Ok(());
             }
             _ => {}
@@ -316,21 +318,21 @@ impl Plan {
         let mut before = Time::ZERO;
         for record in records {
             self.streams.add(record.pid);
-            let io = self.io(&record, self.places.of(&record)?, &mut before);
+            let io = self.io(&record, self.places.place(&record)?, &mut before);
             self.count(&io);
-            if let Some(otherwise) = closed {
-                let took = record.latency().unwrap_or(otherwise);
+            if let Some(assumed) = closed {
+                let took = record.latency().unwrap_or(assumed);
                 self.timed.push(TimedIo { io, took })?;
             }
         }
         Ok(records.check()?)
     }
 
-    /// `record` as it is issued from `start` on. In a trace of one request at a time, the last had
-    /// completed at `before`.
+    /// The request of `record`, from byte `start` on. In a trace of one request at a time, `before`
+    /// is the recorded completion time of the previous one, and becomes that of this one.
     #[expect(
         clippy::inline_always,
-        reason = "what is built in memory and copied at once waits until all of it is written"
+        reason = "copying a value just after it was built in memory stalls on its stores"
     )]
     #[inline(always)]
     fn io(&self, record: &Record, start: u64, before: &mut Time) -> Io {
@@ -342,12 +344,12 @@ impl Plan {
         } else {
             self.due(record)
         };
-        let (class, prio) = self.class.of(record);
-        let stream = self.streams.of(record.pid);
+        let (class, prio) = self.class.classify(record);
+        let stream = self.streams.stream(record.pid);
         Io { due, start, len, stream, class, op, prio, flags }
     }
 
-    /// When `record` is due, if that depends on no completion.
+    /// Due time of `record`, unless it depends on completions.
     fn due(&self, record: &Record) -> Time {
         self.timing.due(record.at)
     }
@@ -358,10 +360,10 @@ impl Plan {
         }
         let class = &mut self.classes[io.class.index()];
         class.requests += 1;
-        class.others += u64::from(io.op != Op::Read);
+        class.non_reads += u64::from(io.op != Op::Read);
     }
 
-    /// The pace of closed loops, of all classes or of one.
+    /// The pace of closed loops of all classes, or only of the class `only`.
     fn closed(&self, only: Option<ClassId>) -> io::Result<ReplayPace> {
         let loops = ClosedLoops::new(&self.timed, self.trace.records.processes(), only)?;
         Ok(ReplayPace::Closed(Box::new(loops)))
@@ -393,8 +395,8 @@ impl Source for Replay {
                 self.next
             }
         }?;
-        self.go_on();
-        self.due = self.when();
+        self.read_next();
+        self.due = self.next_due_time();
         self.issued += 1;
         Some(Io { due, ..io })
     }
@@ -409,7 +411,7 @@ impl Source for Replay {
             }
             ReplayPace::Afap { free, .. } => free.push_back(now),
         }
-        self.due = self.when();
+        self.due = self.next_due_time();
     }
 }
 

@@ -1,4 +1,4 @@
-//! The requests of a trace, and what is known of all of them together.
+//! The requests of a trace, with facts about all of them.
 
 use std::io;
 use std::ops::Deref;
@@ -8,28 +8,29 @@ use penstock_core::Op;
 use super::record::Record;
 use super::spool::{Iter, Spool};
 
-/// A list of requests that knows how far they reach: whoever plays them need not look at each first.
+/// A list of requests that knows their range and kinds, so that a replay need not read them all
+/// first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Requests {
     listed: Spool<Record>,
-    /// By device: the byte behind the last that any request touches; none if no request goes there.
+    /// The byte behind the last requested one of each device; `None` if it has no request.
     ends: Vec<Option<u64>>,
     longest: u32,
-    others: u64,
+    non_reads: u64,
     processes: bool,
 }
 
 impl Requests {
-    /// None yet.
+    /// An empty list.
     pub const fn new() -> Self {
         let listed = Spool::new();
-        Self { listed, ends: Vec::new(), longest: 0, others: 0, processes: false }
+        Self { listed, ends: Vec::new(), longest: 0, non_reads: 0, processes: false }
     }
 
-    /// The same requests as `arrange` puts them: in another order, or at other times.
+    /// Applies `arrange`, which may change the order and the times of the requests.
     ///
     /// # Errors
-    /// Those of `arrange`.
+    /// The errors of `arrange`.
     pub(super) fn arranged(
         self,
         arrange: impl FnOnce(Spool<Record>) -> io::Result<Spool<Record>>,
@@ -49,12 +50,12 @@ impl Requests {
         }
         self.ends[device] = self.ends[device].max(Some(record.end()));
         self.longest = self.longest.max(record.len);
-        self.others += u64::from(record.op != Op::Read);
+        self.non_reads += u64::from(record.op != Op::Read);
         self.processes |= record.pid != 0;
         self.listed.push(record)
     }
 
-    /// Puts `record` in the place of the one numbered `index`, which differs in its latency only.
+    /// Replaces the request numbered `index` by `record`, which may differ only in latency.
     ///
     /// # Errors
     /// If the list cannot be written.
@@ -62,19 +63,19 @@ impl Requests {
         self.listed.set(index, record)
     }
 
-    /// By device: the byte behind the last that any request touches.
+    /// The byte behind the last requested one of each device; `None` if it has no request.
     pub(super) fn ends(&self) -> &[Option<u64>] {
         &self.ends
     }
 
-    /// Bytes of the largest.
+    /// Bytes of the largest request.
     pub(super) fn longest(&self) -> u32 {
         self.longest
     }
 
-    /// How many are no reads.
-    pub(super) fn others(&self) -> u64 {
-        self.others
+    /// Number of requests that are not reads.
+    pub(super) fn non_reads(&self) -> u64 {
+        self.non_reads
     }
 
     /// Whether process numbers were recorded.
@@ -100,7 +101,7 @@ impl<'a> IntoIterator for &'a Requests {
     }
 }
 
-/// For lists that are known to be short.
+/// Collects a list that is known to be short.
 impl FromIterator<Record> for Requests {
     fn from_iter<I: IntoIterator<Item = Record>>(records: I) -> Self {
         let mut requests = Self::new();

@@ -1,7 +1,7 @@
-//! A trace by time, place and size, in few enough figures to draw.
+//! Distributions of a trace over time, place and size, in few enough figures to draw.
 //!
 //! Lengths are sorted into half octaves: each bucket begins at 2^n or 3 · 2^(n-1), and is named by
-//! its beginning; 0 has one of its own.
+//! its beginning; 0 has a bucket of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use penstock_core::{Op, Span, Time};
 use super::record::Record;
 use super::spool::Spool;
 
-/// Windows of time that a trace is divided into.
+/// Number of time windows that a trace is divided into.
 const WINDOWS: u64 = 100;
-/// Bands of addresses at most.
+/// Most bands of addresses.
 const BANDS: usize = 48;
-/// Pieces that the addresses are divided into to find out which are used.
+/// Number of pieces that the addresses are divided into to find those that are used.
 const PIECES: u64 = 4096;
 
 /// The windows and bands that all classes of a trace share.
@@ -27,26 +27,25 @@ pub struct Frame {
     pub bands: Vec<u64>,
 }
 
-/// The figures to draw of a trace or of one class of it. Only those that occur are listed, in
-/// order.
+/// The figures to draw of a trace or of a class of it. Empty windows and buckets are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Series {
-    /// Requests in each window, by the window's number, as [`Mix`] counts them.
+    /// Window number, and its requests.
     pub arrivals: Vec<(u64, Mix)>,
-    /// Requests that begin in each window and band: their numbers, and how many.
+    /// Window number, band number, and the number of requests that begin there.
     pub places: Vec<(u64, u64, u64)>,
-    /// Requests with data by their bytes.
+    /// Size in bytes, and the requests of that size, without flushes.
     pub sizes: Vec<(u64, Mix)>,
-    /// Gaps between requests in nanoseconds.
+    /// Gap between requests in nanoseconds, and the number of such gaps.
     pub gaps: Vec<(u64, u64)>,
-    /// Runs, each of requests of one process that begin where the one before ended, by their number
-    /// of requests: how many requests are in runs of this length.
+    /// Length of a sequential run, and the number of requests in runs of that length. In a run,
+    /// each request of a process begins where the previous one ended.
     pub runs: Vec<(u64, u64)>,
-    /// Recorded latencies in nanoseconds.
+    /// Recorded latency in nanoseconds, and the requests with that latency.
     pub latencies: Vec<(u64, Mix)>,
 }
 
-/// Requests by what they ask for.
+/// Numbers of requests by operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mix {
     /// Reads.
@@ -71,13 +70,13 @@ impl Mix {
 }
 
 impl Frame {
-    /// A frame that all of `records` fit in.
-    pub fn of(records: &Spool<Record>) -> Self {
+    /// Creates a frame that contains all of `records`.
+    pub fn fitting(records: &Spool<Record>) -> Self {
         let data = || records.iter().filter(|record| record.op != Op::Flush);
         let base = data().map(|record| record.start).min().unwrap_or(0);
         let last = data().map(|record| record.start).max().unwrap_or(0);
         let end = records.iter().map(|record| record.at).max().unwrap_or(Time::ZERO);
-        // One more than the last, so that the last lies within.
+        // Plus one, so that the last request lies within the last window.
         let window = Span::from_ns(end.ns() / WINDOWS + 1);
         let piece = (last - base) / PIECES + 1;
         let used: BTreeSet<u64> = data().map(|record| (record.start - base) / piece).collect();
@@ -86,14 +85,14 @@ impl Frame {
         Self { window, bands }
     }
 
-    /// The number of the band that holds `start`.
+    /// The number of the band that contains `start`.
     fn band(&self, start: u64) -> u64 {
         self.bands.partition_point(|&begins| begins <= start) as u64 - 1
     }
 }
 
-/// The figures to draw of these requests, which are in order of time and fit `frame`.
-pub fn of(records: impl IntoIterator<Item = Record>, frame: &Frame) -> Series {
+/// Computes the figures to draw of `records`, which are in order of time and within `frame`.
+pub fn compute(records: impl IntoIterator<Item = Record>, frame: &Frame) -> Series {
     let (mut arrivals, mut sizes, mut latencies) = <(Mixes, Mixes, Mixes)>::default();
     let (mut places, mut gaps) = (BTreeMap::new(), Counts::new());
     let mut runs = SequentialRuns::default();
@@ -127,12 +126,12 @@ pub fn of(records: impl IntoIterator<Item = Record>, frame: &Frame) -> Series {
 type Mixes = BTreeMap<u64, Mix>;
 type Counts = BTreeMap<u64, u64>;
 
-/// Where the half octave of `value` begins.
+/// Returns the beginning of the half octave of `value`.
 fn bucket(value: u64) -> u64 {
     match value.checked_ilog2() {
         None => 0,
         Some(0) => 1,
-        // The highest bit and the one behind it.
+        // Keeps the two highest bits.
         Some(exponent) => value >> (exponent - 1) << (exponent - 1),
     }
 }
@@ -140,7 +139,7 @@ fn bucket(value: u64) -> u64 {
 /// Sequential runs of each process on each device.
 #[derive(Default)]
 struct SequentialRuns {
-    /// Where the last request ended, and how many the run has so far.
+    /// By device and process: end of the last request, and number of requests in the run so far.
     open: BTreeMap<(u16, u32), (u64, u64)>,
     ended: Counts,
 }
@@ -186,34 +185,34 @@ mod tests {
             record(50, Op::Flush, 0, 0),
             record(120, Op::Read, 5000, 4096),
         ];
-        let frame = Frame::of(&records.iter().copied().collect());
+        let frame = Frame::fitting(&records.iter().copied().collect());
         assert_eq!(frame, Frame { window: Span::from_ns(1201), bands: vec![1000, 1512, 5000] });
-        let found = of(records, &frame);
+        let series = compute(records, &frame);
         let mix = |reads, writes, flushes| Mix { reads, writes, flushes, discards: 0 };
         let windows = [(0, mix(0, 2, 0)), (41, mix(0, 0, 1)), (99, mix(1, 0, 0))];
-        assert_eq!(found.arrivals, windows);
-        assert_eq!(found.places, [(0, 0, 1), (0, 1, 1), (99, 2, 1)]);
-        assert_eq!(found.sizes, [(512, mix(0, 2, 0)), (4096, mix(1, 0, 0))]);
-        assert_eq!(found.gaps, [(0, 1), (49_152, 1), (65_536, 1)]);
-        assert_eq!(found.runs, [(1, 1), (2, 2)]);
-        assert_eq!(found.latencies, [(4, mix(0, 1, 0))]);
+        assert_eq!(series.arrivals, windows);
+        assert_eq!(series.places, [(0, 0, 1), (0, 1, 1), (99, 2, 1)]);
+        assert_eq!(series.sizes, [(512, mix(0, 2, 0)), (4096, mix(1, 0, 0))]);
+        assert_eq!(series.gaps, [(0, 1), (49_152, 1), (65_536, 1)]);
+        assert_eq!(series.runs, [(1, 1), (2, 2)]);
+        assert_eq!(series.latencies, [(4, mix(0, 1, 0))]);
     }
 
     #[test]
     fn the_frame_of_extremes_holds_them() {
         let last = Record::new(Time::from_ns(u64::MAX - 1), Op::Read, u64::MAX - 1, 1);
         let records = [record(0, Op::Read, 0, 1), last];
-        let frame = Frame::of(&records.iter().copied().collect());
-        assert_eq!(of(records, &frame).places, [(0, 0, 1), (99, 1, 1)]);
-        assert_eq!(of([], &Frame::of(&Spool::new())), Series::default());
+        let frame = Frame::fitting(&records.iter().copied().collect());
+        assert_eq!(compute(records, &frame).places, [(0, 0, 1), (99, 1, 1)]);
+        assert_eq!(compute([], &Frame::fitting(&Spool::new())), Series::default());
     }
 
     #[test]
     fn a_frame_is_never_larger_than_a_picture() {
         let records: Vec<_> = (0..20_000).map(|n| record(n, Op::Read, n * 7919, 512)).collect();
-        let frame = Frame::of(&records.iter().copied().collect());
+        let frame = Frame::fitting(&records.iter().copied().collect());
         assert!((BANDS / 2..=BANDS).contains(&frame.bands.len()));
-        let places = of(records, &frame).places;
+        let places = compute(records, &frame).places;
         assert!(places.len() <= WINDOWS as usize * BANDS);
         assert_eq!(places.iter().map(|&(.., count)| count).sum::<u64>(), 20_000);
     }

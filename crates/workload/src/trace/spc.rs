@@ -1,4 +1,4 @@
-//! Traces in the form of the Storage Performance Council, as those of the `UMass` repository:
+//! Traces in the format of the Storage Performance Council, for example of the `UMass` repository:
 //! `ASU,LBA,Size,Opcode,Timestamp`, comma-separated.
 //!
 //! The ASU is an application's storage unit, here a device; addresses count blocks of 512 bytes;
@@ -7,8 +7,8 @@
 
 use penstock_core::Op;
 
-use super::builder::{Asked, Builder, bytes};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest, bytes};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, decimal, number};
 use super::format::Format;
 use super::input::Input;
@@ -39,10 +39,10 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     let op = match fields.cell() {
         b"R" | b"r" => Op::Read,
         b"W" | b"w" => Op::Write,
-        other => return Err(Wrong::new(other, "`R` or `W`")),
+        other => return Err(ParseError::new(other, "`R` or `W`")),
     };
     let at_ns = decimal(fields.cell(), 9, "the time in seconds, as in `0.551706`")?;
     let start = bytes(lba, text)?;
     let device = trace.device(unit)?;
-    trace.push(line, text, &Asked::new(at_ns, op, start, len, device)).map(drop)
+    trace.push(line, text, &NewRequest::new(at_ns, op, start, len, device)).map(drop)
 }

@@ -1,10 +1,10 @@
-//! A list of any length in little memory: the last items are kept in memory, those before them in a
-//! temporary file that has no name and ends with the list.
+//! A list of any length in little memory: the last items are kept in memory, those before them in
+//! an unnamed temporary file that is deleted with the list.
 //!
-//! A list is written once, from the front, by a thread of its own while further items come; then any
-//! number of readers pass over it at the same time, each with a buffer of its own. The file lies in
-//! `$TMPDIR`, or in `/var/tmp`: `/tmp` is memory on many machines. A list that cannot be read again
-//! ends early for its readers, and [`Spool::check`] says so.
+//! A list is written once, from the front, by a thread of its own while further items are added;
+//! then any number of readers iterate over it at the same time, each with its own buffer. The file
+//! is in `$TMPDIR`, or in `/var/tmp`: `/tmp` is memory on many machines. If a list cannot be read,
+//! it ends early for its readers, and [`Spool::check`] returns the error.
 
 mod packed;
 mod sort;
@@ -19,52 +19,52 @@ use std::thread::{self, JoinHandle};
 
 pub use packed::{Packed, PackedReader, PackedWriter};
 
-/// Items that are in memory, and as many are on their way into the file; a shorter list has none.
+/// Most items in memory. As many more may be on their way to the file. A shorter list has no file.
 const IN_MEMORY: usize = 1 << 15;
-/// Items that are written by one call.
+/// Number of items written by one system call.
 const WRITTEN_AT_ONCE: usize = 1 << 10;
-/// Bytes of a reader's buffer, about.
+/// Approximate bytes of a reader's buffer.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A list of any length.
 pub struct Spool<T> {
     /// The items before those in memory.
     file: Option<Arc<File>>,
-    /// How many those are.
-    filed: usize,
-    /// Writes the last of them, and gives back their room.
+    /// Number of items in the file.
+    in_file: usize,
+    /// The thread that writes the last of them. It returns their emptied vector.
     writing: Mutex<Option<JoinHandle<io::Result<Vec<T>>>>>,
     memory: Vec<T>,
-    /// How many may be in memory: fewer in tests.
-    most: usize,
-    /// Why the file has not all of its items, or a reader ended early.
+    /// Most items in memory: fewer in tests.
+    memory_most: usize,
+    /// The first error in writing the file, or in reading it.
     failed: OnceLock<String>,
 }
 
 impl<T: Packed> Spool<T> {
     /// An empty list.
     pub const fn new() -> Self {
-        Self::with_most(IN_MEMORY)
+        Self::with_limit(IN_MEMORY)
     }
 
-    /// An empty list that keeps so many items in memory, at least one.
-    pub(super) const fn with_most(most: usize) -> Self {
+    /// An empty list that keeps at most `memory_most` items in memory, at least 1.
+    pub(super) const fn with_limit(memory_most: usize) -> Self {
         Self {
             file: None,
-            filed: 0,
+            in_file: 0,
             writing: Mutex::new(None),
             memory: Vec::new(),
-            most,
+            memory_most,
             failed: OnceLock::new(),
         }
     }
 
-    /// How many items there are.
+    /// Number of items.
     pub fn len(&self) -> usize {
-        self.filed + self.memory.len()
+        self.in_file + self.memory.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -75,19 +75,19 @@ impl<T: Packed> Spool<T> {
     /// If there is no room for it in the temporary file.
     #[inline]
     pub fn push(&mut self, item: T) -> io::Result<()> {
-        if self.memory.len() == self.most {
+        if self.memory.len() == self.memory_most {
             self.write_memory()?;
         }
         self.memory.push(item);
         Ok(())
     }
 
-    /// The item numbered `index`, which is there.
+    /// The item numbered `index`, which must exist.
     ///
     /// # Errors
     /// If the temporary file cannot be read.
     pub(super) fn get(&self, index: usize) -> io::Result<T> {
-        if let Some(index) = index.checked_sub(self.filed) {
+        if let Some(index) = index.checked_sub(self.in_file) {
             return Ok(self.memory[index]);
         }
         let mut bytes = vec![0; T::BYTES];
@@ -95,19 +95,19 @@ impl<T: Packed> Spool<T> {
         Ok(unpack(&bytes))
     }
 
-    /// Puts `item` in the place of the one numbered `index`, which is there.
+    /// Replaces the item numbered `index`, which must exist.
     ///
     /// # Errors
     /// If the temporary file cannot be written.
     pub(super) fn set(&mut self, index: usize, item: T) -> io::Result<()> {
-        if let Some(index) = index.checked_sub(self.filed) {
+        if let Some(index) = index.checked_sub(self.in_file) {
             self.memory[index] = item;
             return Ok(());
         }
         write(self.file()?, index, &[item])
     }
 
-    /// The items in their order.
+    /// Iterates over the items in order.
     pub fn iter(&self) -> Iter<'_, T> {
         self.part(0, self.len(), BUFFER_BYTES)
     }
@@ -117,25 +117,26 @@ impl<T: Packed> Spool<T> {
         self.part(0, self.len().min(1), 0).next()
     }
 
-    /// The last item: it is in memory.
+    /// The last item, which is always in memory.
     pub fn last(&self) -> Option<T> {
         self.memory.last().copied()
     }
 
-    /// That every reader came to the end so far.
+    /// Checks that no reader has ended early so far.
     ///
     /// # Errors
-    /// If one did not.
+    /// The error of the first reader that did.
     pub fn check(&self) -> io::Result<()> {
         self.failed.get().map_or(Ok(()), |error| Err(io::Error::other(error.clone())))
     }
 
-    /// A reader's place at the beginning.
+    /// A cursor at the beginning.
     pub(super) fn beginning(&self) -> Cursor {
         self.cursor(0, self.len(), BUFFER_BYTES)
     }
 
-    /// The place of a reader of the items from `begin` to before `end`, about `size` bytes at once.
+    /// A cursor over the items from `begin` to before `end`, which reads about `size` bytes at
+    /// once.
     pub(super) fn cursor(&self, begin: usize, end: usize, size: usize) -> Cursor {
         debug_assert!(begin <= end && end <= self.len());
         Cursor { next: begin, end, buffer: Vec::new(), unread: 0, size }
@@ -145,11 +146,11 @@ impl<T: Packed> Spool<T> {
         Iter { spool: self, cursor: self.cursor(begin, end, size) }
     }
 
-    /// Waits until the file has all of its items. Returns room for others.
+    /// Waits until all items of the file are written. Returns the emptied vector of the last ones.
     ///
     /// # Errors
     /// If the temporary file cannot be written.
-    pub(super) fn written(&self) -> io::Result<Vec<T>> {
+    pub(super) fn finish_writing(&self) -> io::Result<Vec<T>> {
         // Locked until the end: other readers wait too.
         let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(thread) = writing.take() else { return self.check().map(|()| Vec::new()) };
@@ -157,17 +158,17 @@ impl<T: Packed> Spool<T> {
         written.inspect_err(|error| drop(self.failed.set(error.to_string())))
     }
 
-    /// Begins to write what is in memory.
+    /// Begins to write the items in memory to the file.
     #[cold]
     fn write_memory(&mut self) -> io::Result<()> {
-        let room = self.written()?;
+        let room = self.finish_writing()?;
         let file = match &self.file {
             Some(file) => file,
             None => self.file.insert(tempfile::tempfile_in(folder())?.into()),
         };
-        let (file, index) = (Arc::clone(file), self.filed);
+        let (file, index) = (Arc::clone(file), self.in_file);
         let mut items = std::mem::replace(&mut self.memory, room);
-        self.filed += items.len();
+        self.in_file += items.len();
         let write = move || {
             write(&file, index, &items)?;
             items.clear();
@@ -177,28 +178,28 @@ impl<T: Packed> Spool<T> {
         Ok(())
     }
 
-    /// The file, with all of its items.
+    /// The file, once all of its items are written.
     fn file(&self) -> io::Result<&File> {
-        self.written()?;
+        self.finish_writing()?;
         Ok(self.file.as_ref().expect("items outside memory are in a file"))
     }
 }
 
-/// Writes `items` into `file`, from the one numbered `index` on.
+/// Writes `items` into `file`, beginning at the place of the item numbered `index`.
 fn write<T: Packed>(file: &File, mut index: usize, items: &[T]) -> io::Result<()> {
     let mut bytes = vec![0; WRITTEN_AT_ONCE.min(items.len()) * T::BYTES];
-    for some in items.chunks(WRITTEN_AT_ONCE) {
-        let bytes = &mut bytes[..some.len() * T::BYTES];
-        for (item, place) in some.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
+    for chunk in items.chunks(WRITTEN_AT_ONCE) {
+        let bytes = &mut bytes[..chunk.len() * T::BYTES];
+        for (item, place) in chunk.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
             item.pack(&mut PackedWriter(place));
         }
         file.write_all_at(bytes, offset::<T>(index))?;
-        index += some.len();
+        index += chunk.len();
     }
     Ok(())
 }
 
-/// Where the temporary files are.
+/// Returns the folder for temporary files.
 pub fn folder() -> PathBuf {
     if std::env::var_os("TMPDIR").is_none() && Path::new("/var/tmp").is_dir() {
         return "/var/tmp".into();
@@ -214,39 +215,39 @@ fn unpack<T: Packed>(bytes: &[u8]) -> T {
     T::unpack(&mut PackedReader(bytes))
 }
 
-/// How far a reader of a list is.
+/// The place of a reader in a list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cursor {
     next: usize,
     end: usize,
-    /// Items that were read from the file, and where the first of them lies that is still to come.
+    /// Items read from the file, and the offset of the first one that was not returned yet.
     buffer: Vec<u8>,
     unread: usize,
-    /// Bytes that are read at once, about.
+    /// Approximate number of bytes that are read at once.
     size: usize,
 }
 
 impl Cursor {
-    /// The next item of `spool`, the list that this is a place in.
+    /// The next item of `spool`, which must be the list of this cursor.
     #[expect(
         clippy::inline_always,
-        reason = "what is built in memory and copied at once waits until all of it is written"
+        reason = "copying a value just after it was built in memory stalls on its stores"
     )]
     #[inline(always)]
     pub(super) fn next<T: Packed>(&mut self, spool: &Spool<T>) -> Option<T> {
         if self.next >= self.end {
             return None;
         }
-        let item = match self.next.checked_sub(spool.filed) {
+        let item = match self.next.checked_sub(spool.in_file) {
             Some(index) => *spool.memory.get(index)?,
-            None => self.filed(spool)?,
+            None => self.next_in_file(spool)?,
         };
         self.next += 1;
         Some(item)
     }
 
     #[inline]
-    fn filed<T: Packed>(&mut self, spool: &Spool<T>) -> Option<T> {
+    fn next_in_file<T: Packed>(&mut self, spool: &Spool<T>) -> Option<T> {
         if self.unread == self.buffer.len() {
             self.fill(spool)?;
         }
@@ -255,17 +256,17 @@ impl Cursor {
         Some(item)
     }
 
-    /// Reads the next items from the file. After an error there are no more.
+    /// Reads the next items from the file. An error ends the cursor.
     #[cold]
     fn fill<T: Packed>(&mut self, spool: &Spool<T>) -> Option<()> {
-        let items = (self.size / T::BYTES).max(1).min(self.end.min(spool.filed) - self.next);
+        let items = (self.size / T::BYTES).max(1).min(self.end.min(spool.in_file) - self.next);
         self.buffer.resize(items * T::BYTES, 0);
         self.unread = 0;
         let offset = offset::<T>(self.next);
         let read = spool.file().and_then(|file| file.read_exact_at(&mut self.buffer, offset));
         if let Err(error) = read {
             self.end = self.next;
-            // The first error is kept.
+            // Only the first error is kept.
             let _ = spool.failed.set(error.to_string());
             return None;
         }
@@ -273,7 +274,7 @@ impl Cursor {
     }
 }
 
-/// Passes over a list.
+/// An iterator over a list.
 #[derive(Clone)]
 pub struct Iter<'a, T> {
     spool: &'a Spool<T>,
@@ -298,7 +299,7 @@ impl<'a, T: Packed> IntoIterator for &'a Spool<T> {
     }
 }
 
-/// For lists that are known to be short.
+/// Collects a list that is known to be short.
 impl<T: Packed> FromIterator<T> for Spool<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut spool = Self::new();
@@ -337,9 +338,9 @@ impl<T: Packed + fmt::Debug> fmt::Debug for Spool<T> {
 mod tests {
     use super::*;
 
-    /// So many numbers, of which four are in memory.
+    /// Returns a list of `count` numbers, of which at most four are in memory.
     fn numbers(count: u64) -> Spool<u64> {
-        let mut spool = Spool::with_most(4);
+        let mut spool = Spool::with_limit(4);
         (0..count).for_each(|number| spool.push(number).unwrap());
         spool
     }

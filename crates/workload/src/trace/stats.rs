@@ -1,6 +1,7 @@
-//! A trace in figures: how much, how large, how often, how regularly, where.
+//! Statistics of a trace: amounts, sizes, rates, regularity, places.
 //!
-//! Percentiles are exact, by nearest rank. Rates count over windows laid from the trace's start.
+//! Percentiles are exact, by nearest rank. Peak rates are those of windows counted from the trace's
+//! start.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,56 +12,58 @@ use penstock_core::{ClassId, Op, Span, Time};
 use super::record::Record;
 use super::spool::{Packed, PackedReader, PackedWriter, Spool};
 
-/// Sizes that are named one by one.
+/// Number of most frequent sizes that are listed.
 const COMMON_SIZES: usize = 5;
-/// The unit of a footprint: a page, and the block of most file systems.
+/// The unit of a footprint in bytes: a page, and the block of most file systems.
 const BLOCK_BYTES: u64 = 4096;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Figures of a trace or of one class of it.
+/// Statistics of a trace or of a class of it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Stats {
-    /// All requests, and what they read and write.
+    /// All requests; their bytes are those read and written.
     pub all: Tally,
-    /// Reads among them.
+    /// The reads.
     pub reads: Tally,
-    /// Writes among them.
+    /// The writes.
     pub writes: Tally,
-    /// Flushes among them.
+    /// The flushes.
     pub flushes: Tally,
-    /// Discards among them.
+    /// The discards.
     pub discards: Tally,
-    /// Requests that a caller waits for: every read, and every request flagged synchronous.
+    /// Number of requests that a caller waits for: every read, and every request flagged
+    /// synchronous.
     pub sync: u64,
-    /// When the first was issued.
+    /// Arrival of the first request.
     pub first: Time,
-    /// When the last was issued.
+    /// Arrival of the last request.
     pub last: Time,
-    /// How large they are.
+    /// Sizes of reads and writes.
     pub sizes: Sizes,
-    /// How often they come.
+    /// Rate and regularity of arrivals.
     pub arrivals: Arrivals,
-    /// Share of the requests that read or write and begin where the one before of the same process and
+    /// Share of the reads and writes that begin where the previous one of the same process and
     /// device ended.
     pub sequential_by_process: f64,
-    /// The same for the request before on the same device, of any process.
+    /// Share of the reads and writes that begin where the previous one on the same device ended, of
+    /// any process.
     pub sequential_by_device: f64,
-    /// Bytes that are read or written at all, in blocks of 4 KiB.
+    /// Bytes of all blocks of 4 KiB that are read or written at least once.
     pub footprint_bytes: u64,
     /// Recorded latencies; `None` if none is known.
     pub latency: Option<Latency>,
 }
 
-/// How many, and how much.
+/// A number of requests and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub bytes: u64,
 }
 
-/// Sizes of the requests that read or write.
+/// Sizes of reads and writes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sizes {
     /// Mean in bytes.
@@ -69,35 +72,35 @@ pub struct Sizes {
     pub p50: u32,
     /// 95th percentile.
     pub p95: u32,
-    /// The largest.
+    /// Maximum.
     pub max: u32,
-    /// The most frequent sizes and how many requests have them, most frequent first.
+    /// The most frequent sizes and their numbers of requests, most frequent first.
     pub common: Vec<(u32, u64)>,
 }
 
-/// How often requests come, and how regularly.
+/// Rate and regularity of arrivals.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Arrivals {
-    /// Requests a second between the first and the last; `None` if they are one instant.
+    /// Requests per second between the first and the last; `None` if all arrive at one instant.
     pub mean_rate: Option<f64>,
-    /// Requests in the fullest second.
+    /// Most requests in a second.
     pub peak_1s: u64,
-    /// Requests in the fullest tenth of a second.
+    /// Most requests in a tenth of a second.
     pub peak_100ms: u64,
-    /// Index of dispersion, variance over mean of the counts of each second: 1 if independent, 0 if
-    /// even, above 1 in bursts. `None` of a single window.
+    /// Index of dispersion, variance over mean of the counts per second: 1 if arrivals are
+    /// independent, 0 if even, above 1 in bursts. `None` for a single window.
     pub dispersion_1s: Option<f64>,
-    /// The same for tenths of a second.
+    /// Index of dispersion of the counts per tenth of a second.
     pub dispersion_100ms: Option<f64>,
-    /// Coefficient of variation of the gaps: 1 if independent, 0 if even. `None` if there is no
-    /// gap.
+    /// Coefficient of variation of the gaps: 1 if arrivals are independent, 0 if even. `None` if
+    /// there is no gap.
     pub gap_variation: Option<f64>,
 }
 
 /// Recorded latencies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Latency {
-    /// Requests whose latency is known.
+    /// Number of requests whose latency is known.
     pub known: u64,
     /// Mean.
     pub mean: Span,
@@ -107,24 +110,24 @@ pub struct Latency {
     pub p95: Span,
     /// 99th percentile.
     pub p99: Span,
-    /// The longest.
+    /// Maximum.
     pub max: Span,
 }
 
-/// Figures of these requests, which are in order of time.
+/// Computes the statistics of `records`, which are in order of time.
 ///
 /// # Errors
-/// If there is no room for what is sorted, or it cannot be read again.
-pub fn of(records: impl IntoIterator<Item = Record>) -> io::Result<Stats> {
+/// If there is no space for the temporary files of sorting, or they cannot be read.
+pub fn compute(records: impl IntoIterator<Item = Record>) -> io::Result<Stats> {
     let mut survey = StatsSurvey::new();
     records.into_iter().try_for_each(|record| survey.add(&record))?;
     survey.finish()
 }
 
-/// Figures of each of `classes` classes, of requests that come with their class.
+/// Computes the statistics of each of `classes` classes from requests with their class.
 ///
 /// # Errors
-/// As [`of`].
+/// As [`compute`].
 ///
 /// # Panics
 /// If a class lies outside.
@@ -138,7 +141,7 @@ pub fn by_class(
     surveys.into_iter().map(StatsSurvey::finish).collect()
 }
 
-/// Figures that are being counted.
+/// Statistics in progress.
 struct StatsSurvey {
     stats: Stats,
     sizes: BTreeMap<u32, u64>,
@@ -187,9 +190,9 @@ impl StatsSurvey {
         let data = self.sizes.values().sum();
         stats.sequential_by_process = share(self.by_process.sequential, data);
         stats.sequential_by_device = share(self.by_device.sequential, data);
-        stats.sizes = sizes_of(&self.sizes, data);
-        stats.footprint_bytes = distinct(self.blocks)?.saturating_mul(BLOCK_BYTES);
-        stats.latency = latency_of(self.latencies)?;
+        stats.sizes = summarize_sizes(&self.sizes, data);
+        stats.footprint_bytes = count_distinct_blocks(self.blocks)?.saturating_mul(BLOCK_BYTES);
+        stats.latency = summarize_latencies(self.latencies)?;
         let span_s = stats.last.since(stats.first).ns() as f64 / SECOND_NS as f64;
         stats.arrivals = Arrivals {
             mean_rate: (span_s > 0.0).then(|| stats.all.requests as f64 / span_s),
@@ -225,7 +228,8 @@ impl Stats {
     }
 }
 
-/// Counts of windows of one length. Only sums are kept: an empty century costs nothing.
+/// Counts of requests per window of a fixed length. Only sums are kept, so empty windows cost
+/// nothing.
 struct Windows {
     len_ns: u64,
     first: Option<u64>,
@@ -273,7 +277,7 @@ impl Windows {
     }
 }
 
-/// Moments of the gaps between requests, by Welford's method: exact even with many equal gaps.
+/// Moments of the gaps between requests by Welford's method, which is exact for equal gaps.
 #[derive(Default)]
 struct Gaps {
     last: Option<Time>,
@@ -287,9 +291,9 @@ impl Gaps {
         if let Some(last) = self.last.replace(at) {
             let gap = at.since(last).ns() as f64;
             self.count += 1;
-            let off = gap - self.mean;
-            self.mean += off / self.count as f64;
-            self.squares += off * (gap - self.mean);
+            let deviation = gap - self.mean;
+            self.mean += deviation / self.count as f64;
+            self.squares += deviation * (gap - self.mean);
         }
     }
 
@@ -298,7 +302,7 @@ impl Gaps {
     }
 }
 
-/// Where the last request of each stream ended.
+/// End of the last request of each stream, and the number of sequential requests.
 #[derive(Default)]
 struct StreamEnds {
     ends: BTreeMap<(u16, u32), u64>,
@@ -312,17 +316,16 @@ impl StreamEnds {
     }
 }
 
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+fn share(part: u64, total: u64) -> f64 {
+    if total == 0 { 0.0 } else { part as f64 / total as f64 }
 }
 
-/// The place of the value below or at which `percent` percent of `count` values lie: nearest rank,
-/// counted from 0.
+/// Returns the nearest rank of a percentile of `count` sorted values, counted from 0.
 fn rank(count: u64, percent: u64) -> u64 {
     (u128::from(count) * u128::from(percent)).div_ceil(100).max(1) as u64 - 1
 }
 
-fn sizes_of(counts: &BTreeMap<u32, u64>, requests: u64) -> Sizes {
+fn summarize_sizes(counts: &BTreeMap<u32, u64>, requests: u64) -> Sizes {
     let Some((&max, _)) = counts.last_key_value() else { return Sizes::default() };
     let sum: u128 = counts.iter().map(|(&size, &count)| u128::from(size) * u128::from(count)).sum();
     let percentile = |percent| {
@@ -345,7 +348,7 @@ fn sizes_of(counts: &BTreeMap<u32, u64>, requests: u64) -> Sizes {
     }
 }
 
-fn latency_of(latencies: Spool<u64>) -> io::Result<Option<Latency>> {
+fn summarize_latencies(latencies: Spool<u64>) -> io::Result<Option<Latency>> {
     let sorted = latencies.sorted_by_key(|&ns| ns)?;
     let Some(max) = sorted.last() else { return Ok(None) };
     let known = sorted.len() as u64;
@@ -363,7 +366,7 @@ fn latency_of(latencies: Spool<u64>) -> io::Result<Option<Latency>> {
     Ok(Some(latency))
 }
 
-/// A device, and the first and the last of some of its blocks.
+/// A device, and the first and last block of a range on it.
 type BlockRange = (u16, u64, u64);
 
 impl Packed for BlockRange {
@@ -380,11 +383,11 @@ impl Packed for BlockRange {
     }
 }
 
-/// How many blocks these ranges cover on all devices.
-fn distinct(ranges: Spool<BlockRange>) -> io::Result<u64> {
+/// Counts the blocks that these ranges cover on all devices.
+fn count_distinct_blocks(ranges: Spool<BlockRange>) -> io::Result<u64> {
     let sorted = ranges.sorted_by_key(|&range| range)?;
     let mut covered = 0_u64;
-    // The device, and the first block of it that is not counted yet.
+    // The current device, and its first block that is not counted yet.
     let mut next: Option<(u16, u64)> = None;
     for (device, first, last) in &sorted {
         let from = match next {

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use penstock_core::StreamId;
 
-/// The stream of each process number, numbered as they come; the first if there are none.
+/// The stream of each process number, in the order of their first requests; stream 0 for all if
+/// there are no process numbers.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     known: BTreeMap<u32, StreamId>,
 }
 
 impl Streams {
-    /// The process `pid` has a stream from now on.
+    /// Assigns a stream to the process `pid`, if it has none.
     pub(super) fn add(&mut self, pid: u32) {
         let next = StreamId(self.known.len() as u32);
         self.known.entry(pid).or_insert(next);
@@ -19,8 +20,8 @@ impl Streams {
 
     /// The stream of the process `pid`.
     #[inline]
-    pub(super) fn of(&self, pid: u32) -> StreamId {
-        // A trace without process numbers, or of one process.
+    pub(super) fn stream(&self, pid: u32) -> StreamId {
+        // The trace has no process numbers or a single process.
         if self.known.len() <= 1 {
             return StreamId(0);
         }

@@ -9,8 +9,8 @@
 
 use penstock_core::{Op, Span};
 
-use super::builder::{Asked, Builder};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, decimal, number};
 use super::format::Format;
 use super::input::Input;
@@ -39,7 +39,7 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
         b"R" => Some(Op::Read),
         b"W" => Some(Op::Write),
         b"" => None,
-        other => return Err(Wrong::new(other, "`R`, `W` or nothing")),
+        other => return Err(ParseError::new(other, "`R`, `W` or nothing")),
     };
     let unit = fields.cell();
     number(unit, "the number of the logical unit (LUN)")?;
@@ -51,9 +51,9 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
         return Ok(());
     };
     let took_ns = decimal(response, 9, "the response time in seconds, as in `0.000806000`")?;
-    // Nothing takes no time at all.
+    // A response time of 0 means that none was recorded.
     let latency = (took_ns > 0).then_some(Span::from_ns(took_ns));
     let device = trace.device(unit)?;
-    let asked = Asked { latency, ..Asked::new(at_ns, op, start, len, device) };
-    trace.push(line, text, &asked).map(drop)
+    let request = NewRequest { latency, ..NewRequest::new(at_ns, op, start, len, device) };
+    trace.push(line, text, &request).map(drop)
 }

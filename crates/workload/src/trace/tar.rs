@@ -1,37 +1,37 @@
-//! Tar archives: the one file in an archive is read as if it stood alone.
+//! Tar archives: the single file in an archive is read as if it were not in one.
 //!
-//! An archive is a row of members, each a header of 512 bytes and its content, padded to 512 bytes;
-//! a block of zeros ends it. Folders and the attributes of members are passed over. An archive of
-//! several files is an error that names two of them. Source: POSIX.1-2017, pax, "ustar Interchange
-//! Format".
+//! An archive is a sequence of members, each a header of 512 bytes and its content, padded to 512
+//! bytes; a block of zeros ends it. Folders and the attributes of members are skipped. An archive
+//! of several files is an error that names two of them. Source: POSIX.1-2017, pax, "ustar
+//! Interchange Format".
 
 use std::io::{self, Read};
 
 use thiserror::Error;
 
-/// Headers and contents begin at multiples of this.
+/// Bytes of which the beginnings of headers and contents are multiples.
 const BLOCK: usize = 512;
-/// Where the header has the name, its kind, its length and the mark of the format.
+/// Places of the name, the length, the kind and the mark of the format in a header.
 const NAME: std::ops::Range<usize> = 0..100;
 const LENGTH: std::ops::Range<usize> = 124..136;
 const KIND: usize = 156;
 const MARK: std::ops::Range<usize> = 257..262;
 
-/// Why an archive cannot be read as one file.
+/// The reason why an archive cannot be read as a single file.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ArchiveError {
-    /// It holds more than one file.
+    /// It contains more than one file.
     #[error(
         "found a tar archive of several files, `{first}` and `{second}` among them, expected one \
          file\nhint: unpack it with `tar -xf` and name one of them"
     )]
     Several {
-        /// The first file in it.
+        /// Name of the first file.
         first: String,
-        /// The second.
+        /// Name of the second file.
         second: String,
     },
-    /// It holds no file.
+    /// It contains no file.
     #[error("found a tar archive without a file, expected one file in it")]
     None,
     /// It ends too early.
@@ -40,13 +40,13 @@ pub enum ArchiveError {
          it again"
     )]
     Cut,
-    /// What stands between its members is no header.
+    /// A header is damaged.
     #[error(
         "found a tar archive whose header at byte {byte} is damaged\nhint: copy or download the \
          file again"
     )]
     Damaged {
-        /// Where.
+        /// First byte of the header.
         byte: u64,
     },
 }
@@ -57,7 +57,7 @@ impl From<ArchiveError> for io::Error {
     }
 }
 
-/// The one file in an archive, or the same bytes if they are none.
+/// Reads the single file in an archive; reads input that is not an archive unchanged.
 pub(super) struct Untar<R> {
     inner: R,
     state: Untarring,
@@ -66,11 +66,12 @@ pub(super) struct Untar<R> {
 enum Untarring {
     /// Nothing has been read.
     Begin,
-    /// No archive: these bytes were read to find that out, and perhaps an error behind them.
+    /// The input is not an archive: the bytes read to find that out, and an error behind them, if
+    /// any.
     Plain(io::Cursor<Vec<u8>>, Option<io::Error>),
-    /// In the content of the file.
+    /// The content of the file is being read.
     Content { file: Member, left: u64 },
-    /// Behind the file.
+    /// The file was read.
     End,
 }
 
@@ -79,14 +80,15 @@ impl<R: Read> Untar<R> {
         Self { inner, state: Untarring::Begin }
     }
 
-    /// The next block, or what there is of it and why there is no more.
+    /// Reads the next block. Returns the bytes that could be read, and the error behind them, if
+    /// any.
     fn block(&mut self) -> (Vec<u8>, io::Result<()>) {
         let mut block = Vec::with_capacity(BLOCK);
         let read = self.inner.by_ref().take(BLOCK as u64).read_to_end(&mut block);
         (block, read.map(drop))
     }
 
-    /// Begins to read the bytes: those of the first file if they are an archive.
+    /// Reads the first block, and finds the first file if the input is an archive.
     fn begin(&mut self) -> io::Result<()> {
         let (block, read) = self.block();
         self.state = if block.len() == BLOCK && block[MARK] == *b"ustar" {
@@ -98,19 +100,19 @@ impl<R: Read> Untar<R> {
         Ok(())
     }
 
-    /// The first file from the header `block` on, which begins at `byte`. What is no file is passed
-    /// over.
+    /// Finds the first file from the header `block` on, which begins at `byte`. Skips members that
+    /// are not files.
     fn file(&mut self, mut block: Vec<u8>, mut byte: u64) -> io::Result<Option<Member>> {
         // An archive ends in blocks of zeros, or with its last member.
         while block.iter().any(|&byte| byte != 0) {
             if block.len() < BLOCK {
                 return Err(ArchiveError::Cut.into());
             }
-            let member = Member::of(&block, byte).ok_or(ArchiveError::Damaged { byte })?;
+            let member = Member::parse(&block, byte).ok_or(ArchiveError::Damaged { byte })?;
             if matches!(block[KIND], b'0' | 0 | b'7') {
                 return Ok(Some(member));
             }
-            self.pass(member.next - byte - BLOCK as u64)?;
+            self.skip(member.next - byte - BLOCK as u64)?;
             byte = member.next;
             block = self.next_block()?;
         }
@@ -122,10 +124,10 @@ impl<R: Read> Untar<R> {
         read.map(|()| block)
     }
 
-    /// Passes over `bytes` bytes.
-    fn pass(&mut self, bytes: u64) -> io::Result<()> {
-        let passed = io::copy(&mut self.inner.by_ref().take(bytes), &mut io::sink())?;
-        if passed < bytes { Err(ArchiveError::Cut.into()) } else { Ok(()) }
+    /// Skips `bytes` bytes.
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        let skipped = io::copy(&mut self.inner.by_ref().take(bytes), &mut io::sink())?;
+        if skipped < bytes { Err(ArchiveError::Cut.into()) } else { Ok(()) }
     }
 }
 
@@ -143,16 +145,16 @@ impl<R: Read> Read for Untar<R> {
                     };
                 }
                 Untarring::Content { left, .. } if *left > 0 => {
-                    let most = buffer.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
-                    let read = self.inner.read(&mut buffer[..most])?;
+                    let limit = buffer.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                    let read = self.inner.read(&mut buffer[..limit])?;
                     *left -= read as u64;
-                    let cut = read == 0 && most > 0;
+                    let cut = read == 0 && limit > 0;
                     return if cut { Err(ArchiveError::Cut.into()) } else { Ok(read) };
                 }
                 Untarring::Content { file: first, .. } => {
                     let first = std::mem::take(first);
                     self.state = Untarring::End;
-                    self.pass(first.padding())?;
+                    self.skip(first.padding())?;
                     let block = self.next_block()?;
                     if let Some(second) = self.file(block, first.next)? {
                         let (first, second) = (first.name, second.name);
@@ -170,13 +172,13 @@ impl<R: Read> Read for Untar<R> {
 struct Member {
     name: String,
     length: u64,
-    /// Where the next header begins.
+    /// First byte of the next header.
     next: u64,
 }
 
 impl Member {
-    /// The member whose header `block` begins at `byte`; `None` if that is no header.
-    fn of(block: &[u8], byte: u64) -> Option<Self> {
+    /// Parses the header `block`, which begins at `byte`; `None` if it is not a header.
+    fn parse(block: &[u8], byte: u64) -> Option<Self> {
         let length = octal(&block[LENGTH]).filter(|_| block[MARK] == *b"ustar")?;
         let padded = length.checked_next_multiple_of(BLOCK as u64)?;
         let next = padded.checked_add(byte)?.checked_add(BLOCK as u64)?;
@@ -184,13 +186,13 @@ impl Member {
         Some(Self { name: String::from_utf8_lossy(name).into_owned(), length, next })
     }
 
-    /// The bytes between the end of its content and the next header.
+    /// Number of bytes between the end of its content and the next header.
     fn padding(&self) -> u64 {
         self.length.next_multiple_of(BLOCK as u64) - self.length
     }
 }
 
-/// A number in octal digits, between blanks or zeros.
+/// Parses a number in octal digits, which blanks and zero bytes may surround.
 fn octal(field: &[u8]) -> Option<u64> {
     let digits = field.trim_ascii().split(|&byte| byte == 0 || byte == b' ').next()?;
     let digits = std::str::from_utf8(digits).ok()?;

@@ -7,8 +7,8 @@
 
 use penstock_core::Op;
 
-use super::builder::{Asked, Builder, bytes};
-use super::error::{Parsed, TraceError, Wrong};
+use super::builder::{Builder, NewRequest, bytes};
+use super::error::{ParseError, Parsed, TraceError};
 use super::fields::{Fields, number, scaled};
 use super::format::Format;
 use super::input::Input;
@@ -39,11 +39,11 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     let op = match fields.cell() {
         b"0" => Op::Read,
         b"1" => Op::Write,
-        other => return Err(Wrong::new(other, "`0` for a read or `1` for a write")),
+        other => return Err(ParseError::new(other, "`0` for a read or `1` for a write")),
     };
     let volume = fields.cell();
     number(volume, "the number of the volume")?;
     fields.end()?;
     let device = trace.device(volume)?;
-    trace.push(line, text, &Asked::new(at_ns, op, start, len, device)).map(drop)
+    trace.push(line, text, &NewRequest::new(at_ns, op, start, len, device)).map(drop)
 }

@@ -14,8 +14,8 @@
 
 use penstock_core::Op;
 
-use super::builder::{Asked, Builder, bytes};
-use super::error::{Parsed, Place, TraceError, Wrong};
+use super::builder::{Builder, NewRequest, bytes};
+use super::error::{ParseError, Parsed, Place, TraceError};
 use super::format::Format;
 use super::input::Input;
 use super::recording::Trace;
@@ -41,7 +41,7 @@ pub(super) const FORMAT_2: Format = Format {
 
 const NS_PER_US: u64 = 1_000;
 
-/// Where the fields of a record stand.
+/// Offsets of the fields in a record.
 struct FieldsAt {
     version: u8,
     bytes: usize,
@@ -81,17 +81,19 @@ fn request(record: &[u8], place: Place, layout: &FieldsAt, trace: &mut Builder) 
     let version = record[layout.ver + 1];
     if version != layout.version {
         let expected = format!("version {}", layout.version);
-        return Err(Wrong::new(&[], expected).found(format!("version {version} of the records")));
+        return Err(
+            ParseError::new(&[], expected).with_found(format!("version {version} of the records"))
+        );
     }
     let cmd = u16::from_le_bytes([record[layout.cmd], record[layout.cmd + 1]]);
     let len = u32::from_le_bytes(field(record, layout.len));
     let lbn = u64::from_le_bytes(field(record, layout.lbn));
     let us = u64::from_le_bytes(field(record, layout.ts));
     let op = match cmd {
-        // Of 6, 10, 12 and 16 bytes.
+        // Commands of 6, 10, 12 and 16 bytes.
         0x08 | 0x28 | 0xa8 | 0x88 => Op::Read,
         0x0a | 0x2a | 0xaa | 0x8a => Op::Write,
-        // Of 10 and 16 bytes.
+        // Commands of 10 and 16 bytes.
         0x35 | 0x91 => Op::Flush,
         _ => {
             trace.skipped += 1;
@@ -100,13 +102,13 @@ fn request(record: &[u8], place: Place, layout: &FieldsAt, trace: &mut Builder) 
     };
     let pushed = (|| {
         let expected = "a time below 2^64 ns";
-        let at_ns = us.checked_mul(NS_PER_US).ok_or_else(|| Wrong::new(&[], expected))?;
+        let at_ns = us.checked_mul(NS_PER_US).ok_or_else(|| ParseError::new(&[], expected))?;
         let device = trace.device(b"disk")?;
-        let asked = Asked::new(at_ns, op, bytes(lbn, &[])?, u64::from(len), device);
-        trace.push(place.number(), &[], &asked).map(drop)
+        let request = NewRequest::new(at_ns, op, bytes(lbn, &[])?, u64::from(len), device);
+        trace.push(place.number(), &[], &request).map(drop)
     })();
-    pushed.map_err(|wrong: Wrong| {
-        wrong.found(format!("command 0x{cmd:02x} of {len} B at block {lbn}, at {us} µs"))
+    pushed.map_err(|error: ParseError| {
+        error.with_found(format!("command 0x{cmd:02x} of {len} B at block {lbn}, at {us} µs"))
     })
 }
 

@@ -1,28 +1,28 @@
-//! How an item of a list looks in a file: its fields in a row, low bytes first.
+//! The form of an item of a list in a file: its fields one after another, little-endian.
 
 /// An item that can be kept in a file.
 pub trait Packed: Copy + Send + 'static {
-    /// Bytes of an item.
+    /// Number of bytes of an item.
     const BYTES: usize;
 
-    /// Writes exactly so many bytes.
+    /// Writes exactly [`BYTES`](Self::BYTES) bytes.
     fn pack(&self, to: &mut PackedWriter<'_>);
 
-    /// The item of these bytes.
+    /// Reads an item of [`BYTES`](Self::BYTES) bytes.
     fn unpack(from: &mut PackedReader<'_>) -> Self;
 }
 
-/// Takes the fields of an item one after another.
+/// Writes the fields of an item one after another.
 #[derive(Debug)]
 pub struct PackedWriter<'a>(pub(super) &'a mut [u8]);
 
-/// Gives the fields of an item one after another.
+/// Reads the fields of an item one after another.
 #[derive(Debug)]
 pub struct PackedReader<'a>(pub(super) &'a [u8]);
 
 impl<'a> PackedWriter<'a> {
-    /// The room of an item of so many bytes: a number that the compiler knows spares the checks of
-    /// each field.
+    /// A writer of the next `bytes` bytes. If the compiler knows this number, it needs no checks
+    /// for each field.
     #[inline]
     pub(crate) fn item(&mut self, bytes: usize) -> PackedWriter<'a> {
         let (item, rest) = std::mem::take(&mut self.0).split_at_mut(bytes);
@@ -32,7 +32,7 @@ impl<'a> PackedWriter<'a> {
 }
 
 impl<'a> PackedReader<'a> {
-    /// An item of so many bytes, as [`PackedWriter::item`].
+    /// A reader of the next `bytes` bytes, as [`PackedWriter::item`].
     #[inline]
     pub(crate) fn item(&mut self, bytes: usize) -> PackedReader<'a> {
         let (item, rest) = self.0.split_at(bytes);
@@ -41,7 +41,7 @@ impl<'a> PackedReader<'a> {
     }
 }
 
-/// A writer and a reader of fields of one type.
+/// Defines methods that write and read fields of the given types.
 macro_rules! fields {
     ($($field:ident)*) => {$(
         impl PackedWriter<'_> {

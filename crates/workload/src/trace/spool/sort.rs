@@ -1,8 +1,8 @@
-//! Sorts a list of any length: pieces that fit memory, which are merged as they are read.
+//! Sorts a list of any length: sorts pieces that fit in memory, then merges them.
 //!
-//! A list that is in order but for neighbours of a piece is not written a second time. Else pieces
-//! are opened when their first item is due, so that of a list of several ordered parts about as many
-//! pieces are open as there are parts.
+//! If items are out of order only within pieces, the list is not written a second time. Otherwise
+//! pieces are opened when their first item is due, so that for a list made of several ordered parts
+//! about as many pieces are open as there are parts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ struct SortedPiece<K> {
 }
 
 impl<T: Packed> Spool<T> {
-    /// The same list in order of `key`; items of equal keys keep their order.
+    /// Sorts the list by `key`. Items with equal keys keep their order.
     ///
     /// # Errors
     /// If the temporary file cannot be read or written.
@@ -30,7 +30,7 @@ impl<T: Packed> Spool<T> {
         mut self,
         key: impl Fn(&T) -> K,
     ) -> io::Result<Self> {
-        if self.filed == 0 {
+        if self.in_file == 0 {
             self.memory.sort_by_key(key);
             return Ok(self);
         }
@@ -38,11 +38,11 @@ impl<T: Packed> Spool<T> {
         if ordered {
             return Ok(self);
         }
-        // Of equal keys those of the earlier piece come first.
+        // At equal keys the earlier piece comes first.
         pieces.sort_by_key(|piece| (piece.first, piece.begin));
-        let mut sorted = Self::with_most(self.most);
+        let mut sorted = Self::with_limit(self.memory_most);
         let mut open: Vec<Iter<'_, T>> = Vec::new();
-        // The next items of open pieces, by key, by where their piece begins, with its number.
+        // For each open piece: the key of its next item, its beginning, and its index in `open`.
         let mut next = BinaryHeap::new();
         let mut items: Vec<T> = Vec::new();
         let mut closed = pieces.iter().peekable();
@@ -66,7 +66,7 @@ impl<T: Packed> Spool<T> {
                 items[number] = item;
                 next.push(Reverse((key(&item), begin, number)));
             } else {
-                // Its buffer is given back.
+                // Frees its buffer.
                 open[number] = self.part(0, 0, 0);
             }
         }
@@ -74,8 +74,8 @@ impl<T: Packed> Spool<T> {
         Ok(sorted)
     }
 
-    /// Sorts each piece of the file, and what is in memory, in its place. Returns the pieces, and
-    /// whether the whole is in order.
+    /// Sorts each piece of the file and the items in memory in place. Returns the pieces, and
+    /// whether the whole list is in order.
     fn sort_pieces<K: Ord + Copy>(
         &mut self,
         key: &impl Fn(&T) -> K,
@@ -90,9 +90,9 @@ impl<T: Packed> Spool<T> {
             last = Some(key(end));
             pieces.push(SortedPiece { first, begin, end: begin + items.len() });
         };
-        let mut items = Vec::with_capacity(self.most);
-        for begin in (0..self.filed).step_by(self.most) {
-            let count = self.most.min(self.filed - begin);
+        let mut items = Vec::with_capacity(self.memory_most);
+        for begin in (0..self.in_file).step_by(self.memory_most) {
+            let count = self.memory_most.min(self.in_file - begin);
             self.read(begin, count, &mut items)?;
             if !items.is_sorted_by_key(key) {
                 items.sort_by_key(key);
@@ -100,12 +100,12 @@ impl<T: Packed> Spool<T> {
             }
             note(&items, begin);
         }
-        note(&memory, self.filed);
+        note(&memory, self.in_file);
         self.memory = memory;
         Ok((pieces, ordered))
     }
 
-    /// Puts `count` items of the file into `items`, from the one numbered `begin` on.
+    /// Reads `count` items of the file into `items`, from the one numbered `begin` on.
     fn read(&self, begin: usize, count: usize, items: &mut Vec<T>) -> io::Result<()> {
         let mut bytes = vec![0; count * T::BYTES];
         self.file()?.read_exact_at(&mut bytes, offset::<T>(begin))?;
@@ -122,11 +122,11 @@ mod tests {
     use super::*;
 
     fn sorted(items: &[u64], most: usize) -> Vec<u64> {
-        let mut spool = Spool::with_most(most);
+        let mut spool = Spool::with_limit(most);
         for &item in items {
             spool.push(item).unwrap();
         }
-        // The low digit says where an item stood: it is no part of the key.
+        // The low byte is the position of an item and not part of the key.
         spool.sorted_by_key(|item| item >> 8).unwrap().iter().collect()
     }
 
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Two parts, each in order, as of two devices whose files were joined.
+    /// Two parts, each in order, as in the concatenated files of two devices.
     #[test]
     fn ordered_parts_are_merged() {
         let items: Vec<u64> = (0..1000).chain(0..1000).map(|key| key << 8).collect();
