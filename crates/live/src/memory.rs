@@ -2,18 +2,28 @@
 //!
 //! A caller of `try_reserve` gets an error and goes on, so the allocator cannot end the process: it only
 //! notes the size that it could not allocate. Every other failed allocation ends in `abort`, which
-//! raises SIGABRT on the same thread, and the handler reads the note. The note is never cleared: the
-//! standard library allocates on its way to `abort`, and a caller that went on may abort later.
+//! raises SIGABRT on the same thread, and the handler reads the note. The standard library may allocate on its way
+//! there, so the note holds for a few more allocations. After them the thread went on, and an abort has another reason.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::mem::zeroed;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 thread_local! {
-    /// The largest allocation of the thread that failed, in bytes; 0 if none did.
+    /// The largest allocation of the thread that failed, in bytes; 0 if none did lately.
     static LACKS: Cell<usize> = const { Cell::new(0) };
+    /// Allocations of the thread since then.
+    static SINCE: Cell<u32> = const { Cell::new(0) };
 }
+
+/// Allocations after a failed one for which it is noted. The standard library makes one on its way to `abort` (Rust 1.95),
+/// and a program that goes on soon makes more.
+static NOTED_FOR: AtomicU32 = AtomicU32::new(16);
+
+/// That number where the standard library prints a backtrace on its way to `abort`, for which it makes some 100,000.
+const NOTED_FOR_WITH_BACKTRACE: u32 = 10_000_000;
 
 /// The exit code: that of a failed run.
 const RUN_FAILED: libc::c_int = 1;
@@ -22,12 +32,18 @@ const RUN_FAILED: libc::c_int = 1;
 #[derive(Debug)]
 pub struct Noting;
 
-/// `given` for `bytes`; a null pointer is noted.
-fn noted(given: *mut u8, bytes: usize) -> *mut u8 {
-    if given.is_null() {
+/// Returns `allocation`, of `bytes` bytes, and notes it if it failed.
+fn noted(allocation: *mut u8, bytes: usize) -> *mut u8 {
+    if allocation.is_null() {
         LACKS.set(LACKS.get().max(bytes));
+        SINCE.set(0);
+    } else if LACKS.get() != 0 {
+        SINCE.set(SINCE.get() + 1);
+        if SINCE.get() > NOTED_FOR.load(Ordering::Relaxed) {
+            LACKS.set(0);
+        }
     }
-    given
+    allocation
 }
 
 // SAFETY: every call goes to the system's allocator unchanged.
@@ -57,6 +73,9 @@ unsafe impl GlobalAlloc for Noting {
 /// memory prints an error on stderr and exits with code 1. For commands; a library must not install
 /// handlers of signals. Returns the hint of that error, for callers with an allocator of their own.
 pub fn exit_without_memory() -> &'static str {
+    if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
+        NOTED_FOR.store(NOTED_FOR_WITH_BACKTRACE, Ordering::Relaxed);
+    }
     // SAFETY: the handler calls what a handler may call, and the action is whole.
     unsafe {
         let mut action: libc::sigaction = zeroed();
@@ -127,21 +146,29 @@ mod tests {
         }
     }
 
-    /// Deallocations and successful allocations meanwhile change nothing.
+    /// Deallocations change nothing, nor do a few successful allocations.
     #[test]
-    fn the_greatest_allocation_in_vain_is_noted() {
+    fn the_largest_failed_allocation_is_noted_for_a_while() {
         let layout = Layout::array::<u8>(isize::MAX as usize - 7).unwrap();
-        let one = Layout::new::<u64>();
+        let small = Layout::new::<u64>();
         // An optimised build removes an unused allocation; `black_box` uses it.
         // SAFETY: the layouts have a size, and what is given is given back.
         unsafe {
-            let given = black_box(Noting.alloc(one));
+            let allocation = black_box(Noting.alloc(small));
             assert_eq!(LACKS.get(), 0);
             assert!(black_box(Noting.alloc(layout)).is_null());
-            let lacking = Noting.realloc(given, one, isize::MAX as usize - 15);
+            let lacking = Noting.realloc(allocation, small, isize::MAX as usize - 15);
             assert!(black_box(lacking).is_null());
-            Noting.dealloc(given, one);
+            Noting.dealloc(allocation, small);
+            for _ in 0..NOTED_FOR.load(Ordering::Relaxed) {
+                assert_eq!(LACKS.get(), isize::MAX as usize - 7);
+                let allocation = black_box(Noting.alloc(small));
+                Noting.dealloc(allocation, small);
+            }
             assert_eq!(LACKS.get(), isize::MAX as usize - 7);
+            let allocation = black_box(Noting.alloc(small));
+            assert_eq!(LACKS.get(), 0);
+            Noting.dealloc(allocation, small);
         }
     }
 }
