@@ -13,7 +13,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use penstock_core::{Rng, Seed};
 use rand::RngExt as _;
@@ -37,6 +37,12 @@ const MIXED_MOST: usize = 64;
 
 /// Changed bits up to which a block counts as damaged, and not as another one.
 const DAMAGED_MOST: u32 = 1024;
+
+/// Bytes of a target whose records share a lock: few commands need two.
+const LOCKED: u64 = 1 << 20;
+
+/// Locks of a record: more than there are threads on a target, mostly.
+const LOCKS: u64 = 64;
 
 /// Bytes of a read of the last pass.
 const CHUNK: u32 = 1 << 20;
@@ -100,8 +106,8 @@ struct Shared {
     checked: Ranges,
     read_again: Ranges,
     corrupt: Option<Mutex<(f64, Rng)>>,
-    /// Steps of several records are made together.
-    lock: Mutex<()>,
+    /// A step of a block's record is made under the lock of its range. No two are held at once.
+    locks: [Mutex<()>; LOCKS as usize],
     written: AtomicU64,
     compared: AtomicU64,
     unchecked: AtomicU64,
@@ -159,7 +165,7 @@ impl Verifier {
             checked: Ranges::new(plan.checked, start),
             read_again: Ranges::new(plan.read_again, start),
             corrupt: plan.corrupt.map(Mutex::new),
-            lock: Mutex::new(()),
+            locks: [const { Mutex::new(()) }; LOCKS as usize],
             written: AtomicU64::new(0),
             compared: AtomicU64::new(0),
             unchecked: AtomicU64::new(0),
@@ -347,6 +353,34 @@ enum Answer {
 }
 
 impl Shared {
+    /// Locks the record of the block at `offset`.
+    fn lock(&self, offset: u64) -> MutexGuard<'_, ()> {
+        let lock = &self.locks[(offset / LOCKED % LOCKS) as usize];
+        lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `step` with each block of `range` while its record is locked.
+    fn each_locked(&self, range: Range<u64>, mut step: impl FnMut(u64)) {
+        let mut locked = None;
+        for at in range.step_by(BLOCK as usize) {
+            if locked.as_ref().is_none_or(|(range, _)| *range != at / LOCKED) {
+                drop(locked.take());
+                locked = Some((at / LOCKED, self.lock(at)));
+            }
+            step(at);
+        }
+    }
+
+    /// Begins a write of the block at `at`, whose record is locked. Returns its version, if the block is stamped.
+    fn begin_block(&self, at: u64, is_stamped: bool, leaves: Leaves) -> Option<Version> {
+        let (words, epochs) = (self.record.block(at), self.record.epochs());
+        if !is_stamped {
+            block_record::forget(words, epochs);
+            return None;
+        }
+        Some(block_record::begin(words, epochs, leaves))
+    }
+
     /// With the chance of the plan, changes a bit of `bytes`.
     fn corrupt(&self, bytes: &mut [u8]) {
         let Some(corrupt) = &self.corrupt else { return };
@@ -487,20 +521,18 @@ pub(crate) struct Verifying {
     scratch: Scratch,
 }
 
-/// A command under way.
+/// A command under way: a write or a discard has versions, a read has what was known, a flush neither.
 struct Verification {
-    action: Action,
+    /// Its first block.
     start: u64,
-    len: u32,
-    /// Of a write or a discard: the version of each block; none where it has none.
+    /// The version that it leaves in each block; `None` where it leaves unverified data.
     versions: Vec<Option<Version>>,
-    /// Of a read: what was known of each block when it began.
+    /// What was known of each block when it began.
     known: Vec<Known>,
 }
 
-/// The first bytes of the blocks of a range.
-fn blocks(start: u64, len: u32) -> impl Iterator<Item = u64> {
-    (start..start + u64::from(len)).step_by(BLOCK as usize)
+fn range(command: &Command) -> Range<u64> {
+    command.start..command.start + u64::from(command.len)
 }
 
 impl Verifying {
@@ -516,9 +548,7 @@ impl Verifying {
         let area = Arc::clone(buffers.area());
         let most = area.layout().stride() / BLOCK as usize + 1;
         let flight = || Verification {
-            action: Action::Flush,
             start: 0,
-            len: 0,
             versions: Vec::with_capacity(most),
             known: Vec::with_capacity(most),
         };
@@ -531,109 +561,40 @@ impl Verifying {
         if self.lanes[lane].is_some() { BLOCK } else { 1 }
     }
 
-    /// `command` of `lane` in `slot` is about to be queued: a write gets its data.
+    /// Records that `command` of `lane` in `slot` is about to be queued. A write gets its data.
     pub(crate) fn start(&mut self, lane: usize, slot: u32, command: &mut Command) {
         let Some(Verifier(shared)) = &self.lanes[lane] else { return };
-        let record = &shared.record;
-        let (epochs, stamp) = (record.epochs(), record.stamp());
         let flight = &mut self.flights[slot as usize];
         flight.versions.clear();
         flight.known.clear();
-        let Command { action, start, len, .. } = *command;
-        (flight.action, flight.start, flight.len) = (action, start, len);
-        let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        match action {
+        flight.start = command.start;
+        match command.action {
             Action::Read => {
+                flight.begin_read(shared, command);
                 self.buffers.lend(slot);
-                flight.known.extend(
-                    blocks(start, len).map(|at| block_record::known(record.block(at), epochs)),
-                );
             }
             Action::Write | Action::WriteThrough => {
-                flight.versions.extend(blocks(start, len).map(|at| {
-                    if shared.stamped.has(at) {
-                        return Some(block_record::begin(record.block(at), epochs, self.leaves));
-                    }
-                    block_record::forget(record.block(at), epochs);
-                    None
-                }));
-                drop(guard);
-                let unverified = self.area.source(command.buffer, len as usize);
-                let bytes = self.buffers.bytes(slot, 0, len as usize);
-                let grain = BLOCK as usize;
-                let unverified = unverified.chunks(grain);
-                let all = blocks(start, len).zip(&flight.versions).zip(bytes.chunks_mut(grain));
-                for (((at, version), block), unverified) in all.zip(unverified) {
-                    match version {
-                        Some(version) => stamp.make(at, version.number(), block),
-                        None => block.copy_from_slice(unverified),
-                    }
-                }
-                shared.corrupt(bytes);
+                flight.begin_write(shared, command, self.leaves);
+                let unverified = self.area.source(command.buffer, command.len as usize);
+                let bytes = self.buffers.bytes(slot, 0, command.len as usize);
+                flight.fill(shared, bytes, unverified);
                 command.buffer = self.buffers.lend(slot);
             }
-            Action::Discard => {
-                // Of a block that is discarded in part nothing is known.
-                let first = start / u64::from(BLOCK) * u64::from(BLOCK);
-                let end = start + u64::from(len);
-                flight.start = first;
-                flight.len = (end - first) as u32;
-                flight.versions.extend(blocks(first, flight.len).map(|at| {
-                    let whole = at >= start && at + u64::from(BLOCK) <= end;
-                    if whole && shared.stamped.has(at) {
-                        return Some(block_record::begin(record.block(at), epochs, Leaves::Zeros));
-                    }
-                    block_record::forget(record.block(at), epochs);
-                    None
-                }));
-            }
+            Action::Discard => flight.begin_discard(shared, command),
             Action::Flush => {}
         }
     }
 
-    /// The command of `lane` in `slot` has ended.
+    /// Records that the command of `lane` in `slot` has ended, and compares what a read got.
     pub(crate) fn end(&mut self, lane: usize, slot: u32, failed: bool) {
         let Some(Verifier(shared)) = &self.lanes[lane] else { return };
-        let record = &shared.record;
         let flight = &mut self.flights[slot as usize];
         self.buffers.take_back(slot);
-        match flight.action {
-            Action::Write | Action::WriteThrough | Action::Discard => {
-                let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut written = 0;
-                for (at, version) in blocks(flight.start, flight.len).zip(&flight.versions) {
-                    if let Some(version) = version {
-                        block_record::end(record.block(at), *version, !failed);
-                        written += u64::from(!failed);
-                    }
-                }
-                drop(guard);
-                shared.written.fetch_add(written, Ordering::Relaxed);
-            }
-            Action::Read if !failed => {
-                let bytes = self.buffers.bytes(slot, 0, flight.len as usize);
-                shared.corrupt(bytes);
-                let (mut compared, mut unchecked) = (0, 0);
-                let all = blocks(flight.start, flight.len).zip(&flight.known);
-                for ((at, before), block) in all.zip(bytes.chunks_exact(BLOCK as usize)) {
-                    if !shared.checked.has(at) {
-                        continue;
-                    }
-                    let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
-                    let after = block_record::known(record.block(at), record.epochs());
-                    drop(guard);
-                    let moment = Moment { before: *before, after };
-                    let known = moment.before.is_written() && after.is_written();
-                    if known && shared.compare(&mut self.scratch, block, at, &moment) {
-                        compared += 1;
-                    } else {
-                        unchecked += 1;
-                    }
-                }
-                shared.compared.fetch_add(compared, Ordering::Relaxed);
-                shared.unchecked.fetch_add(unchecked, Ordering::Relaxed);
-            }
-            Action::Read | Action::Flush => {}
+        if !flight.versions.is_empty() {
+            flight.end_write(shared, failed);
+        } else if !flight.known.is_empty() && !failed {
+            let bytes = self.buffers.bytes(slot, 0, flight.known.len() * BLOCK as usize);
+            flight.end_read(shared, bytes, &mut self.scratch);
         }
     }
 
@@ -646,5 +607,171 @@ impl Verifying {
     pub(crate) fn lost(&self) -> Option<PathBuf> {
         let lost = self.lanes.iter().flatten().find(|verifier| verifier.is_lost());
         lost.map(|verifier| verifier.0.path.clone())
+    }
+}
+
+impl Verification {
+    fn begin_read(&mut self, shared: &Shared, command: &Command) {
+        let record = &shared.record;
+        shared.each_locked(range(command), |at| {
+            self.known.push(block_record::known(record.block(at), record.epochs()));
+        });
+    }
+
+    fn begin_write(&mut self, shared: &Shared, command: &Command, leaves: Leaves) {
+        shared.each_locked(range(command), |at| {
+            self.versions.push(shared.begin_block(at, shared.stamped.has(at), leaves));
+        });
+    }
+
+    /// Nothing is known afterwards of a block that is discarded in part.
+    fn begin_discard(&mut self, shared: &Shared, command: &Command) {
+        let (block, end) = (u64::from(BLOCK), range(command).end);
+        self.start = command.start / block * block;
+        shared.each_locked(self.start..end, |at| {
+            let whole = at >= command.start && at + block <= end;
+            let is_stamped = whole && shared.stamped.has(at);
+            self.versions.push(shared.begin_block(at, is_stamped, Leaves::Zeros));
+        });
+    }
+
+    /// Fills `bytes` with the data of the versions, and with `unverified` where there is none.
+    fn fill(&self, shared: &Shared, bytes: &mut [u8], unverified: &[u8]) {
+        let grain = BLOCK as usize;
+        let blocks = bytes.chunks_mut(grain).zip(unverified.chunks(grain));
+        let places = (self.start..).step_by(grain).zip(&self.versions);
+        for ((at, version), (block, unverified)) in places.zip(blocks) {
+            match version {
+                Some(version) => shared.record.stamp().make(at, version.number(), block),
+                None => block.copy_from_slice(unverified),
+            }
+        }
+        shared.corrupt(bytes);
+    }
+
+    fn end_write(&self, shared: &Shared, failed: bool) {
+        let mut versions = self.versions.iter();
+        let mut written = 0;
+        let end = self.start + self.versions.len() as u64 * u64::from(BLOCK);
+        shared.each_locked(self.start..end, |at| {
+            if let Some(Some(version)) = versions.next() {
+                block_record::end(shared.record.block(at), *version, !failed);
+                written += u64::from(!failed);
+            }
+        });
+        shared.written.fetch_add(written, Ordering::Relaxed);
+    }
+
+    /// Compares `bytes`, which were read.
+    fn end_read(&self, shared: &Shared, bytes: &mut [u8], scratch: &mut Scratch) {
+        let record = &shared.record;
+        shared.corrupt(bytes);
+        let (mut compared, mut unchecked) = (0, 0);
+        let places = (self.start..).step_by(BLOCK as usize).zip(&self.known);
+        for ((at, before), block) in places.zip(bytes.chunks_exact(BLOCK as usize)) {
+            if !shared.checked.has(at) {
+                continue;
+            }
+            let lock = shared.lock(at);
+            let after = block_record::known(record.block(at), record.epochs());
+            drop(lock);
+            let moment = Moment { before: *before, after };
+            let known = moment.before.is_written() && after.is_written();
+            if known && shared.compare(scratch, block, at, &moment) {
+                compared += 1;
+            } else {
+                unchecked += 1;
+            }
+        }
+        shared.compared.fetch_add(compared, Ordering::Relaxed);
+        shared.unchecked.fetch_add(unchecked, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    const SIZE: u64 = 4 << 20;
+
+    /// A command of a verified stage with one slot.
+    fn write(verifying: &mut Verifying, start: u64) {
+        let buffer = verifying.area.layout().source();
+        let mut command = Command { action: Action::Write, file: 0, start, len: 8192, buffer };
+        verifying.start(0, 0, &mut command);
+        verifying.end(0, 0, false);
+    }
+
+    fn verifying(verifier: &Verifier) -> Verifying {
+        let layout = Layout::new(1, 8192, BLOCK).unwrap();
+        let (_, buffers) = Area::new(layout, Seed(7)).unwrap().split();
+        Verifying::new(vec![Some(verifier.clone())], 1, buffers, Engine::Psync)
+    }
+
+    fn verifier(name: &str) -> (PathBuf, Target, Verifier) {
+        let name = format!("penstock-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let target = Target::open(&folder.join("data.img"), Some(SIZE)).unwrap();
+        let plan = VerifyPlan {
+            record: &folder.join("data.img.verify"),
+            name: "data.img",
+            seed: Seed(7),
+            stamped: vec![0..SIZE],
+            checked: vec![0..SIZE],
+            read_again: vec![],
+            corrupt: None,
+        };
+        let verifier = Verifier::open(&target, plan).unwrap();
+        (folder, target, verifier)
+    }
+
+    #[test]
+    fn commands_far_apart_do_not_wait_for_each_other() {
+        let (folder, target, verifier) = verifier("apart");
+        let (sender, receiver) = mpsc::channel();
+        let lock = verifier.0.lock(0);
+        let on_thread = verifier.clone();
+        let thread = std::thread::spawn(move || {
+            let mut verifying = verifying(&on_thread);
+            write(&mut verifying, 2 << 20);
+            sender.send(()).unwrap();
+            write(&mut verifying, 4096);
+            sender.send(()).unwrap();
+        });
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(()), "a lock of its own");
+        let short = Duration::from_millis(50);
+        assert!(receiver.recv_timeout(short).is_err(), "the lock of that block");
+        drop(lock);
+        thread.join().unwrap();
+        drop((target, verifier));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Over the border of two locks, so that each command needs both.
+    #[test]
+    fn a_block_of_two_threads_keeps_one_acknowledged_version() {
+        let (folder, target, verifier) = verifier("two-threads");
+        let at = LOCKED - u64::from(BLOCK);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut verifying = verifying(&verifier);
+                    (0..2000).for_each(|_| write(&mut verifying, at));
+                });
+            }
+        });
+        let record = &verifier.0.record;
+        for at in [at, LOCKED] {
+            let known = block_record::known(record.block(at), record.epochs());
+            assert_eq!(known.latest(), 4000);
+            assert!(known.is_written() && known.data().count() <= 2, "{known}");
+        }
+        assert_eq!(verifier.verified().written, 8000);
+        drop((target, verifier));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }
