@@ -6,10 +6,10 @@
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use crate::kernel::sysfs::{Disk, Stack, Sysfs};
 use crate::scheduler::{LeftBehind, left_behind};
-use crate::sysfs::{Disk, Stack, Sysfs};
-use crate::target::Target;
-use crate::target::file_system;
+use crate::targets::Target;
+use crate::targets::file_system;
 
 /// The greatest depth of files on devices on files.
 const LAYERS_MOST: usize = 8;
@@ -79,7 +79,7 @@ fn is_memory(device: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sysfs::fake::Tree;
+    use crate::kernel::sysfs::fake::Tree;
 
     #[test]
     fn a_loop_device_leads_to_the_disk_below_its_file() {

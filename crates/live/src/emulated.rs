@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
-use crate::device::LiveDevice;
 use crate::lateness::Lateness;
+use crate::stage::device::LiveDevice;
 
 /// How much faster than itself a model runs, in thousandths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -23,78 +23,50 @@
 //! only.
 
 mod below;
-mod block_record;
-mod blocking;
-mod buffers;
-mod caching;
-mod call_flags;
-mod cargo;
-mod clock;
-mod device;
-mod driver;
 mod emulated;
 mod engine;
-mod error;
-mod faults;
+mod exit_codes;
 mod filling;
-mod guard;
 mod handover;
-mod hub;
-mod idle;
+mod kernel;
 mod lateness;
-mod leftovers;
-mod libaio;
-mod loops;
-mod mapped;
-mod memory;
 mod null;
-mod openers;
 mod paced;
-mod posix_aio;
-mod psync;
-mod record_file;
-mod refusals;
-mod report_timer;
-mod residency;
+mod record;
 pub mod scheduler;
 mod stage;
-mod stamp;
-mod sysfs;
-mod target;
-mod threads;
-mod trouble;
-mod uring;
-mod verifier;
-mod vsync;
-mod work;
+mod targets;
+mod verify;
 
 pub use below::Below;
-pub use caching::{Caching, Order};
-pub use cargo::{Cargo, Load};
-pub use clock::{LiveClock, Stopwatch, timer_lateness};
-pub use device::LiveDevice;
-pub use driver::Bell;
 pub use emulated::{Answers, Emulated, Speed};
 pub use engine::Engine;
-pub use error::EngineError;
+pub use engine::driver::Bell;
+pub use engine::error::EngineError;
+pub use engine::uring::registered_buffers;
 pub use filling::fill;
-pub use guard::Guard;
 pub use handover::{Handover, Panic};
+pub use kernel::memory::{Noting, exit_without_memory};
+pub use kernel::processor::{lower_priority, process_time, processor_time, use_processor};
+pub use kernel::report_timer::ReportTimer;
+pub use kernel::sysfs::{Counters, Disk, Moved, Stack, Sysfs};
 pub use lateness::Lateness;
-pub use leftovers::{
-    LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
-};
-pub use memory::{Noting, exit_without_memory};
 pub use null::Null;
 pub use paced::{Pace, Paced};
-pub use record_file::{RecordError, give_up_record, record_beside};
-pub use report_timer::ReportTimer;
+pub use record::record_file::{RecordError, give_up_record, record_beside};
+pub use record::stamp::BLOCK as VERIFIED_BLOCK;
+pub use stage::caching::{Caching, Order};
+pub use stage::cargo::{Cargo, Load};
+pub use stage::clock::{LiveClock, Stopwatch, timer_lateness};
+pub use stage::device::LiveDevice;
+pub use stage::guard::Guard;
+pub use stage::trouble::Trouble;
 pub use stage::{Settings, Stage};
-pub use stamp::BLOCK as VERIFIED_BLOCK;
-pub use sysfs::{Counters, Disk, Moved, Stack, Sysfs};
-pub use target::plain::{Input, Output, PageCache};
-pub use target::{Contents, DirectIo, Target, TargetError, TargetWriter, User, file_system};
-pub use trouble::Trouble;
-pub use uring::registered_buffers;
-pub use verifier::{DIFFERENCES_KEPT, Difference, RereadError, Verified, Verifier, VerifyPlan};
-pub use work::{lower_priority, process_time, processor_time, use_processor};
+pub use targets::leftovers::{
+    LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
+};
+pub use targets::plain::{Input, Output, PageCache};
+pub use targets::{Contents, DirectIo, Target, TargetError, TargetWriter, User, file_system};
+pub use verify::verifier::{
+    DIFFERENCES_KEPT, Difference, RereadError, Verified, Verifier, VerifyPlan,
+};

@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use crate::error::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
-use crate::sysfs::{Disk, Sysfs, schedulers};
-use crate::target::Target;
+use crate::exit_codes::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
+use crate::kernel::sysfs::{Disk, Sysfs, schedulers};
+use crate::targets::Target;
 
 /// The folder in which runs note their changes. It does not survive a boot, and neither does a
 /// scheduler.

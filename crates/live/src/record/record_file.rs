@@ -1,0 +1,529 @@
+//! The record of the verified writes to a target: a file that is mapped, with a record for each block.
+//!
+//! It is shared memory of the page cache, so what was stored in it stays when the process is killed, without a
+//! system call for each write. It does not outlive the machine: nothing is made durable while a run goes on.
+//!
+//! The file is sparse: a record takes space when its block is written. Its first page says which
+//! target and seed it is for. Records of an earlier session count until the target was written without them.
+//!
+//! Invariants: a file that is no record is never changed; space for all records that a run may
+//! write is there before it begins, so that a store needs no more.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::param::page_size;
+
+use crate::engine::error::EngineError;
+use crate::engine::faults::{self, Watched};
+use crate::exit_codes::{CANNOT, FAILED, WRONG_INPUT};
+use crate::record::block_record::{Epochs, WORDS, Words};
+use crate::record::stamp::{BLOCK, Stamp, file_number};
+
+/// Bytes of the first page.
+const HEADER: usize = 4096;
+/// Bytes of a record.
+const RECORD: u64 = (WORDS * 8) as u64;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"pstverif");
+const FORMAT: u64 = 1;
+/// The last session that a record counts.
+const LAST_EPOCH: u64 = (1 << 28) - 2;
+/// The longest name of a file that is kept.
+const NAME_MOST: usize = 1024;
+
+/// The words of the first page, in their order.
+#[derive(Clone, Copy)]
+enum Word {
+    Magic,
+    Format,
+    /// Bytes of the target.
+    Length,
+    Seed,
+    /// The number of its name.
+    File,
+    /// How many sessions wrote.
+    Epoch,
+    /// The first of them whose writes count.
+    ValidFrom,
+    /// 1 if the target was written without the record since.
+    IsStale,
+    NameLength,
+}
+
+/// Where the name begins.
+const NAME: usize = 16 * 8;
+
+/// Why there is no record to work with.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// Nothing was recorded, and nothing will be.
+    #[error(
+        "{}: found no record of verified writes at {}; reads can be checked only against one\n\
+         hint: run a job with `verify = \"write\"` on it first, or let an agent of this one write with \
+         `verify = \"both\"`", target.display(), path.display()
+    )]
+    Missing {
+        /// The target.
+        target: PathBuf,
+        /// Where the record would be.
+        path: PathBuf,
+    },
+    /// The target was written without it.
+    #[error(
+        "{}: found a record of verified writes that is out of date ({}): a run without `verify` has \
+         written to the target since\n\
+         hint: write it again with `verify = \"write\"`", target.display(), path.display()
+    )]
+    Stale {
+        /// The target.
+        target: PathBuf,
+        /// The record.
+        path: PathBuf,
+    },
+    /// Something else has its name.
+    #[error(
+        "{}: found a file that is no record of verified writes; expected one, or none\n\
+         hint: nothing is written over: move it away, or name another with `live.verify_record`",
+        path.display()
+    )]
+    NotARecord {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The record is one of a target of another size.
+    #[error(
+        "{}: found a record of a target of {found} bytes; {} has {expected}\n\
+         hint: remove the record, and write the target again with `verify = \"write\"`",
+        path.display(), target.display()
+    )]
+    OfAnother {
+        /// The target.
+        target: PathBuf,
+        /// The record.
+        path: PathBuf,
+        /// Bytes of the target that it is for.
+        found: u64,
+        /// Bytes of the target that there is.
+        expected: u64,
+    },
+    /// There is no place for it.
+    #[error("{}: cannot {doing} the record of verified writes: {source}\nhint: {hint}", path.display())]
+    System {
+        /// The record.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// The engine's buffers could not be had, or the mapping not be watched.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl RecordError {
+    /// The exit code of the command: 1 if the disk is full, 2 for wrong input, 77 for what this machine cannot do.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::System { source, .. }
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                ) =>
+            {
+                FAILED
+            }
+            Self::System { doing: MAP, .. } => CANNOT,
+            Self::Engine(error) => error.exit_code(),
+            _ => WRONG_INPUT,
+        }
+    }
+}
+
+const MAP: &str = "map";
+
+/// What a record is for.
+pub(crate) struct Subject<'a> {
+    /// The target, its bytes, and what its blocks say of it.
+    pub(crate) target: &'a Path,
+    pub(crate) length: u64,
+    pub(crate) name: &'a str,
+    pub(crate) seed: u64,
+    /// Bytes that may be written; without any the record must be there.
+    pub(crate) written: &'a [Range<u64>],
+}
+
+/// An open record.
+#[derive(Debug)]
+pub(crate) struct RecordFile {
+    // Before the pages: they are watched no more when they are unmapped.
+    faults: Watched,
+    pages: RecordPages,
+    records: usize,
+    stamp: Stamp,
+    name: String,
+    epochs: Epochs,
+}
+
+/// The mapping.
+#[derive(Debug)]
+struct RecordPages {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a mapping belongs to the process, not to a thread; its words are atomics.
+unsafe impl Send for RecordPages {}
+// SAFETY: as above.
+unsafe impl Sync for RecordPages {}
+
+/// The first page of a record.
+struct Header([u8; HEADER]);
+
+impl Header {
+    const EMPTY: Self = Self([0; HEADER]);
+
+    /// Of a record that is made now.
+    fn new(subject: &Subject<'_>) -> Self {
+        let mut header = Self::EMPTY;
+        let name = subject.name.as_bytes();
+        let kept = &name[..name.len().min(NAME_MOST)];
+        header.put(Word::Magic, MAGIC);
+        header.put(Word::Format, FORMAT);
+        header.put(Word::Length, subject.length);
+        header.put(Word::Seed, subject.seed);
+        header.put(Word::File, file_number(name));
+        header.put(Word::ValidFrom, 1);
+        header.put(Word::NameLength, kept.len() as u64);
+        header.0[NAME..NAME + kept.len()].copy_from_slice(kept);
+        header
+    }
+
+    fn at(&self, word: Word) -> u64 {
+        let from = word as usize * 8;
+        u64::from_le_bytes(self.0[from..from + 8].try_into().expect("eight bytes"))
+    }
+
+    fn put(&mut self, word: Word, value: u64) {
+        self.0[word as usize * 8..][..8].copy_from_slice(&value.to_le_bytes());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|&byte| byte == 0)
+    }
+
+    fn name(&self) -> String {
+        let len = (self.at(Word::NameLength) as usize).min(NAME_MOST);
+        String::from_utf8_lossy(&self.0[NAME..NAME + len]).into_owned()
+    }
+}
+
+/// What to do where a record cannot be.
+const ELSEWHERE: &str = "name another place with `live.verify_record`";
+
+/// The error of the system at `doing` something to the record at `path`.
+fn fails(
+    path: &Path,
+    doing: &'static str,
+    hint: &'static str,
+) -> impl FnOnce(io::Error) -> RecordError {
+    move |source| RecordError::System { path: path.to_owned(), doing, source, hint }
+}
+
+impl Subject<'_> {
+    /// The blocks of the target.
+    fn records(&self) -> u64 {
+        self.length.div_ceil(u64::from(BLOCK))
+    }
+
+    /// Bytes of a record of it.
+    fn bytes(&self) -> u64 {
+        HEADER as u64 + self.records() * RECORD
+    }
+
+    fn missing(&self, path: &Path) -> RecordError {
+        RecordError::Missing { target: self.target.to_owned(), path: path.to_owned() }
+    }
+
+    /// The file at `path`, made if it is missing and something will be written.
+    fn file(&self, path: &Path) -> Result<File, RecordError> {
+        match options().open(path) {
+            Ok(file) => Ok(file),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(fails(path, "open", ELSEWHERE)(error))
+            }
+            Err(_) if self.written.is_empty() => Err(self.missing(path)),
+            Err(_) => {
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let folder = folder.map_or(Ok(()), std::fs::create_dir_all);
+                folder.map_err(fails(path, "make a folder for", ELSEWHERE))?;
+                let made = options().create_new(true).mode(0o600).open(path);
+                made.map_err(fails(path, "make", ELSEWHERE))
+            }
+        }
+    }
+
+    /// The first page of the record in `file`, which may be used for this target.
+    fn header(&self, path: &Path, file: &File) -> Result<Header, RecordError> {
+        let (target, len) = (|| self.target.to_owned(), self.bytes());
+        let found = file.metadata().map_err(fails(path, "look at", ELSEWHERE))?.len();
+        let mut header = Header::EMPTY;
+        if found >= HEADER as u64 {
+            let read = file.read_exact_at(&mut header.0, 0);
+            read.map_err(fails(path, "read", ELSEWHERE))?;
+        }
+        // A process that was killed between making the file and writing its first page left one of zeros.
+        if found == 0 || (found == len && header.is_empty()) {
+            if self.written.is_empty() {
+                return Err(self.missing(path));
+            }
+            file.set_len(len).map_err(fails(path, "make", ELSEWHERE))?;
+            return Ok(Header::new(self));
+        }
+        let session = header.at(Word::Epoch).max(header.at(Word::ValidFrom));
+        let known = (header.at(Word::Magic), header.at(Word::Format)) == (MAGIC, FORMAT);
+        if !known || session >= LAST_EPOCH {
+            return Err(RecordError::NotARecord { path: path.to_owned() });
+        }
+        let (of, expected) = (header.at(Word::Length), self.length);
+        if of != expected || found != len {
+            let path = path.to_owned();
+            return Err(RecordError::OfAnother { target: target(), path, found: of, expected });
+        }
+        if header.at(Word::IsStale) != 0 && self.written.is_empty() {
+            return Err(RecordError::Stale { target: target(), path: path.to_owned() });
+        }
+        Ok(header)
+    }
+
+    /// Makes room in `file` for all records that may be written.
+    fn reserve(&self, path: &Path, file: &File) -> Result<(), RecordError> {
+        let block = u64::from(BLOCK);
+        for range in self.written {
+            let (first, last) = (range.start / block, range.end.div_ceil(block));
+            let (from, bytes) = (HEADER as u64 + first * RECORD, (last - first) * RECORD);
+            // SAFETY: it takes a descriptor and numbers.
+            let room = unsafe {
+                libc::posix_fallocate(file.as_raw_fd(), from.cast_signed(), bytes.cast_signed())
+            };
+            if room != 0 {
+                let hint = "it takes 64 bytes for each block of 4 KiB that may be written: make room, \
+                            or name another place with `live.verify_record`";
+                let error = io::Error::from_raw_os_error(room);
+                return Err(fails(path, "make room for", hint)(error));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RecordFile {
+    /// Opens the record at `path`, and makes it if there is none and something will be written.
+    pub(crate) fn open(path: &Path, subject: &Subject<'_>) -> Result<Self, RecordError> {
+        let file = subject.file(path)?;
+        let mut header = subject.header(path, &file)?;
+        subject.reserve(path, &file)?;
+        let epoch = header.at(Word::Epoch) + 1;
+        header.put(Word::Epoch, epoch);
+        if !subject.written.is_empty() {
+            header.put(Word::IsStale, 0);
+        }
+        file.write_all_at(&header.0, 0).map_err(fails(path, "write", ELSEWHERE))?;
+        let pages = RecordPages::of(&file, subject.bytes() as usize);
+        let pages = pages.map_err(fails(path, MAP, "look at `ulimit -v`"))?;
+        let faults = faults::watch(pages.base.as_ptr().addr(), pages.len, page_size())?;
+        let stamp = Stamp { file: header.at(Word::File), seed: header.at(Word::Seed) };
+        let epochs = Epochs { now: epoch as u32, valid_from: header.at(Word::ValidFrom) as u32 };
+        let (records, name) = (subject.records() as usize, header.name());
+        Ok(Self { faults, pages, records, stamp, name, epochs })
+    }
+
+    /// What the blocks of its target say.
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// The name that its blocks were given.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn epochs(&self) -> Epochs {
+        self.epochs
+    }
+
+    /// Whether a page of it was lost, because its file was cut or its disk failed.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.faults.count() > 0
+    }
+
+    /// The record of the block at `offset`.
+    pub(crate) fn block(&self, offset: u64) -> &Words {
+        let number = (offset / u64::from(BLOCK)) as usize;
+        assert!(number < self.records, "block {number} of {}", self.records);
+        // SAFETY: inside the mapping, which lives as long as `self`; eight words that are only ever
+        // accessed as atomics, aligned to a multiple of 64 bytes behind the beginning of a page.
+        unsafe { &*self.pages.records().add(number) }
+    }
+}
+
+/// Where the record of the file at `path` is, unless a person says where.
+pub fn record_beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".verify");
+    name.into()
+}
+
+/// Marks the record at `path`, if there is one: its target is written without it from now on.
+///
+/// # Errors
+/// The system's, if there is one that cannot be marked.
+pub fn give_up_record(path: &Path) -> io::Result<()> {
+    let file = match options().open(path) {
+        Ok(file) => file,
+        // No record, or no file at all.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) =>
+        {
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut header = Header::EMPTY;
+    match file.read_exact_at(&mut header.0, 0) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+        read => read?,
+    }
+    if header.at(Word::Magic) != MAGIC {
+        return Ok(());
+    }
+    let valid_from = header.at(Word::Epoch) + 1;
+    file.write_all_at(&valid_from.to_le_bytes(), Word::ValidFrom as u64 * 8)?;
+    file.write_all_at(&1_u64.to_le_bytes(), Word::IsStale as u64 * 8)
+}
+
+/// Opens a file for both, and a pipe without waiting for its other end.
+fn options() -> OpenOptions {
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
+    options
+}
+
+impl RecordPages {
+    /// Where the first record is.
+    // It lies a page behind the beginning of a mapping, which lies at a page.
+    #[allow(clippy::cast_ptr_alignment)]
+    fn records(&self) -> *const Words {
+        // SAFETY: the mapping has its first page.
+        unsafe { self.base.as_ptr().add(HEADER) }.cast()
+    }
+
+    fn of(file: &File, len: usize) -> io::Result<Self> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
+        let base =
+            unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, 0) }?;
+        let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address zero");
+        Ok(Self { base, len })
+    }
+}
+
+impl Drop for RecordPages {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, whole; every reference into it is bound to its holder.
+        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
+        debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::block_record::{self, Leaves};
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("penstock-record-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let _ = std::fs::remove_file(&path);
+            Self(path)
+        }
+
+        fn open(&self, written: &[Range<u64>], seed: u64) -> Result<RecordFile, RecordError> {
+            let subject = Subject {
+                target: Path::new("data.img"),
+                length: 1 << 20,
+                name: "data.img",
+                seed,
+                written,
+            };
+            RecordFile::open(&self.0, &subject)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    const SOME: &[Range<u64>] = &[8192..65536, 1 << 17..1 << 18];
+
+    #[test]
+    fn what_is_recorded_is_there_for_the_next_session() {
+        let scratch = Scratch::new("next");
+        let first = scratch.open(SOME, 7).unwrap();
+        let version = block_record::begin(first.block(8192), first.epochs(), Leaves::Data);
+        block_record::end(first.block(8192), version, true);
+        drop(first);
+        let second = scratch.open(&[], 8).unwrap();
+        assert_eq!(second.stamp().seed, 7, "the seed of the session that made it");
+        assert_eq!(second.name(), "data.img");
+        let known = block_record::known(second.block(8192), second.epochs());
+        assert_eq!(known.to_string(), "version 1, which was acknowledged");
+        assert!(!block_record::known(second.block(4096), second.epochs()).is_written());
+        drop(second);
+        give_up_record(&scratch.0).unwrap();
+        assert!(matches!(scratch.open(&[], 8), Err(RecordError::Stale { .. })));
+        let third = scratch.open(SOME, 8).unwrap();
+        assert!(!block_record::known(third.block(8192), third.epochs()).is_written());
+        let version = block_record::begin(third.block(8192), third.epochs(), Leaves::Data);
+        assert_eq!(version.number(), 2, "numbers do not come again");
+        drop(third);
+        assert!(scratch.open(&[], 8).is_ok(), "written again, it is of use again");
+    }
+
+    #[test]
+    fn what_is_no_record_is_left_as_it_is() {
+        let scratch = Scratch::new("other");
+        assert!(matches!(scratch.open(&[], 1), Err(RecordError::Missing { .. })));
+        assert!(!scratch.0.exists());
+        std::fs::write(&scratch.0, "letters of a person").unwrap();
+        let refused = scratch.open(SOME, 1).unwrap_err();
+        assert!(matches!(refused, RecordError::NotARecord { .. }), "{refused}");
+        assert_eq!(refused.exit_code(), 2);
+        give_up_record(&scratch.0).unwrap();
+        assert_eq!(std::fs::read(&scratch.0).unwrap(), b"letters of a person");
+    }
+
+    #[test]
+    fn a_record_of_a_target_of_another_size_is_refused() {
+        let scratch = Scratch::new("size");
+        drop(scratch.open(SOME, 1).unwrap());
+        let subject =
+            Subject { target: Path::new("d"), length: 1 << 21, name: "d", seed: 1, written: SOME };
+        let refused = RecordFile::open(&scratch.0, &subject).unwrap_err();
+        assert!(matches!(refused, RecordError::OfAnother { .. }), "{refused}");
+    }
+}

@@ -1,0 +1,154 @@
+//! The bytes of an application that requests carry.
+//!
+//! Runs generate the data that they write and discard the data that they read. A gate does neither:
+//! each of its requests names a [`Load`] by its stream, and each piece of the request carries the
+//! part of the load in its range. A write that begins or ends inside a block reads that block
+//! first, because the disk takes only whole blocks: exactly the named bytes change.
+//!
+//! Invariants: a load is stored under its stream from before its request is started until after it
+//! has finished; two commands in flight share no block, or one may undo the other. The caller that
+//! starts them ensures both.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use penstock_core::{Io, Op, Request, StreamId};
+
+use crate::engine::buffers::SlotBuffers;
+use crate::engine::driver::{Action, Command};
+
+/// The bytes of a request.
+#[derive(Debug)]
+pub struct Load {
+    /// Where its first byte belongs in the target.
+    pub start: u64,
+    /// The data to be written, or room for the data to be read.
+    pub bytes: Vec<u8>,
+}
+
+/// Loads by stream. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Cargo(Rc<RefCell<Vec<Option<Load>>>>);
+
+impl Cargo {
+    /// Puts `load` under the stream of its request.
+    pub fn put(&self, load: Load) -> StreamId {
+        let mut loads = self.0.borrow_mut();
+        let free = loads.iter().position(Option::is_none);
+        let place = free.unwrap_or_else(|| {
+            loads.push(None);
+            loads.len() - 1
+        });
+        loads[place] = Some(load);
+        StreamId(place as u32)
+    }
+
+    /// Takes the load of `stream` out.
+    pub fn take(&self, stream: StreamId) -> Load {
+        self.0.borrow_mut()[stream.0 as usize].take().expect("a request has its load")
+    }
+
+    /// The part of a load that `transfer` carries.
+    fn with(&self, transfer: &LoadTransfer, with: impl FnOnce(&mut [u8])) {
+        let mut loads = self.0.borrow_mut();
+        let load = loads[transfer.stream.0 as usize].as_mut().expect("a request has its load");
+        let from = (transfer.start - load.start) as usize;
+        with(&mut load.bytes[from..from + transfer.len as usize]);
+    }
+}
+
+/// Copies loads to the buffers of an engine and back.
+pub(crate) struct LoadCopier {
+    cargo: Cargo,
+    buffers: SlotBuffers,
+}
+
+/// The transfer of one piece: its commands, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadTransfer {
+    stream: StreamId,
+    start: u64,
+    len: u32,
+    slot: u32,
+    /// Where in the buffer of the slot its first byte lies.
+    from: usize,
+    /// The whole range, in whole blocks.
+    whole: Command,
+    /// Blocks to be read before it is written.
+    edges: [Option<Command>; 2],
+    /// The last command of the transfer was begun.
+    whole_begun: bool,
+}
+
+impl LoadTransfer {
+    /// The transfer for `req` in `slot`, with `whole` as its command in whole blocks of `unit`; `None` if it carries no
+    /// data.
+    fn new(req: &Request, whole: Command, unit: u32, slot: u32, buffer: usize) -> Option<Self> {
+        if !matches!(req.op, Op::Read | Op::Write) {
+            return None;
+        }
+        let whole = Command { buffer, ..whole };
+        let block = u64::from(unit);
+        let (head, tail) = (req.start % block, req.end() % block);
+        let last = whole.len - unit;
+        let edge = |from: u32| Command {
+            action: Action::Read,
+            start: whole.start + u64::from(from),
+            len: unit,
+            buffer: buffer + from as usize,
+            ..whole
+        };
+        let writes = req.op == Op::Write;
+        let edges = [
+            (writes && head != 0).then(|| edge(0)),
+            (writes && tail != 0 && (last > 0 || head == 0)).then(|| edge(last)),
+        ];
+        let (from, whole_begun) = (head as usize, false);
+        let Io { stream, start, len, .. } = req.io;
+        Some(Self { stream, start, len, slot, from, whole, edges, whole_begun })
+    }
+}
+
+impl LoadCopier {
+    pub(crate) fn new(cargo: Cargo, buffers: SlotBuffers) -> Self {
+        Self { cargo, buffers }
+    }
+
+    /// The transfer for `req` in `slot`, with `whole` as its command in whole blocks of `unit`; `None` if it carries no
+    /// data.
+    pub(crate) fn transfer(
+        &self,
+        req: &Request,
+        whole: Command,
+        unit: u32,
+        slot: u32,
+    ) -> Option<LoadTransfer> {
+        LoadTransfer::new(req, whole, unit, slot, self.buffers.area().layout().slot(slot))
+    }
+
+    /// The next command of `transfer`, after its last one succeeded, if there was one; `None`
+    /// when the transfer has ended.
+    pub(crate) fn next(&mut self, transfer: &mut LoadTransfer) -> Option<Command> {
+        self.buffers.take_back(transfer.slot);
+        if transfer.whole_begun {
+            if transfer.whole.action == Action::Read {
+                let LoadTransfer { slot, from, len, .. } = *transfer;
+                let buffer = self.buffers.bytes(slot, from, len as usize);
+                self.cargo.with(transfer, |bytes| bytes.copy_from_slice(buffer));
+            }
+            return None;
+        }
+        let edge = transfer.edges.iter_mut().find_map(Option::take);
+        let command = edge.unwrap_or_else(|| {
+            transfer.whole_begun = true;
+            if transfer.whole.action != Action::Read {
+                let LoadTransfer { slot, from, len, .. } = *transfer;
+                let buffer = self.buffers.bytes(slot, from, len as usize);
+                self.cargo.with(transfer, |bytes| buffer.copy_from_slice(bytes));
+            }
+            transfer.whole
+        });
+        self.buffers.lend(transfer.slot);
+        Some(command)
+    }
+}

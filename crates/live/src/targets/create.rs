@@ -1,0 +1,276 @@
+//! Creates an owned file.
+//!
+//! Space is reserved and then really written once: a first write into a fresh extent converts it,
+//! and that time would be measured. The mark comes last, after the data are durable, so an
+//! incomplete file is never ours.
+//!
+//! The file has no name until it is complete, so that nothing of it remains whatever ends the
+//! process. Where the file system cannot do that, it has its name from the start: a creation that
+//! fails or is interrupted removes it, and a killed one leaves a file without a mark.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use penstock_core::Seed;
+use rand::Rng as _;
+use rustix::fs::{AtFlags, FallocateFlags};
+use rustix::io::Errno;
+
+use super::direct::{self, Alignment, Direct};
+use super::error::TargetError;
+use super::file_systems;
+use super::mark::{self, GRAIN, Holds, MARK};
+use super::opened::{Locked, Opened, open_direct};
+use crate::record::record_file::{give_up_record, record_beside};
+
+/// Bytes of one write while filling: large enough for the full rate of a disk.
+const CHUNK: u32 = 1 << 20;
+
+/// The callback of progress: bytes written, bytes in all. `Break` stops the creation.
+pub(super) type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
+
+/// Creates an owned file of `usable` bytes at `path`, where no file exists.
+pub(super) fn create(
+    path: &Path,
+    usable: u64,
+    holds: Holds,
+    direct: &Direct,
+    progress: Progress<'_>,
+) -> Result<Opened, TargetError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    file_systems::check_not_the_kernels(folder, path)?;
+    file_systems::check_not_among_devices(path, folder)?;
+    let handle = File::open(folder)
+        .map_err(|error| TargetError::system(path, "open the folder for it", error))?;
+    let site = Site { path, folder: &handle, usable, holds, direct };
+    site.check_space()?;
+    // It is of a file that was here before.
+    give_up_record(&record_beside(path)).map_err(|error| {
+        TargetError::system(path, "mark the record of its verified writes", error)
+    })?;
+    if let Some(file) = (direct.nameless)(folder).map_err(|error| site.cannot_create(error))? {
+        // Its name in /proc is its only one.
+        let name = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        if name.exists() {
+            let opened = site.open_nameless(&name)?;
+            site.make(&file, &opened, progress)?;
+            if site.link(&name)? {
+                return Ok(opened);
+            }
+            // Once more, with a name from the start.
+        }
+    }
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    let file = file.map_err(|error| site.cannot_create(error))?;
+    let unfinished = Unfinished::new(path, &file)?;
+    let opened = open_direct(path, &file, usable, direct)?;
+    site.make(&file, &opened, progress)?;
+    handle.sync_all().map_err(|error| site.failed("make it durable", error))?;
+    unfinished.finish();
+    Ok(opened)
+}
+
+/// The first content of a file. It does not matter to a run, so its seed is fixed. It is not zeros,
+/// which some disks and file systems do not store.
+fn filling() -> impl rand::Rng {
+    Seed(0).stream("owned file", 0)
+}
+
+/// Whether `file` begins as every file that is filled here.
+pub(crate) fn begins_as_filled(file: &File) -> bool {
+    let (mut found, mut filled) = ([0; GRAIN as usize], [0; GRAIN as usize]);
+    filling().fill_bytes(&mut filled);
+    file.read_exact_at(&mut found, 0).is_ok() && found == filled
+}
+
+/// The place of a new file, and its size.
+struct Site<'a> {
+    path: &'a Path,
+    folder: &'a File,
+    usable: u64,
+    holds: Holds,
+    direct: &'a Direct,
+}
+
+impl Site<'_> {
+    /// Opens the file that is known as `name` past the page cache, and locks it before any other
+    /// process can open it.
+    fn open_nameless(&self, name: &Path) -> Result<Opened, TargetError> {
+        let direct = self.direct.open_as(name, self.path)?;
+        let direct = Locked::new(self.path, Arc::new(direct))?;
+        let alignment = self.direct.alignment(self.path, &direct.file)?;
+        Ok(Opened { direct, alignment, usable: self.usable })
+    }
+
+    /// Makes an owned file of `plain` and its direct descriptor, durable except for its name.
+    fn make(
+        &self,
+        plain: &File,
+        opened: &Opened,
+        progress: Progress<'_>,
+    ) -> Result<(), TargetError> {
+        let (path, usable) = (self.path, self.usable);
+        let Opened { direct: Locked { file: direct, .. }, alignment, .. } = opened;
+        if !usable.is_multiple_of(u64::from(alignment.offset)) {
+            let grain = u64::from(alignment.offset);
+            return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
+        }
+        self.reserve(plain)?;
+        self.fill(direct, *alignment, progress)?;
+        let durable = direct.sync_all().and_then(|()| mark::write(plain, usable, self.holds));
+        durable.map_err(|error| self.failed("make it durable", error))?;
+        self.direct.probe(path, direct, *alignment)
+    }
+
+    /// Gives the file known as `name` its own name, durably. Returns whether it can have one. A
+    /// file that exists by now is not replaced.
+    fn link(&self, name: &Path) -> Result<bool, TargetError> {
+        let Some(own) = self.path.file_name() else { return Ok(false) };
+        let follow = AtFlags::SYMLINK_FOLLOW;
+        match rustix::fs::linkat(rustix::fs::CWD, name, self.folder, own, follow) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Err(self.cannot_create(Errno::EXIST.into())),
+            Err(_) => return Ok(false),
+        }
+        // Without it a crash may remove the name again, and with it the whole file.
+        let durable = self.folder.sync_all();
+        durable.map_err(|error| {
+            let _ = std::fs::remove_file(self.path);
+            self.failed("make it durable", error)
+        })?;
+        Ok(true)
+    }
+
+    /// Refuses a file that cannot fit, before anything is made.
+    fn check_space(&self) -> Result<(), TargetError> {
+        let usable = self.usable;
+        if usable == 0 || !usable.is_multiple_of(GRAIN) || usable > i64::MAX as u64 - MARK {
+            let path = self.path.to_owned();
+            return Err(TargetError::BadSize { path, size: usable, grain: GRAIN });
+        }
+        if available(self.folder).is_some_and(|available| self.whole() > available) {
+            return Err(self.no_space());
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file, including its mark.
+    fn whole(&self) -> u64 {
+        self.usable + MARK
+    }
+
+    /// Reserves the space. A file system that cannot do that allocates it during the writes that
+    /// follow.
+    fn reserve(&self, file: &File) -> Result<(), TargetError> {
+        let reserve = || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, self.whole());
+        match rustix::io::retry_on_intr(reserve) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(errno) => Err(self.failed("set its space aside", errno.into())),
+        }
+    }
+
+    /// Writes every usable byte once.
+    fn fill(
+        &self,
+        file: &File,
+        alignment: Alignment,
+        progress: Progress<'_>,
+    ) -> Result<(), TargetError> {
+        let usable = self.usable;
+        let len = CHUNK.max(alignment.offset);
+        let mut area = direct::buffer(self.path, len)?;
+        let chunk = area.own(0, len as usize);
+        let mut rng = filling();
+        let mut written = 0;
+        while written < usable {
+            if progress(written, usable).is_break() {
+                return Err(TargetError::Interrupted { path: self.path.to_owned() });
+            }
+            let len = (usable - written).min(chunk.len() as u64) as usize;
+            rng.fill_bytes(chunk);
+            let mut done = 0;
+            while done < len {
+                let rest = &chunk[done..len];
+                let at = written + done as u64;
+                let result = rustix::io::retry_on_intr(|| rustix::io::pwrite(file, rest, at));
+                let count = match result {
+                    Ok(count) => count / alignment.offset as usize * alignment.offset as usize,
+                    Err(errno) => return Err(self.failed("fill it", errno.into())),
+                };
+                if count == 0 {
+                    return Err(self.failed("fill it", io::ErrorKind::WriteZero.into()));
+                }
+                done += count;
+            }
+            written += len as u64;
+        }
+        // The last answer of the callback does not stop a complete file.
+        let _ = progress(written, usable);
+        Ok(())
+    }
+
+    /// The error for a failed step, which may be a lack of space. There may be room for the data
+    /// and none for a file, or a quota: then the system's own message says more.
+    fn failed(&self, doing: &'static str, error: io::Error) -> TargetError {
+        let short = available(self.folder).is_some_and(|available| self.whole() > available);
+        match error.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) if short => self.no_space(),
+            _ => TargetError::system(self.path, doing, error),
+        }
+    }
+
+    fn cannot_create(&self, error: io::Error) -> TargetError {
+        self.failed("create it", error)
+    }
+
+    fn no_space(&self) -> TargetError {
+        TargetError::NoSpace {
+            path: self.path.to_owned(),
+            file_system: file_systems::name(self.folder),
+            needed: self.whole(),
+            available: available(self.folder).unwrap_or(0),
+        }
+    }
+}
+
+/// Bytes that the user may still take.
+fn available(folder: &File) -> Option<u64> {
+    let answer = rustix::fs::fstatvfs(folder).ok()?;
+    Some(answer.f_bavail.saturating_mul(answer.f_frsize))
+}
+
+/// Removes the file when it is dropped unless it is finished.
+struct Unfinished {
+    path: PathBuf,
+    /// Device and inode: by then another file may be at the path.
+    identity: Option<(u64, u64)>,
+}
+
+impl Unfinished {
+    fn new(path: &Path, file: &File) -> Result<Self, TargetError> {
+        let meta = file.metadata();
+        let meta = meta.map_err(|error| TargetError::system(path, "look at it", error))?;
+        Ok(Self { path: path.to_owned(), identity: Some((meta.dev(), meta.ino())) })
+    }
+
+    fn finish(mut self) {
+        self.identity = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let Some(ours) = self.identity else { return };
+        let there = std::fs::symlink_metadata(&self.path).map(|meta| (meta.dev(), meta.ino()));
+        if there.is_ok_and(|there| there == ours) {
+            // The error that led here is the one to report.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

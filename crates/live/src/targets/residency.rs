@@ -1,0 +1,106 @@
+//! The pages of a target in the page cache of the machine: dropped before a run that goes through it, and
+//! counted.
+
+use std::fs::File;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::AsRawFd;
+
+use rustix::fs::{Access, Advice};
+use rustix::mm::{MapFlags, ProtFlags};
+use rustix::param::page_size;
+
+use crate::targets::Target;
+
+/// Bytes that are looked at together.
+const WINDOW: u64 = 1 << 30;
+
+impl Target {
+    /// Writes its dirty pages to the device and drops all of its pages from the page cache. What could not be
+    /// dropped is said in words for a person.
+    ///
+    /// # Errors
+    /// Its pages cannot be written, or not be looked at.
+    pub fn drop_cached(&self) -> io::Result<Option<String>> {
+        let file = self.buffered()?;
+        let path = self.path().display();
+        if !self.is_only_read() {
+            rustix::fs::fdatasync(&file)?;
+        }
+        let len = NonZeroU64::new(self.capacity());
+        rustix::fs::fadvise(&file, self.start(), len, Advice::DontNeed)?;
+        // The kernel tells only those who might write a file which of its pages it has.
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        if rustix::fs::access(own, Access::WRITE_OK).is_err() {
+            return Ok(Some(format!(
+                "whether pages of {path} were in the page cache at the beginning is not known: the \
+                 kernel says so only to a user who may write it"
+            )));
+        }
+        let bytes = resident(&file, self.start(), self.capacity())?;
+        let remark = || {
+            format!(
+                "{} MiB of {path} stayed in the page cache at the beginning",
+                bytes.div_ceil(1 << 20)
+            )
+        };
+        Ok((bytes > 0).then(remark))
+    }
+}
+
+/// How many of `len` bytes of `file` from `start` on are in the page cache.
+pub(crate) fn resident(file: &File, start: u64, len: u64) -> io::Result<u64> {
+    let page = page_size() as u64;
+    let (mut at, end) = (start / page * page, start + len);
+    let mut pages = Vec::new();
+    let mut found = 0;
+    while at < end {
+        let window = (end - at).min(WINDOW) as usize;
+        pages.resize(window.div_ceil(page as usize), 0_u8);
+        // SAFETY: a fresh mapping at an address of the kernel's choice, of which no page is touched.
+        let base = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                window,
+                ProtFlags::READ,
+                MapFlags::SHARED,
+                file,
+                at,
+            )?
+        };
+        // SAFETY: the mapping of above, and a byte for each of its pages.
+        let looked = unsafe { libc::mincore(base, window, pages.as_mut_ptr()) };
+        let error = io::Error::last_os_error();
+        // SAFETY: the mapping of above, whole; nothing uses it.
+        unsafe { rustix::mm::munmap(base, window)? };
+        if looked != 0 {
+            return Err(error);
+        }
+        found += pages.iter().filter(|page| **page & 1 != 0).count() as u64 * page;
+        at += window as u64;
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_cached_until_it_is_dropped() {
+        let path = std::env::temp_dir().join(format!("penstock-cached-{}", std::process::id()));
+        let target = Target::open(&path, Some(1 << 20)).unwrap();
+        let file = target.buffered().unwrap();
+        let cached = || resident(&file, 0, 1 << 20).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap().len(), (1 << 20) + 4096);
+        assert_eq!(cached(), 1 << 20);
+        assert_eq!(target.drop_cached().unwrap(), None);
+        assert_eq!(cached(), 0);
+        let part = target.view(8192, 4096).unwrap();
+        rustix::io::pread(&file, &mut [0_u8; 1], 0).unwrap();
+        assert!(cached() > 0);
+        part.drop_cached().unwrap();
+        assert!(cached() > 0, "only what is viewed is dropped");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
