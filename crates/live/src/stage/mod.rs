@@ -3,6 +3,7 @@
 pub(crate) mod caching;
 pub(crate) mod cargo;
 pub(crate) mod clock;
+mod commands;
 pub(crate) mod device;
 pub(crate) mod guard;
 pub(crate) mod hub;
@@ -34,7 +35,8 @@ use crate::stage::clock::LiveClock;
 use crate::stage::device::LiveDevice;
 use crate::stage::hub::Hub;
 use crate::targets::Target;
-use crate::verify::verifier::{Verifier, Verifying};
+use crate::verify::verifier::Verifier;
+use crate::verify::verifying::Verifying;
 
 impl Engine {
     /// Whether it works on this machine.

@@ -1,13 +1,7 @@
 //! Data of runs that is checked: writes are stamped and recorded, reads are compared with the record.
 //!
-//! A [`Verifier`] is what all engines on one target share: the record, the ranges, and what was found. Each stage has a
-//! [`Verifying`] of its own between its hub and its engine. It fills the buffer of a write with the
-//! versions that the write will leave, and records them, before the command is queued; when the
-//! command has ended they are acknowledged. A read is compared with what may have been there while it was under
-//! way: the candidates at its beginning, and versions that began before its end.
-//!
-//! Invariants: a version is in the record before its write is queued, and acknowledged after it has ended; nothing
-//! allocates per request, unless a discard is the longest so far or a difference is found.
+//! A [`Verifier`] is what all engines on one target share: the record, the ranges, and the differences found. Each stage has
+//! a [`Verifying`](super::verifying::Verifying) of its own.
 
 use std::io;
 use std::ops::Range;
@@ -18,28 +12,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use penstock_core::{Rng, Seed};
 use rand::RngExt as _;
 
-use crate::engine::Engine;
+use super::comparison::{Answer, Moment, Scratch, described, find};
 use crate::engine::blocking::Call as _;
-use crate::engine::buffers::{Area, Layout, SlotBuffers};
+use crate::engine::buffers::{Area, Layout};
 use crate::engine::driver::{Action, Command};
 use crate::engine::error::EngineError;
 use crate::engine::psync::Psync;
-use crate::record::block_record::{self, Known, Leaves, Version};
+use crate::record::block_record::{self, Leaves, Version};
 use crate::record::record_file::{RecordError, RecordFile, Subject};
-use crate::record::stamp::{self, BLOCK, WORD};
+use crate::record::stamp::BLOCK;
 use crate::targets::Target;
 
 /// Differences that are kept in words; further ones are counted.
 pub const DIFFERENCES_KEPT: usize = 16;
 
-/// Versions that a block may be a mix of, at most: with more it is not checked.
-const MIXED_MOST: usize = 64;
-
-/// Changed bits up to which a block counts as damaged, and not as another one.
-const DAMAGED_MOST: u32 = 1024;
-
 /// Bytes of a target whose records share a lock: few commands need two.
-const LOCKED: u64 = 1 << 20;
+pub(super) const LOCKED: u64 = 1 << 20;
 
 /// Locks of a record: more than there are threads on a target, mostly.
 const LOCKS: u64 = 64;
@@ -96,21 +84,21 @@ pub struct Difference {
 
 /// What is verified on one target, for all engines on it. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Verifier(Arc<Shared>);
+pub struct Verifier(pub(super) Arc<Shared>);
 
 #[derive(Debug)]
-struct Shared {
-    record: RecordFile,
-    path: PathBuf,
-    stamped: Ranges,
-    checked: Ranges,
+pub(super) struct Shared {
+    pub(super) record: RecordFile,
+    pub(super) path: PathBuf,
+    pub(super) stamped: Ranges,
+    pub(super) checked: Ranges,
     read_again: Ranges,
     corrupt: Option<Mutex<(f64, Rng)>>,
     /// A step of a block's record is made under the lock of its range. No two are held at once.
     locks: [Mutex<()>; LOCKS as usize],
-    written: AtomicU64,
-    compared: AtomicU64,
-    unchecked: AtomicU64,
+    pub(super) written: AtomicU64,
+    pub(super) compared: AtomicU64,
+    pub(super) unchecked: AtomicU64,
     compared_again: AtomicU64,
     different: AtomicU64,
     differences: Mutex<Vec<Difference>>,
@@ -118,7 +106,7 @@ struct Shared {
 
 /// Ranges of bytes of the whole target, in ascending order and apart.
 #[derive(Debug)]
-struct Ranges(Vec<Range<u64>>);
+pub(super) struct Ranges(Vec<Range<u64>>);
 
 impl Ranges {
     /// `ranges` of a view that begins at `start`.
@@ -135,7 +123,7 @@ impl Ranges {
         Self(apart)
     }
 
-    fn has(&self, offset: u64) -> bool {
+    pub(super) fn has(&self, offset: u64) -> bool {
         let behind = self.0.partition_point(|range| range.start <= offset);
         behind > 0 && offset < self.0[behind - 1].end
     }
@@ -288,79 +276,15 @@ pub enum RereadError {
     Engine(#[from] EngineError),
 }
 
-/// What was known of a block when its read began, and when it ended.
-struct Moment {
-    before: Known,
-    after: Known,
-}
-
-impl Moment {
-    /// Versions that began in between.
-    fn newer(&self) -> std::ops::RangeInclusive<u32> {
-        self.before.latest() + 1..=self.after.latest()
-    }
-
-    /// Numbers of versions with data that the read may have met.
-    fn data(&self) -> impl Iterator<Item = u32> {
-        self.before.data().chain(self.newer())
-    }
-
-    fn allows(&self, version: u32) -> bool {
-        self.before.allows(version) || self.newer().contains(&version)
-    }
-
-    fn allows_parts(&self) -> bool {
-        self.before.allows_parts() || !self.newer().is_empty()
-    }
-
-    fn allows_zeros(&self) -> bool {
-        self.before.allows_zeros() || self.after.allows_zeros()
-    }
-
-    fn expected(&self) -> String {
-        let (first, last) = (self.newer().min(), self.newer().max());
-        let more = match (first, last) {
-            (Some(first), Some(last)) if first < last => {
-                format!(" or one of the versions {first} to {last}")
-            }
-            (Some(first), _) => format!(" or version {first}"),
-            _ => return self.before.to_string(),
-        };
-        format!("{}{more}, which began during the read", self.before)
-    }
-}
-
-/// Memory for comparisons.
-#[derive(Debug)]
-struct Scratch {
-    block: Box<[u8]>,
-    matched: Box<[bool]>,
-}
-
-impl Scratch {
-    fn new() -> Self {
-        let block = vec![0; BLOCK as usize].into_boxed_slice();
-        Self { block, matched: vec![false; BLOCK as usize / WORD].into_boxed_slice() }
-    }
-}
-
-/// What a comparison says.
-enum Answer {
-    Equal,
-    /// It cannot be told.
-    Unknown,
-    Different,
-}
-
 impl Shared {
     /// Locks the record of the block at `offset`.
-    fn lock(&self, offset: u64) -> MutexGuard<'_, ()> {
+    pub(super) fn lock(&self, offset: u64) -> MutexGuard<'_, ()> {
         let lock = &self.locks[(offset / LOCKED % LOCKS) as usize];
         lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls `step` with each block of `range` while its record is locked.
-    fn each_locked(&self, range: Range<u64>, mut step: impl FnMut(u64)) {
+    pub(super) fn each_locked(&self, range: Range<u64>, mut step: impl FnMut(u64)) {
         let mut locked = None;
         for at in range.step_by(BLOCK as usize) {
             if locked.as_ref().is_none_or(|(range, _)| *range != at / LOCKED) {
@@ -372,7 +296,7 @@ impl Shared {
     }
 
     /// Begins a write of the block at `at`, whose record is locked. Returns its version, if the block is stamped.
-    fn begin_block(&self, at: u64, is_stamped: bool, leaves: Leaves) -> Option<Version> {
+    pub(super) fn begin_block(&self, at: u64, is_stamped: bool, leaves: Leaves) -> Option<Version> {
         let (words, epochs) = (self.record.block(at), self.record.epochs());
         if !is_stamped {
             block_record::forget(words, epochs);
@@ -382,7 +306,7 @@ impl Shared {
     }
 
     /// With the chance of the plan, changes a bit of `bytes`.
-    fn corrupt(&self, bytes: &mut [u8]) {
+    pub(super) fn corrupt(&self, bytes: &mut [u8]) {
         let Some(corrupt) = &self.corrupt else { return };
         let mut corrupt = corrupt.lock().unwrap_or_else(PoisonError::into_inner);
         let (share, rng) = &mut *corrupt;
@@ -396,8 +320,14 @@ impl Shared {
 
     /// Compares the block at `offset` with what should be there, and books a difference. Returns whether it
     /// could be compared.
-    fn compare(&self, scratch: &mut Scratch, block: &[u8], offset: u64, moment: &Moment) -> bool {
-        match self.find(scratch, block, offset, moment) {
+    pub(super) fn compare(
+        &self,
+        scratch: &mut Scratch,
+        block: &[u8],
+        offset: u64,
+        moment: &Moment,
+    ) -> bool {
+        match find(&self.record, scratch, block, offset, moment) {
             Answer::Equal => true,
             Answer::Unknown => false,
             Answer::Different => {
@@ -405,373 +335,11 @@ impl Shared {
                 let mut all = self.differences.lock().unwrap_or_else(PoisonError::into_inner);
                 if all.len() < DIFFERENCES_KEPT {
                     let (expected, path) = (moment.expected(), self.path.clone());
-                    let found = self.described(block, offset, moment);
+                    let found = described(&self.record, block, offset, moment);
                     all.push(Difference { path, offset, expected, found });
                 }
                 true
             }
         }
-    }
-
-    fn find(&self, scratch: &mut Scratch, block: &[u8], offset: u64, moment: &Moment) -> Answer {
-        let stamp = self.record.stamp();
-        if let Some(version) = stamp.version(offset, block)
-            && moment.allows(version)
-        {
-            stamp.make(offset, version, &mut scratch.block);
-            if *scratch.block == *block {
-                return Answer::Equal;
-            }
-        }
-        let zeros = block.iter().all(|&byte| byte == 0);
-        if zeros && moment.allows_zeros() {
-            return Answer::Equal;
-        }
-        if zeros && moment.newer().count() > 1 {
-            // One of them may have been zeros, and is superseded already.
-            return Answer::Unknown;
-        }
-        if !moment.allows_parts() {
-            return Answer::Different;
-        }
-        if moment.data().nth(MIXED_MOST).is_some() {
-            return Answer::Unknown;
-        }
-        scratch.matched.fill(false);
-        let words = || block.chunks_exact(WORD);
-        if moment.allows_zeros() {
-            let zeros = words().map(|word| word == [0; WORD]);
-            scratch.matched.iter_mut().zip(zeros).for_each(|(matched, is)| *matched |= is);
-        }
-        for version in moment.data() {
-            stamp.make(offset, version, &mut scratch.block);
-            let equal = scratch.block.chunks_exact(WORD).zip(words()).map(|(a, b)| a == b);
-            scratch.matched.iter_mut().zip(equal).for_each(|(matched, is)| *matched |= is);
-        }
-        if scratch.matched.iter().all(|&matched| matched) {
-            Answer::Equal
-        } else {
-            Answer::Different
-        }
-    }
-
-    /// What `block` is, in words.
-    fn described(&self, block: &[u8], offset: u64, moment: &Moment) -> String {
-        let stamp = self.record.stamp();
-        let says = stamp::read(block);
-        let own = says.filter(|says| (says.stamp, says.offset) == (stamp, offset));
-        let mut made = vec![0; block.len()];
-        let candidates = moment.data().take(MIXED_MOST).chain(own.map(|own| own.version));
-        let near = candidates.map(|version| {
-            stamp.make(offset, version, &mut made);
-            let (bits, first) = changed_bits(&made, block);
-            (bits, first, version)
-        });
-        if let Some((bits, first, version)) = near.min().filter(|(bits, ..)| *bits <= DAMAGED_MOST)
-        {
-            let at = offset + first;
-            return match bits {
-                0 if version > moment.after.latest() => {
-                    format!("version {version}, which was never written")
-                }
-                0 => format!("version {version}, which was overwritten before"),
-                1 => format!("version {version} with a changed bit in byte {at}"),
-                _ => format!("version {version} with {bits} changed bits, the first in byte {at}"),
-            };
-        }
-        if block.iter().all(|&byte| byte == 0) {
-            return "zeros".into();
-        }
-        match says {
-            Some(says) if says.is_whole && says.stamp == stamp => {
-                format!("the block of byte {}, version {}", says.offset, says.version)
-            }
-            Some(says) if says.is_whole && says.stamp.file == stamp.file => {
-                format!(
-                    "version {} of an earlier record, of seed {}",
-                    says.version, says.stamp.seed
-                )
-            }
-            Some(says) if says.is_whole => {
-                format!("a block of another file than {}", self.record.name())
-            }
-            Some(_) => "a part of a verified block".into(),
-            None => "data that no verified write made".into(),
-        }
-    }
-}
-
-/// How many bits of the two differ, and the first byte with one.
-fn changed_bits(one: &[u8], other: &[u8]) -> (u32, u64) {
-    let bits = one.iter().zip(other).map(|(a, b)| (a ^ b).count_ones());
-    let first = bits.clone().position(|bits| bits > 0).unwrap_or(0);
-    (bits.sum(), first as u64)
-}
-
-/// The verification of the commands of one hub.
-pub(crate) struct Verifying {
-    /// One for each lane that is verified.
-    lanes: Vec<Option<Verifier>>,
-    area: Arc<Area>,
-    buffers: SlotBuffers,
-    /// What writes leave in a block.
-    leaves: Leaves,
-    /// One for each slot of all lanes.
-    flights: Vec<Verification>,
-    scratch: Scratch,
-}
-
-/// A command under way: a write or a discard has versions, a read has what was known, a flush neither.
-struct Verification {
-    /// Its first block.
-    start: u64,
-    /// The version that it leaves in each block; `None` where it leaves unverified data.
-    versions: Vec<Option<Version>>,
-    /// What was known of each block when it began.
-    known: Vec<Known>,
-}
-
-fn range(command: &Command) -> Range<u64> {
-    command.start..command.start + u64::from(command.len)
-}
-
-impl Verifying {
-    /// Of `slots` commands of `engine` over the lanes with these verifiers, with data in `buffers`.
-    pub(crate) fn new(
-        lanes: Vec<Option<Verifier>>,
-        slots: u32,
-        buffers: SlotBuffers,
-        engine: Engine,
-    ) -> Self {
-        let by_parts = engine == Engine::Mmap;
-        let leaves = if by_parts { Leaves::DataByParts } else { Leaves::Data };
-        let area = Arc::clone(buffers.area());
-        let most = area.layout().stride() / BLOCK as usize + 1;
-        let flight = || Verification {
-            start: 0,
-            versions: Vec::with_capacity(most),
-            known: Vec::with_capacity(most),
-        };
-        let flights = (0..slots).map(|_| flight()).collect();
-        Self { lanes, area, buffers, leaves, flights, scratch: Scratch::new() }
-    }
-
-    /// What the ranges of `lane` are rounded to, at least.
-    pub(crate) fn grain(&self, lane: usize) -> u32 {
-        if self.lanes[lane].is_some() { BLOCK } else { 1 }
-    }
-
-    /// Records that `command` of `lane` in `slot` is about to be queued. A write gets its data.
-    pub(crate) fn start(&mut self, lane: usize, slot: u32, command: &mut Command) {
-        let Some(Verifier(shared)) = &self.lanes[lane] else { return };
-        let flight = &mut self.flights[slot as usize];
-        flight.versions.clear();
-        flight.known.clear();
-        flight.start = command.start;
-        match command.action {
-            Action::Read => {
-                flight.begin_read(shared, command);
-                self.buffers.lend(slot);
-            }
-            Action::Write | Action::WriteThrough => {
-                flight.begin_write(shared, command, self.leaves);
-                let unverified = self.area.source(command.buffer, command.len as usize);
-                let bytes = self.buffers.bytes(slot, 0, command.len as usize);
-                flight.fill(shared, bytes, unverified);
-                command.buffer = self.buffers.lend(slot);
-            }
-            Action::Discard => flight.begin_discard(shared, command),
-            Action::Flush => {}
-        }
-    }
-
-    /// Records that the command of `lane` in `slot` has ended, and compares what a read got.
-    pub(crate) fn end(&mut self, lane: usize, slot: u32, failed: bool) {
-        let Some(Verifier(shared)) = &self.lanes[lane] else { return };
-        let flight = &mut self.flights[slot as usize];
-        self.buffers.take_back(slot);
-        if !flight.versions.is_empty() {
-            flight.end_write(shared, failed);
-        } else if !flight.known.is_empty() && !failed {
-            let bytes = self.buffers.bytes(slot, 0, flight.known.len() * BLOCK as usize);
-            flight.end_read(shared, bytes, &mut self.scratch);
-        }
-    }
-
-    /// The first difference on any lane.
-    pub(crate) fn difference(&self) -> Option<Difference> {
-        self.lanes.iter().flatten().find_map(Verifier::difference)
-    }
-
-    /// The path of a lane's target whose record was lost.
-    pub(crate) fn lost(&self) -> Option<PathBuf> {
-        let lost = self.lanes.iter().flatten().find(|verifier| verifier.is_lost());
-        lost.map(|verifier| verifier.0.path.clone())
-    }
-}
-
-impl Verification {
-    fn begin_read(&mut self, shared: &Shared, command: &Command) {
-        let record = &shared.record;
-        shared.each_locked(range(command), |at| {
-            self.known.push(block_record::known(record.block(at), record.epochs()));
-        });
-    }
-
-    fn begin_write(&mut self, shared: &Shared, command: &Command, leaves: Leaves) {
-        shared.each_locked(range(command), |at| {
-            self.versions.push(shared.begin_block(at, shared.stamped.has(at), leaves));
-        });
-    }
-
-    /// Nothing is known afterwards of a block that is discarded in part.
-    fn begin_discard(&mut self, shared: &Shared, command: &Command) {
-        let (block, end) = (u64::from(BLOCK), range(command).end);
-        self.start = command.start / block * block;
-        shared.each_locked(self.start..end, |at| {
-            let whole = at >= command.start && at + block <= end;
-            let is_stamped = whole && shared.stamped.has(at);
-            self.versions.push(shared.begin_block(at, is_stamped, Leaves::Zeros));
-        });
-    }
-
-    /// Fills `bytes` with the data of the versions, and with `unverified` where there is none.
-    fn fill(&self, shared: &Shared, bytes: &mut [u8], unverified: &[u8]) {
-        let grain = BLOCK as usize;
-        let blocks = bytes.chunks_mut(grain).zip(unverified.chunks(grain));
-        let places = (self.start..).step_by(grain).zip(&self.versions);
-        for ((at, version), (block, unverified)) in places.zip(blocks) {
-            match version {
-                Some(version) => shared.record.stamp().make(at, version.number(), block),
-                None => block.copy_from_slice(unverified),
-            }
-        }
-        shared.corrupt(bytes);
-    }
-
-    fn end_write(&self, shared: &Shared, failed: bool) {
-        let mut versions = self.versions.iter();
-        let mut written = 0;
-        let end = self.start + self.versions.len() as u64 * u64::from(BLOCK);
-        shared.each_locked(self.start..end, |at| {
-            if let Some(Some(version)) = versions.next() {
-                block_record::end(shared.record.block(at), *version, !failed);
-                written += u64::from(!failed);
-            }
-        });
-        shared.written.fetch_add(written, Ordering::Relaxed);
-    }
-
-    /// Compares `bytes`, which were read.
-    fn end_read(&self, shared: &Shared, bytes: &mut [u8], scratch: &mut Scratch) {
-        let record = &shared.record;
-        shared.corrupt(bytes);
-        let (mut compared, mut unchecked) = (0, 0);
-        let places = (self.start..).step_by(BLOCK as usize).zip(&self.known);
-        for ((at, before), block) in places.zip(bytes.chunks_exact(BLOCK as usize)) {
-            if !shared.checked.has(at) {
-                continue;
-            }
-            let lock = shared.lock(at);
-            let after = block_record::known(record.block(at), record.epochs());
-            drop(lock);
-            let moment = Moment { before: *before, after };
-            let known = moment.before.is_written() && after.is_written();
-            if known && shared.compare(scratch, block, at, &moment) {
-                compared += 1;
-            } else {
-                unchecked += 1;
-            }
-        }
-        shared.compared.fetch_add(compared, Ordering::Relaxed);
-        shared.unchecked.fetch_add(unchecked, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-    use std::time::Duration;
-
-    use super::*;
-
-    const SIZE: u64 = 4 << 20;
-
-    /// A command of a verified stage with one slot.
-    fn write(verifying: &mut Verifying, start: u64) {
-        let buffer = verifying.area.layout().source();
-        let mut command = Command { action: Action::Write, file: 0, start, len: 8192, buffer };
-        verifying.start(0, 0, &mut command);
-        verifying.end(0, 0, false);
-    }
-
-    fn verifying(verifier: &Verifier) -> Verifying {
-        let layout = Layout::new(1, 8192, BLOCK).unwrap();
-        let (_, buffers) = Area::new(layout, Seed(7)).unwrap().split();
-        Verifying::new(vec![Some(verifier.clone())], 1, buffers, Engine::Psync)
-    }
-
-    fn verifier(name: &str) -> (PathBuf, Target, Verifier) {
-        let name = format!("penstock-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        let target = Target::open(&folder.join("data.img"), Some(SIZE)).unwrap();
-        let plan = VerifyPlan {
-            record: &folder.join("data.img.verify"),
-            name: "data.img",
-            seed: Seed(7),
-            stamped: vec![0..SIZE],
-            checked: vec![0..SIZE],
-            read_again: vec![],
-            corrupt: None,
-        };
-        let verifier = Verifier::open(&target, plan).unwrap();
-        (folder, target, verifier)
-    }
-
-    #[test]
-    fn commands_far_apart_do_not_wait_for_each_other() {
-        let (folder, target, verifier) = verifier("apart");
-        let (sender, receiver) = mpsc::channel();
-        let lock = verifier.0.lock(0);
-        let on_thread = verifier.clone();
-        let thread = std::thread::spawn(move || {
-            let mut verifying = verifying(&on_thread);
-            write(&mut verifying, 2 << 20);
-            sender.send(()).unwrap();
-            write(&mut verifying, 4096);
-            sender.send(()).unwrap();
-        });
-        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(()), "a lock of its own");
-        let short = Duration::from_millis(50);
-        assert!(receiver.recv_timeout(short).is_err(), "the lock of that block");
-        drop(lock);
-        thread.join().unwrap();
-        drop((target, verifier));
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    /// Over the border of two locks, so that each command needs both.
-    #[test]
-    fn a_block_of_two_threads_keeps_one_acknowledged_version() {
-        let (folder, target, verifier) = verifier("two-threads");
-        let at = LOCKED - u64::from(BLOCK);
-        std::thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    let mut verifying = verifying(&verifier);
-                    (0..2000).for_each(|_| write(&mut verifying, at));
-                });
-            }
-        });
-        let record = &verifier.0.record;
-        for at in [at, LOCKED] {
-            let known = block_record::known(record.block(at), record.epochs());
-            assert_eq!(known.latest(), 4000);
-            assert!(known.is_written() && known.data().count() <= 2, "{known}");
-        }
-        assert_eq!(verifier.verified().written, 8000);
-        drop((target, verifier));
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }
