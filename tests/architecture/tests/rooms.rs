@@ -9,6 +9,12 @@ use syn::{Attribute, ItemMod, ItemUse, Meta, UseTree};
 
 const CRATES: [&str; 8] = ["core", "policy", "device", "workload", "live", "jobs", "run", "python"];
 
+/// Crates whose folders import in one direction, too.
+const CRATES_OF_FOLDERS: [&str; 5] = ["core", "policy", "device", "workload", "live"];
+
+/// Files and folders on the first floor of `live`, at most.
+const MOST_ROOMS: usize = 18;
+
 /// A module by its path in the crate; empty for the root.
 type Module = Vec<String>;
 
@@ -156,6 +162,17 @@ fn circle(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<String>> {
     Some(way[start..].iter().map(|name| name.join("::")).collect())
 }
 
+/// The rooms of a crate's first floor, its files and folders, each with the rooms that it imports from.
+fn rooms(imports: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeMap<Module, BTreeSet<Module>> {
+    let room = |module: &Module| module.iter().take(1).cloned().collect::<Module>();
+    let mut rooms = BTreeMap::<Module, BTreeSet<Module>>::new();
+    for (module, from) in imports.iter().filter(|(module, _)| !module.is_empty()) {
+        let others = from.iter().map(room).filter(|other| *other != room(module));
+        rooms.entry(room(module)).or_default().extend(others);
+    }
+    rooms
+}
+
 fn source(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join("crates").join(name).join("src")
@@ -167,6 +184,21 @@ fn no_crate_has_a_circle_of_files() {
         let imports = imports(&source(name)).unwrap_or_else(|found| panic!("{found}"));
         assert_eq!(circle(&imports), None, "crates/{name}");
     }
+}
+
+#[test]
+fn no_crate_of_folders_has_a_circle_of_rooms() {
+    for name in CRATES_OF_FOLDERS {
+        let imports = imports(&source(name)).unwrap_or_else(|found| panic!("{found}"));
+        assert_eq!(circle(&rooms(&imports)), None, "crates/{name}");
+    }
+}
+
+#[test]
+fn the_first_floor_of_live_is_not_crowded() {
+    let imports = imports(&source("live")).unwrap_or_else(|found| panic!("{found}"));
+    let names: Vec<_> = rooms(&imports).keys().map(|room| room.join("::")).collect();
+    assert!(names.len() <= MOST_ROOMS, "{} rooms: {names:?}", names.len());
 }
 
 #[test]
@@ -183,6 +215,13 @@ fn a_circle_and_an_import_from_the_root_are_found() {
     write("hall/door.rs", "use super::Key; pub struct Door(Key);");
     let found = imports(&folder).map(|imports| circle(&imports));
     assert_eq!(found, Ok(Some(vec!["hall".into(), "hall::door".into()])));
+    write("hall/door.rs", "pub struct Door(crate::stairs::Step);");
+    write("hall/lamp.rs", "pub struct Lamp;");
+    write("hall/mod.rs", "mod door; mod lamp;");
+    write("stairs.rs", "pub struct Step; use crate::hall::lamp::Lamp;");
+    let found = imports(&folder).unwrap();
+    assert_eq!(circle(&found), None, "of files there is none");
+    assert_eq!(circle(&rooms(&found)), Some(vec!["hall".into(), "stairs".into()]));
     write("hall/door.rs", "pub struct Door(crate::Step);");
     assert!(imports(&folder).unwrap_err().ends_with("hall/door.rs imports crate::Step"));
 }
