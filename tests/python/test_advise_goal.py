@@ -16,6 +16,7 @@ from penstock.advise.levels import around, every
 from penstock.errors import PenstockError
 from penstock.results.figure import Figure
 from penstock.session import Variant
+from penstock.sweeps.run import measured
 from penstock.sweeps.vary import Setting, known_policies
 from penstock.target import Target
 
@@ -208,15 +209,13 @@ def test_it_is_within_a_twentieth_of_the_best_of_a_grid(case: Case) -> None:
     target, goals, best = Target(on=str(on)), [Goal.parse(case.goal)], Figure.parse(case.best)
     found = search.search(job, goals, best, target)
     # As the finalists run: as long, and from the same seeds.
-    written = search._Written.of(job)
+    written = search._Written.of(job, target)
     rates = search._rates(job, target, written, goals, best)
     longer = written.for_requests(rates, search.CONFIRMED, search.CONFIRMED_OF_CLASS)
     sets = [*search._lasting(job, longer).sets, f"seed={written.seed + 1}"]
     confirmed = Variant(name=job.name, sets=sets)
     settings = grid()
-    ran = search.run(
-        confirmed, settings, target, lambda _what, _share: None, "", 1, repeat=search.SEEDS
-    )
+    ran = measured(confirmed, settings, target, repeat=search.SEEDS)
     ranked = search._ranked(settings, ran, goals, best)
     greatest = max((one.standing for one in ranked), key=Standing.key)
     assert greatest.meets

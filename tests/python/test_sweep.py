@@ -13,6 +13,7 @@ from penstock.results import tradeoff
 from penstock.results.figure import Figure
 from penstock.results.rounds import Spread
 from penstock.results.tradeoff import Point, Tradeoff
+from penstock.sweeps.run import Sweep
 from penstock.sweeps.vary import Setting, factors, settings
 from penstock.text import tradeoff as words
 
@@ -81,6 +82,10 @@ class TestSettings:
             Setting(policy="cfq", changes={"cfq.quantum": "4"})
         ]
 
+    def test_a_policy_that_is_named_twice_runs_once(self) -> None:
+        found = settings({"policy": ["noop", "cfq", "noop"]})
+        assert [one.label for one in found] == ["noop", "cfq"]
+
     def test_without_a_policy_nothing_can_run(self) -> None:
         with pytest.raises(PenstockError, match="--vary policy="):
             settings({"live.depth": ["1", "2"]})
@@ -104,6 +109,17 @@ def points(**figures: tuple[float, float]) -> Tradeoff:
         for label, (a, b) in figures.items()
     ]
     return Tradeoff(x, y, found)
+
+
+def test_figures_stand_next_to_their_setting_in_whatever_order_they_come(job: Path) -> None:
+    swept = penstock.sweep(job, {"policy": ["noop", "cfq"]}, set={"duration": "2s"})
+    turned = Sweep(
+        swept.settings,
+        {**swept.comparison, "runs": swept.comparison["runs"][::-1]},
+        swept.tradeoff._replace(points=swept.tradeoff.points[::-1]),
+    )
+    found = json.loads(turned.to_json())["settings"]
+    assert [(one["setting"], one["policy"]) for one in found] == [("cfq", "cfq"), ("noop", "noop")]
 
 
 class TestFrontier:

@@ -8,18 +8,19 @@ fast the machine is, so equal jobs get equal answers.
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from penstock import _native
 from penstock.advise.goal import Goal, Standing, rounds_met, standing
 from penstock.advise.levels import around, every
 from penstock.errors import wrong
+from penstock.experiment.bench import Bench
+from penstock.experiment.trial import Setup, whole
 from penstock.results import json_types, rounds
 from penstock.results.figure import Figure, check
 from penstock.results.rounds import Rounds
-from penstock.results.steps import Step
+from penstock.results.steps import Progress, as_part
 from penstock.session import Variant
 from penstock.sweeps.run import measured
 from penstock.sweeps.vary import Setting, known_policies
@@ -54,9 +55,6 @@ LIVE = 3
 
 ENOUGH = 0.01
 """Who is better by less is as good; of those the one with the fewest changes is taken."""
-
-Progress = Callable[[str, float], None]
-"""Called with what goes on and how far it has come, from 0 to 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +117,10 @@ class _Search:
     model: str = ""
 
     def tries(self, settings: Iterable[Setting], progress: Progress, share: float) -> None:
-        """Try those that were not yet tried, and whose parameters go together."""
+        """Try those that were not yet tried, and whose parameters go together.
+
+        `share` of the whole search is done when they have run.
+        """
         fresh = {
             one.label: one
             for one in settings
@@ -127,7 +128,8 @@ class _Search:
         }
         if not fresh:
             return
-        ran = run(self.job, list(fresh.values()), self.on, progress, f"trying {len(fresh)}", share)
+        step = as_part(progress, f"trying {len(fresh)}", 0.0, share)
+        ran = measured(self.job, list(fresh.values()), self.on, progress=step)
         self.model = ran["device"]
         for policy in rounds.by_policy(ran):
             stands = standing(policy, self.goals, self.best)
@@ -180,7 +182,7 @@ def search(
     report = progress or (lambda _what, _share: None)
     modelled = not is_real(target)
     model = target if modelled else Target()
-    written = _Written.of(job)
+    written = _Written.of(job, model)
     rates = _rates(job, model, written, goals, best)
     short = written.for_requests(rates, SCOUTED, SCOUTED_OF_CLASS)
     found = _Search(_lasting(job, short), model, goals, best, {})
@@ -195,11 +197,13 @@ def search(
     sets = [*_lasting(job, longer).sets, f"seed={written.seed + 1}"]
     finals = replace(job, sets=sets)
     settings = found.finalists()
-    ran = run(finals, settings, model, report, "confirming", 1.0, repeat=SEEDS)
+    step = as_part(report, "confirming", 0.0, 1.0)
+    ran = measured(finals, settings, model, repeat=SEEDS, progress=step)
     candidates = _ranked(settings, ran, goals, best)
     if not modelled:
         settings = [one.setting for one in candidates[:LIVE]]
-        ran = run(job, settings, target, report, "measuring", 1.0, repeat=ROUNDS_LIVE)
+        step = as_part(report, "measuring", 0.0, 1.0)
+        ran = measured(job, settings, target, repeat=ROUNDS_LIVE, progress=step)
         candidates = _ranked(settings, ran, goals, best)
     # What the search itself has set is no change of the job.
     ran = {**ran, "job": {**ran["job"], "set": list(job.sets)}}
@@ -219,25 +223,6 @@ def is_real(target: Target) -> bool:
     if target.on is None or target.on.endswith(".toml"):
         return False
     return target.on not in {one["name"] for one in json.loads(_native.devices())}
-
-
-def run(
-    job: Variant,
-    settings: Sequence[Setting],
-    target: Target,
-    progress: Progress,
-    what: str,
-    share: float,
-    *,
-    repeat: int | None = None,
-) -> json_types.Comparison:
-    """Run every setting; `share` of all is done when it ends."""
-
-    def step(now: Step) -> None:
-        if now["step"] == "running":
-            progress(what, share * (now["number"] + now["fraction"]) / now["of"])
-
-    return measured(job, settings, target, repeat=repeat, progress=step)
 
 
 def _ranked(
@@ -278,27 +263,16 @@ class _Written:
     seed: int
 
     @classmethod
-    def of(cls, job: Variant) -> "_Written":
-        """What the job says, with its changes."""
-        text = job.text
-        try:
-            said = tomllib.loads(Path(job.name).read_text() if text is None else text)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-            # The engine says it better.
-            measured(job, [Setting(policy="fcfs", changes={})], Target())
-            raise
-        for change in job.sets:
-            key, _, value = change.partition("=")
-            said[key.strip()] = value.strip()
+    def of(cls, job: Variant, on: Target) -> "_Written":
+        """What the job says where it runs, with its changes."""
+        with Bench(Setup(target=on, reduce=whole, policies=["fcfs"])) as bench:
+            (known,) = bench.check([job])
+        said = tomllib.loads(known["job"]["text"])
 
         def ns(key: str) -> int | None:
-            value = said.get(key)
-            try:
-                return _native.duration(value) if isinstance(value, str) else None
-            except _native.Failure:
-                return None
+            return _native.duration(said[key]) if key in said else None
 
-        return cls(ns("duration"), ns("warmup") or 0, int(said.get("seed", 1)))
+        return cls(ns("duration"), ns("warmup") or 0, known["seed"])
 
     def for_requests(self, rates: tuple[float, float], requests: int, of_class: int) -> int | None:
         """How long a run has so many requests, and so many of the class with the fewest."""

@@ -5,16 +5,18 @@ Together they run in order of arrival, with shares of device time, and with shar
 """
 
 from collections.abc import Sequence
-from contextlib import closing
+from dataclasses import replace
 
 from penstock.advise.shares import BY_LAW, BY_TIME, PLAIN, Shares, law, row
 from penstock.errors import wrong
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, whole
 from penstock.job import Agent, Class, Job
 from penstock.results.json_types import Class as ClassJson
 from penstock.results.json_types import Run
 from penstock.results.rounds import ALONE
 from penstock.results.steps import Progress, as_part
-from penstock.session import Session, Variant
+from penstock.session import Variant
 from penstock.target import Target
 
 SIZES = (4096, 65536)
@@ -41,27 +43,28 @@ def shares_on(
         raise wrong(message, "one for each class, as 1,2")
     job, names = _job(weights)
     alone = Variant(name=job.name, text=job.text, policies=[f"{ALONE}{name}" for name in names])
-    with closing(Session(target, [alone])) as session:
-        (first,) = session.run([alone], progress=as_part(progress, "each class alone", 0.0, 0.1))
-    reads = law([run["classes"][0] for run in first.raw["runs"]], _sizes(len(names)))
+    setup = Setup(target=target, reduce=whole)
+    (first,) = run_all(setup, [alone], progress=as_part(progress, "each class alone", 0.0, 0.1))
+    reads = law([run["classes"][0] for run in first["runs"]], _sizes(len(names)))
     cycle = f"policy.fairio.cycle={CYCLE}"
     policies = [*alone.policies, PLAIN, "fairio"]
     plain = Variant(name=job.name, text=job.text, sets=[cycle], policies=policies)
     law_keys = (f"policy.fairio.law.read.{key}={cost}" for key, cost in reads.costs().items())
     sets = (cycle, "policy.fairio.charge=law", *law_keys)
     by_law = Variant(name=job.name, text=job.text, sets=sets, policies=["fairio"])
-    with closing(Session(target, [plain, by_law], repeat=rounds)) as session:
-        both = session.run(
-            [plain, by_law], progress=as_part(progress, "shares in rounds", 0.1, 1.0)
-        )
-    times, laws = (one.raw["runs"] for one in both)
+    both = run_all(
+        replace(setup, repeat=rounds),
+        [plain, by_law],
+        progress=as_part(progress, "shares in rounds", 0.1, 1.0),
+    )
+    times, laws = (comparison["runs"] for comparison in both)
     lone = [_of(times, f"{ALONE}{name}") for name in names]
     rows = [
         row(PLAIN, weights, _of(times, PLAIN), lone),
         row(BY_TIME, weights, _of(times, "fairio"), lone),
         row(BY_LAW, weights, _of(laws, "fairio"), lone),
     ]
-    return Shares(first.world, first.device, rows, reads)
+    return Shares(first["world"], first["device"], rows, reads)
 
 
 def _job(weights: Sequence[int]) -> tuple[Job, Sequence[str]]:

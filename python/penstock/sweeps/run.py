@@ -2,19 +2,20 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import wrong
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, whole
 from penstock.job import Job
 from penstock.results import figure, json_types, rounds, tradeoff
 from penstock.results.figure import Figure
 from penstock.results.steps import Step
 from penstock.results.tradeoff import Tradeoff
-from penstock.session import Session, Variant
+from penstock.session import Variant
 from penstock.sweeps.vary import Setting, factors, settings
 from penstock.target import Target, path
 
@@ -66,10 +67,11 @@ class Sweep:
         return json.dumps(self._plain(), ensure_ascii=False, indent=2)
 
     def _plain(self) -> Mapping[str, Any]:
-        of = {one.label: one for one in self.by_setting}
+        runs_of = {one.label: one.runs for one in self.by_setting}
+        setting_of = {one.label: one for one in self.settings}
         points = []
-        for setting, point in zip(self.settings, self.tradeoff.points, strict=False):
-            runs = of[point.label].runs
+        for point in self.tradeoff.points:
+            setting, runs = setting_of[point.label], runs_of[point.label]
             points.append(
                 {
                     "setting": point.label,
@@ -171,16 +173,18 @@ def measured(
     partial: bool = False,
 ) -> json_types.Comparison:
     """One comparison, in which each setting stands where a policy stands, by its label."""
-    variants = [setting.of(job) for setting in settings]
-    with closing(Session(target, variants, repeat=repeat)) as session:
-        found = session.run(variants, progress=progress, partial=partial)
-    raw = [one.raw for one in found]
+    found = run_all(
+        Setup(target=target, reduce=whole, repeat=repeat),
+        [setting.of(job) for setting in settings],
+        progress=progress,
+        partial=partial,
+    )
     runs: list[json_types.Run] = []
-    for setting, one in zip(settings, raw, strict=True):
-        runs += [{**run, "policy": setting.label} for run in one["runs"]]
+    for setting, comparison in zip(settings, found, strict=True):
+        runs += [{**run, "policy": setting.label} for run in comparison["runs"]]
     runs.sort(key=lambda run: run.get("round", 0))
-    remarks = list(dict.fromkeys(remark for one in raw for remark in one.get("remarks", [])))
-    first = raw[0]
+    remarks = list(dict.fromkeys(remark for one in found for remark in one.get("remarks", [])))
+    first = found[0]
     return {
         **first,
         "job": {**first["job"], "set": list(job.sets)},

@@ -61,8 +61,9 @@ def settings(vary: Mapping[str, Sequence[str]]) -> list[Setting]:
     """
     owners = {key: _owner(key) for key in vary if key != POLICY}
     named = [known_policies() if one == ALL else [one] for one in vary.get(POLICY, ())]
-    policies = [one for some in named for one in some] or list(
-        dict.fromkeys(filter(None, owners.values()))
+    policies = list(
+        dict.fromkeys(one for some in named for one in some)
+        or dict.fromkeys(filter(None, owners.values()))
     )
     if not policies:
         hint = "add --vary policy=noop,size-priority"

@@ -4,15 +4,16 @@ All run in one session, so that both modes and all cycle lengths share the proce
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, TypeAlias
 
 from penstock.errors import wrong
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, only_run
 from penstock.papers import files
 from penstock.papers.fairio.setting import NAME, SETTINGS, Setting
-from penstock.session import Session, Variant
+from penstock.session import Variant
 from penstock.target import Target
 
 MIB = 1 << 20
@@ -83,13 +84,10 @@ Found: TypeAlias = Mapping[Cell, Measured]
 def run(cells: Iterable[Cell], setting: Setting) -> Found:
     """Run the cells, each once."""
     every = list(dict.fromkeys(cells))
-    variants = [cell.variant() for cell in every]
-    with SETTINGS.errors(setting.given), closing(Session(Target(), variants)) as session:
-        found = session.run(variants)
-    return {
-        cell: Measured.of(comparison.raw["runs"][0], cell)
-        for cell, comparison in zip(every, found, strict=True)
-    }
+    setup = Setup(target=Target(), reduce=only_run)
+    with SETTINGS.errors(setting.given):
+        runs = run_all(setup, [cell.variant() for cell in every])
+    return {cell: Measured.of(run, cell) for cell, run in zip(every, runs, strict=True)}
 
 
 def illustration(

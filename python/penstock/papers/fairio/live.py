@@ -11,11 +11,12 @@ times and rates are those of the target, and are compared with nothing.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import product
 
 from penstock.errors import wrong
+from penstock.experiment.bench import Bench, run_all
+from penstock.experiment.trial import Setup, whole
 from penstock.papers import files
 from penstock.papers.fairio import cells, setting
 from penstock.papers.fairio.cells import Cell, Measured
@@ -25,7 +26,7 @@ from penstock.results.json_types import Run
 from penstock.results.percentile import percentile
 from penstock.results.rounds import Spread
 from penstock.results.steps import Progress, Step, as_part
-from penstock.session import Session, Variant
+from penstock.session import Variant
 from penstock.target import Target
 from penstock.text import places
 
@@ -157,20 +158,20 @@ def fairio_live(
         checked = _variants(plans, of, law, dict.fromkeys(ILLUSTRATIONS, 1.0))
         rates = _offered(target, checked, as_part(progress, "what the target serves", 0.0, 0.1))
         variants = _variants(plans, of, law, rates)
-        with closing(Session(target, variants, repeat=rounds)) as session:
-            found = session.run(variants, progress=as_part(progress, "rounds", 0.1, 1.0))
+        setup = Setup(target=target, reduce=whole, repeat=rounds)
+        found = run_all(setup, variants, progress=as_part(progress, "rounds", 0.1, 1.0))
     # The array has a minute, as its tables have, however short the runs here are.
     usual = setting.read({key: value for key, value in given.items() if key != "horizon"})
     simulated = [plan.simulated(usual) for plan in plans]
     theirs = cells.run([one for one in simulated if one is not None], usual)
     rows = [
-        _row(plan, comparison.raw["runs"], theirs[cell] if cell is not None else None)
+        _row(plan, comparison["runs"], theirs[cell] if cell is not None else None)
         for plan, comparison, cell in zip(plans, found, simulated, strict=True)
     ]
-    runs = [run for comparison in found for run in comparison.raw["runs"]]
+    runs = [run for comparison in found for run in comparison["runs"]]
     return Live(
-        world=found[0].world,
-        target=found[0].device,
+        world=found[0]["world"],
+        target=found[0]["device"],
         rounds=rounds,
         horizon_s=horizon_ms / 1e3,
         offered_per_s=[rates[number] for number in ILLUSTRATIONS],
@@ -210,12 +211,13 @@ def _offered(
     What runs later is checked before.
     """
     variants = [_probe(number) for number in ILLUSTRATIONS]
-    with closing(Session(target, [*variants, *checked])) as session:
-        found = session.run(variants, progress=step)
-    if found[0].world == "simulated":
-        message = f"{found[0].device} is a model in virtual time"
-        raise wrong(message, f"name a file, a disk or {EMULATED}{found[0].device} with --on")
-    served = [sum(one["iops"] for one in each.raw["runs"][0]["classes"]) for each in found]
+    with Bench(Setup(target=target, reduce=whole), [*variants, *checked]) as bench:
+        found = bench.run(variants, progress=step)
+    if found[0]["world"] == "simulated":
+        device = found[0]["device"]
+        message = f"{device} is a model in virtual time"
+        raise wrong(message, f"name a file, a disk or {EMULATED}{device} with --on")
+    served = [sum(one["iops"] for one in each["runs"][0]["classes"]) for each in found]
     return {
         number: max(OFFERED * rate / 2, 1.0)
         for number, rate in zip(ILLUSTRATIONS, served, strict=True)
