@@ -1,30 +1,31 @@
-//! Several disks as one: striped (RAID-0), mirrored (RAID-1), with parity (RAID-5), or one after the
-//! other (`jbod`).
+//! Several disks as one device: striped (RAID-0), mirrored (RAID-1), with parity (RAID-5), or one
+//! after the other (`jbod`).
 //!
 //! Use it to study a policy above many arms. Disks may be any devices, each with a queue of its
-//! own. A request becomes pieces, at most one for each run of neighbouring bytes on a disk, and is
-//! done with its last piece. Its wait ends with that of its first piece; its device time is the sum
-//! over the disks; its error is the first error of a piece. A flush goes to every disk.
+//! own. A request becomes pieces, at most one for each run of neighbouring bytes on a disk, and
+//! ends with its last piece. Its wait ends when the first of its pieces begins; its device time is
+//! the sum over the disks; its error is the first error of a piece. A flush goes to every disk.
 //!
-//! A request that needs a full disk waits above, and all behind it, unless the array has a
-//! [controller](Array::with_controller): that takes requests whatever the disks hold, and what a
-//! full disk cannot take waits in it, for each disk in the order of arrival.
+//! A request that needs a full disk waits above the array, and so do all requests behind it, unless
+//! the array has a [controller](Array::with_controller). A controller takes requests whatever the
+//! disks hold; pieces for a full disk wait in it in the order of arrival.
 //!
 //! Source: D. A. Patterson, G. Gibson and R. H. Katz, "A case for redundant arrays of inexpensive
 //! disks (RAID)", SIGMOD 1988; the left-symmetric layout of parity is of E. K. Lee and R. H. Katz,
 //! "Performance consequences of parity placement in disk arrays", ASPLOS 1991.
 //!
 //! Invariants: every byte lies in one place of one disk (and its parity on another); an array of
-//! one disk answers as that disk does; an advance touches only the disks that are due; nothing is
-//! allocated once the queues have reached their greatest length.
+//! one disk answers as that disk does; an advance touches only the disks that are due; the array
+//! allocates nothing once its queues have reached their greatest length.
 //!
 //! # Divergence from real arrays
 //!
-//! - The array itself takes no time: no controller, no shared bus, no computing of parity, no cache.
+//! - The array itself takes no time: no controller overhead, no shared bus, no computing of parity,
+//!   no cache.
 //! - No disk fails: no degraded mode, no rebuild. An error of a disk is the request's error.
-//! - RAID-5 has no locks and no cache of stripes: two writes to one stripe both read what they need,
-//!   and a request's writes wait for all of its reads. A discard does not change the parity.
-//! - RAID-1 sends a long read to one mirror, whole.
+//! - RAID-5 has no locks and no stripe cache: two writes to one stripe both read what they need,
+//!   and the writes of a request wait for all of its reads. A discard does not change the parity.
+//! - RAID-1 sends a long read to one mirror as a whole.
 
 mod disk;
 mod jbod;
@@ -45,12 +46,12 @@ use self::layout::Layout;
 pub use self::level::Level;
 use self::piece::{Piece, Step};
 
-/// Why there can be no such array.
+/// The reason why an array cannot be built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArrayError {
-    /// Too few disks; the level needs as many as this.
+    /// There are too few disks; the level needs this many.
     Disks(usize),
-    /// The stripe unit is nothing, or more than a disk holds.
+    /// The stripe unit is zero, or larger than a disk.
     Stripe,
 }
 
@@ -65,32 +66,33 @@ impl fmt::Display for ArrayError {
 
 impl std::error::Error for ArrayError {}
 
-/// Disks as one device.
+/// Several disks as one device.
 #[derive(Debug)]
 pub struct Array<D> {
     layout: Layout,
     capacity: u64,
     disks: Box<[Disk<D>]>,
-    /// When each disk needs to be advanced.
+    /// Time at which each disk needs to be advanced.
     wakes: Box<[Time]>,
-    /// The earliest of them or before that, and at once for a request without a piece.
+    /// The earliest of these times or an earlier one; zero if there is a request without pieces.
     wake: Time,
     room: Room,
-    /// Requests that the controller takes at once, if there is one.
+    /// Most requests that the controller takes, if there is one.
     controller: Option<u32>,
     table: Table<ArrayRequest>,
-    /// Requests without a piece: beyond the array's end.
+    /// Requests beyond the array's end, which have no pieces.
     beyond: Vec<ReqId>,
-    /// Requests that have read what they must and now write. Emptied by every turn, as is `ended`.
+    /// Requests whose reads are done and that write next. Like `ended`, it is emptied in every
+    /// turn.
     writes: Vec<ReqId>,
     ended: Vec<Done>,
 }
 
-/// What all disks take now.
+/// Requests that the disks take now.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     all: u64,
-    /// Disks that take nothing.
+    /// Number of disks that take none.
     full: usize,
 }
 
@@ -99,7 +101,7 @@ struct Room {
 struct ArrayRequest {
     req: Request,
     step: Step,
-    /// Pieces of this step that are not finished.
+    /// Unfinished pieces of this step.
     left: u32,
     begun: Time,
     service: Span,
@@ -107,11 +109,11 @@ struct ArrayRequest {
 }
 
 impl<D: Device> Array<D> {
-    /// `disks` as one. Neighbouring pieces of one request on one disk are joined as long as the
-    /// whole has at most `max_extent` bytes.
+    /// Creates an array of `disks`. Neighbouring pieces of a request on one disk are joined up to
+    /// `max_extent` bytes.
     ///
     /// # Errors
-    /// [`ArrayError`]: too few disks, or a stripe unit that cannot be.
+    /// See [`ArrayError`].
     pub fn new(level: Level, max_extent: u32, disks: Vec<D>) -> Result<Self, ArrayError> {
         if disks.len() < level.least() {
             return Err(ArrayError::Disks(level.least()));
@@ -142,13 +144,13 @@ impl<D: Device> Array<D> {
         })
     }
 
-    /// The same with a controller that takes `depth` requests at once.
+    /// Adds a controller that takes `depth` requests at once.
     #[must_use]
     pub fn with_controller(self, depth: u32) -> Self {
         Self { controller: Some(depth), ..self }
     }
 
-    /// The disks, in their order.
+    /// Returns the disks in their order.
     pub fn disks(&self) -> impl Iterator<Item = &D> {
         self.disks.iter().map(|disk| &disk.device)
     }
@@ -158,7 +160,7 @@ impl<D: Device> Array<D> {
         start.checked_add(u64::from(len)).is_some_and(|end| end <= self.capacity)
     }
 
-    /// The mirror that a range is read from.
+    /// Returns the mirror that a range is read from.
     fn mirror(&self, now: Time, op: Op, start: u64) -> usize {
         match self.layout {
             Layout::Raid1(_) if op == Op::Read => raid1::nearest(&self.disks, now, start),
@@ -166,14 +168,14 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// Hands the pieces of the request's present step to their disks. Goes on to the next step if
-    /// there are none.
+    /// Sends the pieces of the request's current step to their disks, or continues with the next
+    /// step if there are none.
     fn send(&mut self, now: Time, id: ReqId) {
         let ArrayRequest { req: Request { io, .. }, step, .. } = *self.entry(id);
         let mirror = self.mirror(now, io.op, io.start);
         let Self { layout, disks, wakes, wake, room, table, .. } = self;
         let entry = table.get_mut(id).expect("found above");
-        let mut hand = |piece: Piece| {
+        let mut send_piece = |piece: Piece| {
             let below = Io { op: piece.op, start: piece.start, len: piece.len, ..io };
             let disk = &mut disks[piece.disk];
             entry.left += 1;
@@ -182,14 +184,14 @@ impl<D: Device> Array<D> {
                 *wake = wakes[piece.disk].min(*wake);
             }
         };
-        layout.pieces(step, (io.op, io.start, io.len), mirror, &mut hand);
+        layout.pieces(step, (io.op, io.start, io.len), mirror, &mut send_piece);
         if step == Step::Before && entry.left == 0 {
             entry.step = Step::Itself;
             self.send(now, id);
         }
     }
 
-    /// Hands a flush to every disk.
+    /// Sends a flush to every disk.
     fn broadcast(&mut self, now: Time, id: ReqId) {
         let Self { disks, wakes, wake, room, table, .. } = self;
         let entry = table.get_mut(id).expect("it has just come");
@@ -206,7 +208,7 @@ impl<D: Device> Array<D> {
         self.table.get(id).expect("a disk named a request that is not here")
     }
 
-    /// Books what the disk numbered `number` has finished, and gives it waiting pieces.
+    /// Settles the pieces that disk `number` has finished, and sends it waiting pieces.
     fn settle(&mut self, now: Time, number: usize, done: &mut Vec<Done>) {
         let disk = &mut self.disks[number];
         disk.device.advance(now, &mut self.ended);
@@ -226,12 +228,12 @@ impl<D: Device> Array<D> {
                 done.push(answer(now, &self.table.remove(piece.id)));
             }
         }
-        disk.look(&mut self.room);
+        disk.update_room(&mut self.room);
         while disk.room > 0
             && let Some(piece) = disk.waiting.pop_front()
         {
             disk.device.start(now, &piece);
-            disk.look(&mut self.room);
+            disk.update_room(&mut self.room);
         }
         self.wakes[number] = disk.device.wakeup();
     }
@@ -242,21 +244,21 @@ impl<D: Device> Disk<D> {
         Self { room: device.room(), device, waiting: VecDeque::new(), outstanding: 0 }
     }
 
-    /// Starts `piece`, or keeps it if the disk is full and returns `false`.
+    /// Starts `piece` and returns `true`; if the disk is full, keeps it and returns `false`.
     fn take(&mut self, now: Time, piece: &Request, room: &mut Room) -> bool {
         self.outstanding += 1;
         let free = self.room > 0;
         if free {
             self.device.start(now, piece);
-            self.look(room);
+            self.update_room(room);
         } else {
             self.waiting.push_back(*piece);
         }
         free
     }
 
-    /// Records how much the disk takes now.
-    fn look(&mut self, room: &mut Room) {
+    /// Updates the number of requests that the disk takes.
+    fn update_room(&mut self, room: &mut Room) {
         let before = std::mem::replace(&mut self.room, self.device.room());
         room.all = room.all - u64::from(before) + u64::from(self.room);
         room.full = room.full + usize::from(self.room == 0) - usize::from(before == 0);
@@ -277,7 +279,7 @@ impl<D: Device> Device for Array<D> {
         self.disks[0].device.block()
     }
 
-    /// What the controller takes. Without one, what all disks take together;
+    /// Requests that the controller takes, or all disks together if there is none.
     /// [`admits`](Device::admits) checks the disks of a range.
     fn room(&self) -> u32 {
         match self.controller {
@@ -305,7 +307,7 @@ impl<D: Device> Device for Array<D> {
         }
     }
 
-    /// The position of its disk; of mirrors the shortest.
+    /// The position on the disk of the byte; for mirrors the shortest.
     fn position(&self, now: Time, op: Op, start: u64) -> Span {
         let mut least = Span::ZERO;
         if self.holds(start, 1) {

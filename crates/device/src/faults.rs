@@ -1,35 +1,35 @@
-//! A device that fails and stalls: any device, behind seeded faults.
+//! A device with faults: any device behind seeded errors and stalls.
 //!
-//! Use it to see how a policy affects other requests when a disk misbehaves. A request that is to
-//! fail is served as usual and then reported with an input/output error. A request that is to stall
-//! is reported `stall` later and occupies its place until then. The medium rests meanwhile, so a
-//! stall is waiting and not device time. Flushes never fail or stall.
+//! Use it to see how a policy affects other requests when a disk misbehaves. A request that fails
+//! is served as usual and then reported with an input/output error. A request that stalls is
+//! reported `stall` later and occupies its place until then. The medium is idle meanwhile, so a
+//! stall counts as waiting and not as device time. Flushes never fail or stall.
 
 use penstock_core::{Device, Done, Errno, Op, Request, Rng, Span, Time};
 use rand::RngExt;
 
-/// How often a device misbehaves.
+/// Rates of faults.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rates {
     /// Share of requests that fail, 0 to 1.
     pub errors: f64,
     /// Share of requests that stall, 0 to 1.
     pub stalls: f64,
-    /// How long a stalled request is late.
+    /// Delay of a stalled request.
     pub stall: Span,
 }
 
-/// `device`, with faults.
+/// A device with faults.
 pub struct Faults<D> {
     device: D,
     rates: Rates,
     rng: Rng,
-    /// Completions held back, each until its `at`.
+    /// Completions that are held back, each until its `at`.
     stalled: Vec<Done>,
 }
 
 impl<D: Device> Faults<D> {
-    /// `device` with faults at `rates`, drawn from `rng`.
+    /// Adds faults at `rates`, drawn from `rng`, to `device`.
     pub fn new(device: D, rates: Rates, rng: Rng) -> Self {
         Self { device, rates, rng, stalled: Vec::new() }
     }
@@ -70,17 +70,17 @@ impl<D: Device> Device for Faults<D> {
         self.device.advance(now, done);
         let mut keep = from;
         for read in from..done.len() {
-            let mut one = done[read];
-            let spared = one.len == 0;
-            // Two draws for every request, so that one rate does not shift the other's faults.
+            let mut completion = done[read];
+            let spared = completion.len == 0;
+            // Two draws for every request, so that one rate does not shift the faults of the other.
             let (fails, stalls) = (self.rng.random::<f64>(), self.rng.random::<f64>());
             if !spared && fails < self.rates.errors {
-                one.error = one.error.or(Some(Errno::EIO));
+                completion.error = completion.error.or(Some(Errno::EIO));
             }
             if !spared && stalls < self.rates.stalls {
-                self.stalled.push(Done { at: now + self.rates.stall, ..one });
+                self.stalled.push(Done { at: now + self.rates.stall, ..completion });
             } else {
-                done[keep] = one;
+                done[keep] = completion;
                 keep += 1;
             }
         }

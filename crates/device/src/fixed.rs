@@ -1,30 +1,30 @@
-//! A device whose service time depends on length alone.
+//! A device whose service time depends on the length alone.
 //!
 //! Use it for flash-like devices, for papers that state a time per unit, and for a disk of which
 //! only figures are known. One server takes requests in the order of arrival; position costs
 //! nothing.
 //!
-//! Waiting requests are taken together. A batch has one [`latency`](Law::latency), as one doorbell
-//! and one interrupt serve many requests, and then the cost of each request in turn. Requests that
-//! arrive meanwhile belong to the next batch. So `n` requests that are always in flight get `n /
-//! (latency + n · cost)` a second.
+//! Waiting requests are taken together as a batch. A batch has one [`latency`](Law::latency), as
+//! one doorbell and one interrupt serve many requests, and then the cost of each request in turn.
+//! Requests that arrive meanwhile belong to the next batch. So `n` requests that are always in
+//! flight get `n / (latency + n · cost)` a second.
 //!
 //! # Divergence from real devices
 //!
-//! The effect of position, neighbours, history and time of day on a real device is not modelled.
-//! Nor are caches that fill up, and parts that work in parallel. Reads and writes have a law each
-//! and share the server; a batch with both has the longer latency.
+//! The effects of position, neighbours, history and time of day are not modelled, nor are caches
+//! that fill up and parts that work in parallel. Reads and writes have a law each and share the
+//! server; a batch with both has the longer latency.
 
 use std::collections::VecDeque;
 
 use penstock_core::{Device, Done, Op, ReqId, Request, Span, Time};
 
-/// Nanoseconds of service for a request of a length.
+/// Service time of a request by its length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cost {
     /// `base + per_mb · length / 1,000,000`.
     Linear {
-        /// Time of a request of no length.
+        /// Time of a request of zero bytes.
         base: Span,
         /// Time of each megabyte (10^6 bytes).
         per_mb: Span,
@@ -33,13 +33,14 @@ pub enum Cost {
     Units {
         /// Time of one unit.
         unit: Span,
-        /// Bytes that one unit carries at most.
+        /// Bytes of one unit.
         unit_bytes: u32,
     },
 }
 
 impl Cost {
-    /// The service time of `len` bytes; a flush costs nothing, as there is no cache to write back.
+    /// Returns the service time of `len` bytes; a flush costs nothing, as there is no cache to
+    /// write back.
     pub fn of(self, op: Op, len: u32) -> Span {
         match self {
             _ if op == Op::Flush => Span::ZERO,
@@ -49,32 +50,32 @@ impl Cost {
     }
 }
 
-/// What requests of one kind take.
+/// Times of requests of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Law {
-    /// Time of the server, one request after the other.
+    /// Service time of each request, one after the other.
     pub cost: Cost,
-    /// Time before that, once for all requests of a batch.
+    /// Time before a batch, once for all of its requests.
     pub latency: Span,
 }
 
 impl Law {
-    /// The server's time alone.
+    /// A law without a latency.
     pub const fn of(cost: Cost) -> Self {
         Self { cost, latency: Span::ZERO }
     }
 }
 
-/// A device of one server and a law of length.
+/// A device with one server and service times by length.
 #[derive(Debug)]
 pub struct Fixed {
     reads: Law,
     writes: Law,
     depth: u32,
     capacity: u64,
-    /// The batch in service, in the order in which it ends.
+    /// The batch in service, in the order of its ends.
     batch: VecDeque<BatchedRequest>,
-    /// The latency of the batch, and when it ends.
+    /// Latency, begin and end of the batch.
     latency: Span,
     begun: Time,
     ends: Time,
@@ -91,13 +92,14 @@ struct BatchedRequest {
 }
 
 impl Fixed {
-    /// A device of `capacity` bytes that takes one request at a time, reads and writes alike.
+    /// Creates a device of `capacity` bytes that takes one request at a time, reads and writes
+    /// alike.
     pub fn new(cost: Cost, capacity: u64) -> Self {
         Self::with(Law::of(cost), Law::of(cost), 1, capacity)
     }
 
-    /// A device of `capacity` bytes that takes `depth` requests at a time. Requests other than
-    /// reads follow the law `writes`.
+    /// Creates a device of `capacity` bytes that takes `depth` requests at a time. Requests other
+    /// than reads follow the law `writes`.
     pub fn with(reads: Law, writes: Law, depth: u32, capacity: u64) -> Self {
         Self {
             reads,
@@ -112,7 +114,7 @@ impl Fixed {
         }
     }
 
-    /// Adds a request to the batch, which has begun; no request of it has ended.
+    /// Adds a request to the batch, which has begun but has no finished request.
     fn join(&mut self, req: &Request) {
         let law = if req.op == Op::Read { &self.reads } else { &self.writes };
         let latency = if req.op == Op::Flush { Span::ZERO } else { law.latency };
@@ -120,16 +122,16 @@ impl Fixed {
             let longer = latency - self.latency;
             self.latency = latency;
             self.ends += longer;
-            self.batch.iter_mut().for_each(|one| one.ends += longer);
-            self.batch.iter_mut().skip(1).for_each(|one| one.begun += longer);
+            self.batch.iter_mut().for_each(|request| request.ends += longer);
+            self.batch.iter_mut().skip(1).for_each(|request| request.begun += longer);
         }
-        // The first of a batch has its latency.
+        // The first request of a batch includes the latency.
         let begun = if self.batch.is_empty() { self.begun } else { self.ends };
         self.ends += law.cost.of(req.op, req.len);
         self.batch.push_back(BatchedRequest { id: req.id, len: req.len, begun, ends: self.ends });
     }
 
-    /// Takes a batch at `now`.
+    /// Begins a batch at `now`.
     fn begin(&mut self, now: Time) {
         (self.latency, self.begun, self.ends) = (Span::ZERO, now, now);
     }
@@ -153,7 +155,7 @@ impl Device for Fixed {
         if self.batch.is_empty() {
             self.begin(now);
         }
-        // A request that comes at the very instant joins the batch.
+        // A request that arrives at the begin of the batch joins it.
         if self.begun == now {
             self.join(req);
         } else {
@@ -206,7 +208,7 @@ mod tests {
         Law { cost, latency: Span::from_us(latency_us) }
     }
 
-    /// When each request ends, in microseconds, of requests started at once.
+    /// Returns when each request ends, in microseconds, of requests that start at once.
     fn ends(device: &mut Fixed, ops: &[Op]) -> Vec<(u32, u64)> {
         for (n, &op) in ops.iter().enumerate() {
             device.start(Time::ZERO, &request(n as u32, op, 4096));
@@ -259,7 +261,7 @@ mod tests {
         assert_eq!(service, [50, 10, 10, 10]);
     }
 
-    /// Device time of each of `ops`, started at once, in microseconds.
+    /// Returns the device time of each of `ops`, which start at once, in microseconds.
     fn services(reads: Law, writes: Law, ops: &[Op]) -> Vec<u64> {
         let mut device = Fixed::with(reads, writes, 4, 1 << 20);
         for (n, &op) in (0..).zip(ops) {

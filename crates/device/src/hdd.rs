@@ -1,22 +1,22 @@
-//! A hard disk: arm, heads, turning platters, zones, skews, slips; its cache, if it takes part.
+//! A hard disk: arm, heads, turning platters, zones, skews and slips, and optionally its cache.
 //!
-//! Use it for one mechanical drive whose measured facts are at hand, or for a drive made of the
-//! figures of a data sheet. The model is the one of Ruemmler and Wilkes ("An introduction to disk
-//! drive modeling", IEEE Computer 27(3), 1994; `buffer.rs` has their section on data caching)
+//! Use it for one mechanical drive whose measured facts are at hand, or for a drive made from the
+//! figures of a data sheet. The model is that of Ruemmler and Wilkes ("An introduction to disk
+//! drive modeling", IEEE Computer 27(3), 1994; `buffer.rs` follows their section on data caching)
 //! with the zone tables that `DIXtrac` extracts (Schindler and Ganger, CMU-CS-99-176).
 //!
-//! An access is: command overhead; seek, the longer of arm and head switch, and for a write the
-//! settling; the wait until the first wanted sector comes round; the sectors, at the speed of the
-//! platter. At a track's end comes a switch of head or cylinder and the wait for the next track's
-//! first sector, which the skew mostly hides. A request costs one closed form for each track that
-//! it touches.
+//! An access consists of the command overhead; the seek, which is the longer of arm and head
+//! switch, and for a write the settling; the wait until the first wanted sector comes round; and
+//! the transfer at the speed of the platter. At a track's end follow a switch of head or cylinder
+//! and the wait for the next track's first sector, which the skew mostly hides. A request costs one
+//! closed formula for each track that it touches.
 //!
-//! Invariants: one command in service, queues stand in front ([`Tagged`],
+//! Invariants: one command is in service, queues stand in front ([`Tagged`],
 //! [`Queued`](penstock_core::Queued)); when the run begins, arm and head 0 are at cylinder 0, and
 //! the platter stands at `t / period` turns at time `t`, unless it was [`turned`](Hdd::turned); hot
-//! paths compute in integers and allocate nothing. Every rounding of a time goes down, less than a
-//! nanosecond each. So a request that directly follows another one finds its sector just ahead,
-//! never just missed. Over a year of modelled time the platter lags by 15 µs.
+//! paths compute in integers and allocate nothing. Every rounding of a time goes down by less than
+//! a nanosecond, so a request that directly follows another one finds its sector just ahead, never
+//! just missed. Over a year of modelled time the platter lags by 15 µs.
 //!
 //! # Divergence from real disks
 //!
@@ -26,10 +26,10 @@
 //!   more.
 //! - Without its cache, or where [`Cache::settle`] is zero, an access that needs no seek begins at
 //!   once. Real drives take about as long as over one cylinder.
-//! - The bus is the drive's alone: no other disk has it when it is wanted, and no arbitration takes
-//!   time. A write begins as soon as its data arrives fast enough. Without the cache a read hands on
-//!   each sector when it has passed the head, and nothing is lost when the drive lets go of the bus
-//!   or connects again.
+//! - The bus is the drive's alone: no other disk uses it, and no arbitration takes time. A write
+//!   begins as soon as its data arrives fast enough. Without the cache a read transfers each sector
+//!   when it has passed the head, and nothing is lost when the drive disconnects from the bus or
+//!   reconnects.
 //! - Defects found in use (remapped, not slipped) are not modelled: no seek to a far spare.
 //! - Seeks take the same time at every temperature and place; no retries, no recalibration, no
 //!   thermal or media errors, no power states, no vibration.

@@ -1,47 +1,48 @@
-//! A disk with one arm in round figures: a seek that is linear in cylinders, a wait for the platter, a
-//! time for each block.
+//! A disk with one arm and round figures: a seek that is linear in cylinders, a wait for the
+//! platter, a time for each block.
 //!
-//! Use it to repeat what was computed with such a disk, and where the arm matters but no real drive is
-//! meant. An access takes `seek` for each cylinder that the arm moves, then the platter's wait, then
-//! `transfer` for each block that it touches. The arm stands at cylinder 0 when the run begins, and
-//! after an access at the cylinder of its last block. Block `b` lies on cylinder `b / per_cylinder`.
+//! Use it to repeat computations with such a disk, and where the arm matters but no particular
+//! drive is meant. An access takes `seek` for each cylinder that the arm moves, then the wait for
+//! the platter, then `transfer` for each block that it touches. The arm stands at cylinder 0 when
+//! the run begins, and after an access at the cylinder of its last block. Block `b` lies on
+//! cylinder `b / per_cylinder`.
 //!
-//! The wait is drawn evenly from a whole turn for every access, also for one that goes on where the last
-//! one ended; or it is half a turn for each ([`Latency`]). So no access can be timed to find its block
-//! under the head.
+//! The wait is drawn uniformly from a whole turn for every access, also for one that continues
+//! where the last one ended; or it is half a turn for each ([`Latency`]). So no access can be timed
+//! to find its block under the head.
 //!
-//! Source: J. Wu and others' studies of external merges use such a disk, and so did most work on sorting
-//! of the early 1990s.
+//! Source: the studies of external merges by J. Wu and others use such a disk, as did most work on
+//! sorting of the early 1990s.
 //!
 //! # Divergence from real disks
 //!
-//! Everything that [`hdd`](crate::hdd) has and this has not: an arm that takes time to start, zones,
-//! heads and their switches, a platter that turns on while nothing is asked, command overheads, a bus,
-//! a cache, a queue. A long access crosses cylinders for nothing. Sequential work costs as much of the
-//! platter's time as random work does, where a real disk with a cache streams.
+//! It lacks what [`hdd`](crate::hdd) has: an arm that takes time to start, zones, heads and their
+//! switches, a platter that turns while the disk is idle, command overheads, a bus, a cache, a
+//! queue. A long access crosses cylinders in no time. Sequential work costs as much of the
+//! platter's time as random work, where a real disk with a cache streams.
 
 use penstock_core::{Device, Done, Errno, Op, Request, Rng, Span, Time};
 use rand::RngExt;
 
 use crate::hdd::{Access, AccessObserver};
 
-/// How long an access waits for the platter.
+/// The wait of an access for the platter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Latency {
-    /// Anything from nothing to a whole turn, as likely.
+    /// Uniformly distributed from zero to a whole turn.
     Uniform,
     /// Half a turn.
     Constant,
 }
 
-/// The figures of such a disk.
+/// The figures of a linear disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinearFacts {
     /// Time of the arm for each cylinder.
     pub seek: Span,
     /// Time of a turn.
     pub turn: Span,
-    /// How long an access waits for the platter.
+    /// The wait of an access for the platter.
     pub latency: Latency,
     /// Time of each block.
     pub transfer: Span,
@@ -53,12 +54,12 @@ pub struct LinearFacts {
     pub capacity: u64,
 }
 
-/// One disk of these facts.
+/// A disk with these facts.
 #[derive(Debug)]
 pub struct Linear {
     facts: LinearFacts,
     waits: Rng,
-    /// Where the arm stands.
+    /// The cylinder of the arm.
     cylinder: u64,
     serving: Option<Serving>,
     observer: AccessObserver,
@@ -73,7 +74,7 @@ struct Serving {
 }
 
 impl Linear {
-    /// The disk of `facts`, at rest; its waits for the platter are drawn from `waits`.
+    /// Creates an idle disk; its waits for the platter are drawn from `waits`.
     ///
     /// # Panics
     /// If a block has no bytes, or a cylinder no blocks.
@@ -82,14 +83,14 @@ impl Linear {
         Self { facts, waits, cylinder: 0, serving: None, observer: AccessObserver::default() }
     }
 
-    /// The same, with an `observer` that is called for every access with its start and its parts.
+    /// Adds an `observer` that is called for every access with its start and its parts.
     #[must_use]
     pub fn observed(mut self, observer: impl FnMut(Time, &Access) + 'static) -> Self {
         self.observer = AccessObserver::new(observer);
         self
     }
 
-    /// The blocks that a range touches: the first, and how many.
+    /// Returns the blocks that a range touches: the first, and their number.
     fn blocks(&self, start: u64, len: u32) -> (u64, u64) {
         let block = u64::from(self.facts.block);
         let first = start / block;
@@ -100,12 +101,12 @@ impl Linear {
         block / u64::from(self.facts.per_cylinder)
     }
 
-    /// How long the arm takes to the cylinder of `block`.
+    /// Returns the time of the arm to the cylinder of `block`.
     fn seek(&self, block: u64) -> Span {
         self.facts.seek.share(self.cylinder_of(block).abs_diff(self.cylinder), 1)
     }
 
-    /// Moves the arm over the range from `now` on, and says how long that takes.
+    /// Moves the arm over the range from `now` on; returns the time that this takes.
     fn access(&mut self, now: Time, op: Op, start: u64, len: u32) -> Span {
         let (first, count) = self.blocks(start, len);
         let seek = self.seek(first);
@@ -118,7 +119,7 @@ impl Linear {
         let cylinders = [self.cylinder, self.cylinder_of(first), last];
         let cylinders = cylinders.map(|cylinder| u32::try_from(cylinder).unwrap_or(u32::MAX));
         let parts = [seek, rotation, transfer.share(count, 1)];
-        let access = Access::of_cylinders(op, parts, cylinders);
+        let access = Access::over_cylinders(op, parts, cylinders);
         self.observer.report(now, &access);
         self.cylinder = last;
         access.service()
@@ -138,7 +139,7 @@ impl Device for Linear {
         u32::from(self.serving.is_none())
     }
 
-    /// The seek: nobody knows where the platter will be.
+    /// The seek alone: the future angle of the platter is unknown.
     fn position(&self, _: Time, op: Op, start: u64) -> Span {
         match op {
             Op::Read | Op::Write => self.seek(start / u64::from(self.facts.block)),
@@ -207,7 +208,7 @@ mod tests {
         io.with(ReqId::new(0, 0))
     }
 
-    /// Serves requests back to back; what each took in nanoseconds, or its error.
+    /// Serves requests back to back; returns the time of each in nanoseconds, or its error.
     fn serve(disk: &mut Linear, requests: &[(Op, u64, u32)]) -> Vec<Result<u64, i32>> {
         let mut now = Time::ZERO;
         let mut done = Vec::new();

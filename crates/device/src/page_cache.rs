@@ -1,49 +1,52 @@
 //! Buffered I/O: a page cache over one device or several.
 //!
-//! Use it above the I/O scheduler, where a Unix kernel has it. Requests that are flagged
-//! [`BUFFERED`](penstock_core::Flags::BUFFERED) are answered from pages of 4 KiB in memory. Missing
-//! pages and dirty pages go below as requests of the cache's own. Requests without the flag bypass
-//! it, as with `O_DIRECT`, and the pages that they touch are kept coherent.
+//! Use it above the I/O scheduler, where a Unix kernel has it. Requests with the flag
+//! [`BUFFERED`](penstock_core::Flags::BUFFERED) are answered from pages of 4 KiB in memory. The
+//! cache reads missing pages and writes dirty ones with requests of its own. Requests without the
+//! flag bypass it, as with `O_DIRECT`, and the pages that they touch are kept coherent.
 //!
 //! The semantics are those of the documentation: the `vm.dirty_*` sysctls of Linux
 //! (`Documentation/admin-guide/sysctl/vm.rst`), readahead(2), open(2). Replacement by two lists is
-//! described by M. Gorman, "Understanding the Linux Virtual Memory Manager" (2004), chapter 10.
-//! Files of this folder say what each part does and where it comes from: `topology`, `limits`, `pages`,
+//! described by M. Gorman, "Understanding the Linux Virtual Memory Manager" (2004), chapter 10. The
+//! files of this folder explain their parts and sources: `topology`, `limits`, `pages`,
 //! `read_ahead`, `write_back`.
 //!
-//! - A read is done when all its pages are in memory, and copied: `base + per_mb · length /
-//!   1,000,000` later. Missing pages are read whole; missing neighbours are one command.
-//! - A write is done when it is copied. A page that it writes in part is read first, unless it is
-//!   in memory. While `dirty` bytes are dirty a write waits for its turn, first come first served.
-//! - A forced write ([`FUA`](penstock_core::Flags::FUA), `O_DSYNC`) is written back at once, and is
-//!   done when it is below. A flush writes back all dirty pages of its file, then flushes below. Its
-//!   file is the one that has its first byte; where there is none, it is of the whole device.
-//! - A direct request first has the dirty pages of its range written back, then goes below. A
-//!   direct write drops the pages of its range, before and after.
+//! - A read ends when all its pages are in memory and copied, `base + per_mb · length / 1,000,000`
+//!   later. Missing pages are read whole; missing neighbours are one command.
+//! - A write ends when it is copied. A page that it writes in part is read first, unless it is in
+//!   memory. While `dirty` bytes are dirty, a write waits for its turn, first come first served.
+//! - A forced write ([`FUA`](penstock_core::Flags::FUA), `O_DSYNC`) is written back at once, and
+//!   ends when it is on the device. A flush writes back all dirty pages of its file, then flushes the
+//!   device. Its file is the one that contains its first byte; if there is none, the flush covers the
+//!   whole device.
+//! - A direct request first has the dirty pages of its range written back, then goes to the device.
+//!   A direct write drops the pages of its range, before and after.
 //!
-//! Reads below have the class, stream and priority of the reader; writes have those of a page's
-//! last writer, and forced writes are durable as asked. The device time of a request is that of the
-//! commands that it caused and waited for. Write-back and reading ahead is time of a class, not of
-//! a request.
+//! Reads of the cache have the class, stream and priority of the reader; writes have those of a
+//! page's last writer, and forced writes are durable as requested. The device time of a request is
+//! that of the commands that it caused and waited for. Write-back and read-ahead count for a class,
+//! not for a request.
 //!
-//! Memory is of all devices. Write-back, its commands below and the waiting of writers are of each
-//! device, and `dirty` is divided among them. Reading ahead is of each file.
+//! Memory is shared by all devices. Write-back, its commands and the waiting of writers are
+//! separate for each device, and `dirty` is divided among the devices. Read-ahead is separate for
+//! each file.
 //!
-//! Invariants: never more pages than `memory` holds, nor more dirty ones than `dirty`, nor so many of
-//! one device that another has less than its reserve; two writes of a page are never below at once; a waiting request waits for a command below, or for memory or
-//! permission to write that a command below will free; one request has one completion.
+//! Invariants: the cache never has more pages than fit in `memory`, nor more dirty ones than
+//! `dirty`, nor so many of one device that another has less than its reserve; two writes of a page
+//! are never on the device at once; a waiting request waits for a command, or for memory or
+//! permission to write that a command will free; each request has one completion.
 //!
 //! # Divergence from real page caches
 //!
-//! - Without files a device is one: a flush is of all of it, and reading ahead may cross the end of
-//!   what a stream uses. Files lie in one piece, and have no metadata and no journal.
+//! - Without files a device is one file: a flush covers all of it, and read-ahead may cross the end
+//!   of what a stream uses. Files lie in one piece, and have no metadata and no journal.
 //! - Callers copy for themselves: any number of copies run in parallel, each at full rate.
-//! - Writers are stopped at their device's part of `dirty` and continue first come first served. Linux
-//!   slows them down before that, each by its own share.
-//! - All of `memory` is the cache's, and ratios are of it: nothing else needs memory.
-//! - Pages are of one size, and their lists are exact: Linux approximates use by marks, keeps lists
-//!   for each group and node, and moves where the two lists divide.
-//! - A page that was written back enters its list like a page that is used at that time.
+//! - Writers stop when their device's part of `dirty` is reached, and continue first come first
+//!   served. Linux slows them down earlier, each by its own share.
+//! - All of `memory` belongs to the cache, and ratios refer to it: nothing else needs memory.
+//! - Pages have one size, and their lists are exact: Linux approximates use by marks, keeps lists
+//!   for each group and node, and moves the border between the two lists.
+//! - A page that was written back enters its list as if it were used at that time.
 
 mod cache;
 mod commands;
@@ -80,7 +83,7 @@ impl<D: Device> PageCache<D> {
         self.send(now);
     }
 
-    /// Sends commands to each device while there is room at it.
+    /// Sends commands to each device while it has room.
     fn send(&mut self, now: Time) {
         for device in 0..self.lanes.len() {
             while let Some(&req) = self.commands.next(device) {
@@ -103,7 +106,7 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// The completion of a finished request.
+    /// Returns the completion of a finished request.
     fn answer(&mut self, now: Time, id: ReqId) -> Done {
         let CacheRequest { req, arrived, begun, service, error, .. } = self.requests.remove(id);
         let begun = if begun == Time::NEVER { arrived } else { begun };
@@ -150,7 +153,7 @@ impl<D: Device> Device for PageCache<D> {
             self.completions = completions;
         }
         for lane in &mut self.lanes {
-            lane.back.look(now);
+            lane.back.mark_old(now);
         }
         self.go_on(now);
         self.end_copies(now, done);

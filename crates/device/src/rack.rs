@@ -1,16 +1,15 @@
-//! Devices next to each other: each byte belongs to one of them, and none knows of the others.
+//! Devices next to each other: each byte belongs to one of them, and they are independent.
 //!
-//! Use it for a workload of several devices, each with a queue of its own. They lie behind each other:
-//! a device begins where the one before it ends. Each may be of its own kind and size; no request
-//! crosses a border.
+//! Use it for a workload of several devices, each with a queue of its own. They lie behind each
+//! other in the address space. Each may be of its own kind and size; no request crosses a border.
 
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
-/// Several devices of one address space.
+/// Several devices in one address space.
 #[derive(Debug)]
 pub struct Rack<D> {
     devices: Box<[D]>,
-    /// The first byte of each, in ascending order.
+    /// First byte of each device, in ascending order.
     bases: Box<[u64]>,
     capacity: u64,
     wakes: Box<[Time]>,
@@ -19,18 +18,18 @@ pub struct Rack<D> {
 }
 
 impl<D: Device> Rack<D> {
-    /// `devices` behind each other.
+    /// Places `devices` behind each other.
     ///
     /// # Panics
-    /// If there is none, or if all of them have more bytes than an address can name.
+    /// If there is no device, or all of them have more bytes than an address can name.
     pub fn new(devices: Vec<D>) -> Self {
         Self::behind(0, devices)
     }
 
-    /// The same where the address space has `base` bytes of others before them.
+    /// Places `devices` behind each other, behind `base` bytes of other devices.
     ///
     /// # Panics
-    /// If there is none, or if all bytes are more than an address can name.
+    /// If there is no device, or all bytes are more than an address can name.
     pub fn behind(base: u64, devices: Vec<D>) -> Self {
         let mut capacity = base;
         let base = |device: &D| {
@@ -44,12 +43,13 @@ impl<D: Device> Rack<D> {
         Self { devices: devices.into(), bases, capacity, wakes, wake, polled }
     }
 
-    /// The devices, in their order.
+    /// Returns the devices in their order.
     pub fn devices(&self) -> impl Iterator<Item = &D> {
         self.devices.iter()
     }
 
-    /// Which device has `start`, and where its bytes begin. What lies behind them all is the last's.
+    /// Returns the device of the byte `start`, and its first byte. The last device has the bytes
+    /// behind it.
     fn lane(&self, start: u64) -> (usize, u64) {
         let lane = self.bases.partition_point(|base| *base <= start) - 1;
         (lane, self.bases[lane])
@@ -61,12 +61,12 @@ impl<D: Device> Device for Rack<D> {
         self.capacity
     }
 
-    /// The largest of any device.
+    /// The largest block of any device.
     fn block(&self) -> u32 {
         self.devices.iter().map(D::block).max().unwrap_or(1)
     }
 
-    /// What every device takes.
+    /// The smallest room of any device.
     fn room(&self) -> u32 {
         self.devices.iter().map(D::room).min().unwrap_or(0)
     }

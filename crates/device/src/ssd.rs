@@ -1,42 +1,43 @@
-//! A solid-state drive: dies that work in parallel, channels, a link, a write buffer, collection.
+//! A solid-state drive: dies that work in parallel, channels, a link, a write buffer, and garbage
+//! collection.
 //!
 //! Use it for a flash drive of known parts (from data sheets and papers), or to study the effect of
-//! depth, writes and flushes on reads. It knows no data and no map of pages: it models time alone.
+//! depth, writes and flushes on reads. It has no data and no page map: it models time alone.
 //!
-//! A read: the command is decoded (`command_overhead`; the controller takes up one command each
+//! Reads: the command is decoded (`command_overhead`; the controller takes one command each
 //! `command_interval`). Each die that holds a part of it fetches its pages, reads before writes.
-//! Each page, once fetched, passes the die's channel and then the link.
+//! Each fetched page passes the die's channel and then the link.
 //!
-//! A write: it is decoded, passes the link into the write buffer, and is done. Meanwhile the buffer
-//! fills pages, which are programmed on the dies in turn. A program of random
-//! writes makes its die owe collection (`collection.rs`). The die does that before it programs
-//! anything else, in slices of a program each; every so many programs a block is erased. So the
-//! drive is in its steady state from the first write on: its sustained rate is what collection does
-//! not use. Writes next to one of the last few dozen places are a run, in any order. A run of
-//! 32 MiB and more costs no collection: the data that it overwrites becomes free in whole blocks.
-//! It counts as random until it is so long; then the dies owe so much less. How a run is cut into
-//! commands makes no difference.
+//! Writes: the command is decoded, its data passes the link into the write buffer, and it ends. The
+//! buffer fills pages, which are programmed on the dies in turn. A program of random writes makes
+//! its die owe collection (`collection.rs`). The die does that before it programs anything else, in
+//! slices of one program; it erases a block after a fixed number of programs. So the drive is in
+//! its steady state from the first write on: its sustained rate is what collection leaves. Writes
+//! next to one of the last few dozen places form a run, in any order. A run of 32 MiB and more
+//! costs no collection, since the data that it overwrites becomes free in whole blocks. It counts
+//! as random until it has that length; then the debt of the dies is lowered by as much. The
+//! division of a run into commands makes no difference.
 //!
-//! Commands share the link in turns (`link.turn`), so a short one waits for a page or so of each
-//! long one. A write takes its turn when the buffer has room for it; if it has none, writes wait
-//! for it in order, a turn each.
+//! Commands share the link in turns (`link.turn`), so a short one waits for about a page of each
+//! long one. A write takes its turn when the buffer has room for it; if there is none, writes wait
+//! in order, for one turn each.
 //!
 //! A flush waits until the present content of the buffer is in the cells. With power-loss
-//! protection it has nothing to do. A write with FUA is one with a flush behind it.
+//! protection it has nothing to do. A write with FUA is a write followed by a flush.
 //!
 //! Device time: every instant is divided equally among the commands in flight, as on a real device,
-//! so the sum over all is the time in which any was in flight.
+//! so the sum over all commands is the time in which any was in flight.
 //!
-//! Invariants: O(pages) for each request and nothing allocated in the steady state; FIFO on each
-//! die's reads and on each channel, by the time at which each is reached; integers decide, but for
-//! the cost of collection, which is worked out once.
+//! Invariants: O(pages) for each request and no allocation in the steady state; each die's reads
+//! and each channel are FIFO in the order in which they are reached; integers decide, except for
+//! the cost of collection, which is computed once.
 //!
 //! # Divergence from real drives
 //!
 //! - Always in steady state, full and long in use: no fresh drive, no SLC buffer, no free blocks
 //!   saved up for bursts, no collection put off until the drive is idle, no wear levelling.
-//! - Random writes count as if they went over the whole drive. On a real drive writes to a part of
-//!   it cost less. So do discards, which take a command's time here and change nothing.
+//! - Random writes count as if they covered the whole drive. On a real drive, writes to a part of
+//!   it cost less. So do discards, which here take the time of a command and change nothing.
 //! - The place of data follows from its address, page by page over the dies, as after a sequential
 //!   fill. On a drive filled at random a sequential read uses some dies twice and others not at
 //!   all.
@@ -45,7 +46,7 @@
 //! - A die reads one page at a time, whole or in part at equal cost, and programs all of its planes
 //!   together at the mean time of its pages; no cache reads, no reads of two planes at once but in
 //!   collection, no retries, no errors, no parity among dies, no refresh.
-//! - A write of less than 4 KiB costs its bytes and no more: nothing is read to fill up a page of
+//! - A write of less than 4 KiB costs its bytes and no more: nothing is read to complete a page of
 //!   the map. The map itself is in memory and costs nothing.
 //! - A chip of several dies takes one command at a time, never one for each die together.
 //! - Equal priority on the channel; no power states, no heat.
@@ -67,14 +68,14 @@ use std::rc::Rc;
 use buffer::{CLUSTERED, WriteBuffer};
 use collection::{Collection, ONE};
 use die::{BufferedPage, Die, Times, Work};
-use events::{Events, What};
+use events::{Event, Events};
 use facts::ns_at;
 use lanes::{Lanes, Turn, Way};
 use penstock_core::{
     Device, Done, Errno, Flags, Io, Op, ReqId, Request, Sharing, Span, Started, Table, Time,
 };
 
-/// The unit of addresses.
+/// Unit of addresses in bytes.
 const SECTOR: u32 = 512;
 
 /// One drive.
@@ -82,22 +83,22 @@ const SECTOR: u32 = 512;
 pub struct Ssd {
     facts: Facts,
     times: Times,
-    /// Programs of collection for each program of random writes, in parts of [`ONE`].
+    /// Programs of collection per program of random writes, in parts of [`ONE`].
     rewritten: u64,
-    /// Those of a chip count as one, since it takes one command at a time.
+    /// The dies. Those of a chip count as one, since a chip takes one command at a time.
     dies: Box<[Die]>,
-    /// When each channel is free, in nanoseconds.
+    /// Time at which each channel is free, in nanoseconds.
     channels: Box<[u64]>,
     lanes: Lanes,
-    /// Bytes of a turn on the link, at most.
+    /// Most bytes of a turn on the link.
     turn: u32,
     buffer: WriteBuffer,
     flights: Table<Flight>,
-    /// When the controller may take up the next command.
+    /// Time at which the controller may take the next command.
     controller: u64,
-    /// Commands by the time at which they are decoded, which is in the order of arrival.
+    /// Commands by the time at which they are decoded, which is the order of arrival.
     decoding: VecDeque<(u64, ReqId)>,
-    /// Commands other than reads among them: those may be done at once.
+    /// Number of commands among them other than reads, which may end at once.
     quick: u32,
     /// Writes that wait for room in the buffer, in order.
     stalled: VecDeque<ReqId>,
@@ -114,9 +115,9 @@ struct Flight {
     started: Started,
     /// Bytes whose turn on the link has not begun.
     left: u32,
-    /// Those among them that may pass: fetched by a read, or with room in the buffer.
+    /// Bytes of these that may pass: fetched by a read, or with room in the buffer.
     ready: u32,
-    /// Bytes of a write that will cost collection.
+    /// Bytes of a write that cost collection.
     random: u32,
     /// Whether it waits for its turn on the link, or has it.
     queued: bool,
@@ -124,10 +125,10 @@ struct Flight {
 }
 
 impl Ssd {
-    /// The drive of these facts, in its steady state and idle.
+    /// Creates an idle drive with these facts in its steady state.
     ///
     /// # Panics
-    /// If a count, size or rate is zero, or the write buffer smaller than one program.
+    /// If a count, size or rate is zero, or the write buffer is smaller than one program.
     pub fn new(facts: &Facts) -> Self {
         assert!(facts.dies > 0 && facts.dies_per_chip > 0 && facts.channels > 0, "{facts:?}");
         assert!(facts.depth > 0, "{facts:?}");
@@ -145,7 +146,7 @@ impl Ssd {
             most_ahead: most_ahead(facts, collection.rewritten()),
         };
         let rewritten = collection.rewritten();
-        // Some blocks are free, so that a run is known to be long before collection delays it.
+        // Some blocks are free, so that a run is recognised as long before collection delays it.
         let ahead = collected(facts, rewritten, CLUSTERED) / i64::from(facts.chips());
         Self {
             times,
@@ -167,13 +168,13 @@ impl Ssd {
         }
     }
 
-    /// The same, whose write buffer can be watched through `gauge`.
+    /// Adds a `gauge` through which the write buffer can be observed.
     #[must_use]
     pub fn gauged(self, gauge: Rc<Cell<Buffered>>) -> Self {
         Self { gauge: Some(gauge), ..self }
     }
 
-    /// Bytes written to the cells for each byte of random writes, over the whole drive.
+    /// Returns the bytes written to the cells for each byte of random writes over the whole drive.
     pub fn write_amplification(&self) -> f64 {
         1.0 + self.rewritten as f64 / ONE as f64
     }
@@ -198,8 +199,8 @@ impl Ssd {
                 }
                 self.pass(first);
             } else if event == first {
-                let what = self.events.pop().expect("it is first");
-                self.happened(first, what);
+                let event = self.events.pop().expect("it is first");
+                self.happened(first, event);
             } else {
                 let (_, id) = self.decoding.pop_front().expect("it is first");
                 self.decoded(first, id);
@@ -221,8 +222,8 @@ impl Ssd {
             Op::Write => {
                 let part = self.buffer.run(start, len);
                 flight.random = part.random;
-                if part.not > 0 {
-                    let all = collected(&self.facts, self.rewritten, part.not);
+                if part.no_longer_random > 0 {
+                    let all = collected(&self.facts, self.rewritten, part.no_longer_random);
                     let each = all / i64::from(self.facts.chips());
                     self.dies.iter_mut().for_each(|die| die.owe(-each));
                 }
@@ -240,15 +241,16 @@ impl Ssd {
         let pages = end.div_ceil(page) - first;
         let takes = self.facts.read_time.ns();
         for nth in 0..pages.min(dies) {
-            let mine = (pages - nth).div_ceil(dies);
+            let count = (pages - nth).div_ceil(dies);
             let die = &mut self.dies[((first + nth) % dies) as usize];
-            let all = die.read(at, mine * takes, &self.times);
-            let fetched = all - (mine - 1) * takes;
-            self.events.plan(fetched, What::Fetched { id, nth: nth as u32 });
+            let all = die.read(at, count * takes, &self.times);
+            let fetched = all - (count - 1) * takes;
+            self.events.plan(fetched, Event::Fetched { id, nth: nth as u32 });
         }
     }
 
-    /// A die has fetched the `nth` page of a read: it passes the channel, and the die goes on.
+    /// Sends the `nth` page of a read, which its die has fetched, over the channel; the die
+    /// continues.
     fn fetched(&mut self, at: u64, id: ReqId, nth: u32) {
         let (page, dies) = (u64::from(self.facts.page), self.dies.len() as u64);
         let Io { start, len, .. } = flight(&mut self.flights, id).req.io;
@@ -259,32 +261,32 @@ impl Ssd {
         let channel = &mut self.channels[channel as usize];
         *channel = at.max(*channel) + ns_at(self.facts.channel_rate, bytes);
         let out = *channel;
-        self.events.plan(out, What::Out { id, bytes });
+        self.events.plan(out, Event::Out { id, bytes });
         if (number + dies) * page < end {
-            // A die holds one page until it is out.
+            // A die holds one page until it has left.
             let next = out.max(at + self.facts.read_time.ns());
-            self.events.plan(next, What::Fetched { id, nth: nth + dies as u32 });
+            self.events.plan(next, Event::Fetched { id, nth: nth + dies as u32 });
         }
     }
 
-    fn happened(&mut self, at: u64, what: What) {
-        match what {
-            What::Fetched { id, nth } => self.fetched(at, id, nth),
-            What::Out { id, bytes } => {
+    fn happened(&mut self, at: u64, event: Event) {
+        match event {
+            Event::Fetched { id, nth } => self.fetched(at, id, nth),
+            Event::Out { id, bytes } => {
                 let flight = flight(&mut self.flights, id);
                 flight.ready += bytes;
                 if !flight.queued {
                     self.queue(at, Way::ToHost, id);
                 }
             }
-            What::Worked { die } => match self.dies[die as usize].end(at) {
-                Err(later) => self.events.plan(later, What::Worked { die }),
+            Event::Worked { die } => match self.dies[die as usize].end(at) {
+                Err(later) => self.events.plan(later, Event::Worked { die }),
                 Ok(work) => self.worked(at, die, work),
             },
         }
     }
 
-    /// A die has ended an operation for writes, and goes on.
+    /// Ends an operation for writes on a die, and continues.
     fn worked(&mut self, at: u64, die: u32, work: Work) {
         if let Work::Program(page) = work {
             let part = collected(&self.facts, self.rewritten, page.random.into());
@@ -312,11 +314,11 @@ impl Ssd {
             *channel
         });
         if let Some(ends) = begun {
-            self.events.plan(ends, What::Worked { die });
+            self.events.plan(ends, Event::Worked { die });
         }
     }
 
-    /// Lets a write have its next turn, if the buffer has room.
+    /// Gives a write its next turn, if the buffer has room.
     fn admit(&mut self, at: u64, id: ReqId) {
         let flight = flight(&mut self.flights, id);
         flight.ready = self.buffer.reserve(flight.left.min(self.turn));
@@ -333,7 +335,7 @@ impl Ssd {
         self.queue(at, Way::ToHost, id);
     }
 
-    /// Lets a command take turns on the link.
+    /// Queues a command for turns on the link.
     fn queue(&mut self, at: u64, way: Way, id: ReqId) {
         flight(&mut self.flights, id).queued = true;
         self.lanes.queue(way, id);
@@ -354,7 +356,7 @@ impl Ssd {
         });
     }
 
-    /// Whether the data that has passed the link ends its command.
+    /// Handles data that has passed the link; returns whether it ends its command.
     fn passed(&mut self, at: u64, turn: Turn) -> bool {
         let Turn { id, bytes, .. } = turn;
         let flight = flight(&mut self.flights, id);
@@ -397,7 +399,7 @@ impl Ssd {
         }
     }
 
-    /// Hands a closed page to its die.
+    /// Sends a closed page to its die.
     fn program(&mut self, at: u64, closed: Option<(u32, BufferedPage)>) {
         if let Some((die, page)) = closed {
             self.dies[die as usize].push(page);
@@ -406,20 +408,20 @@ impl Ssd {
     }
 }
 
-/// Programs of collection for so many bytes of random writes, in parts of [`ONE`].
+/// Returns the programs of collection for `random` bytes of random writes, in parts of [`ONE`].
 fn collected(facts: &Facts, rewritten: u64, random: u64) -> i64 {
     (rewritten * random / u64::from(facts.program_bytes())).cast_signed()
 }
 
-/// How far collection of a die may be ahead: until a twentieth of its flash is free, as `MQSim`'s
-/// published defaults have it (`GC_Exec_Threshold`; Tavakkol et al., FAST 2018).
+/// Returns how far the collection of a die may be ahead: until a twentieth of its flash is free, as
+/// in the published defaults of `MQSim` (`GC_Exec_Threshold`; Tavakkol et al., FAST 2018).
 fn most_ahead(facts: &Facts, rewritten: u64) -> i64 {
     let flash = facts.capacity as f64 * (1.0 + facts.over_provisioning);
     let programs = flash / f64::from(facts.chips()) / f64::from(facts.program_bytes());
     (programs / 20.0 * rewritten as f64) as i64
 }
 
-/// A command in flight; the rest of the drive can still be borrowed.
+/// Returns a command in flight, while the rest of the drive can still be borrowed.
 fn flight(flights: &mut Table<Flight>, id: ReqId) -> &mut Flight {
     flights.get_mut(id).expect("a command that the drive holds")
 }
@@ -451,7 +453,7 @@ impl Device for Ssd {
     }
 
     fn wakeup(&self) -> Time {
-        // No read is done before its die has fetched it: that saves a turn of the loop for each.
+        // No read ends before its die has fetched it; this saves a turn of the loop for each read.
         let fetch = if self.quick == 0 { self.facts.read_time.ns() } else { 0 };
         let decoded = self.decoding.front().map_or(u64::MAX, |&(at, _)| at + fetch);
         Time::from_ns(self.lanes.next().min(self.events.next()).min(decoded))

@@ -1,4 +1,4 @@
-//! A disk of an array, with the pieces that wait for it.
+//! A disk of an array, with the pieces for it.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ use penstock_core::Request;
 #[derive(Debug)]
 pub(super) struct Disk<D> {
     pub(super) device: D,
-    /// What it takes now.
+    /// Number of pieces that it takes now.
     pub(super) room: u32,
     /// Pieces that it has not yet taken.
     pub(super) waiting: VecDeque<Request>,
-    /// Pieces at the disk and waiting for it.
+    /// Number of pieces at the disk and waiting for it.
     pub(super) outstanding: u32,
 }

@@ -1,13 +1,14 @@
-//! Just a bunch of disks: one after the other, a request that crosses a border in two pieces or more.
+//! Just a bunch of disks, one after the other. A request that crosses borders between disks has a
+//! piece on each.
 
 use penstock_core::Op;
 
 use super::piece::Piece;
 
-/// Disks in a row.
+/// Disks one after the other.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// Where each disk ends.
+    /// The end of each disk.
     ends: Box<[u64]>,
 }
 

@@ -1,4 +1,4 @@
-//! How a request becomes pieces, level by level.
+//! Layouts: how each level splits a request into pieces.
 
 use penstock_core::Op;
 
@@ -8,18 +8,19 @@ use super::piece::{Piece, Step};
 use super::raid0::Stripes;
 use super::{raid1, raid5};
 
-/// What a level makes of a request.
+/// The layout of a level.
 #[derive(Debug)]
 pub(super) enum Layout {
     Raid0(Stripes),
-    /// The number of mirrors.
+    /// Number of mirrors.
     Raid1(usize),
     Raid5(Stripes),
     Jbod(Row),
 }
 
 impl Layout {
-    /// The layout over disks of these `sizes`, at least one; `None` if a stripe unit has no bytes.
+    /// Returns the layout over disks of these `sizes`, at least one; `None` if a stripe unit has no
+    /// bytes.
     pub(super) fn new(
         level: Level,
         max_extent: u32,
@@ -38,7 +39,7 @@ impl Layout {
         })
     }
 
-    /// Bytes of the array, if its smallest disk has `smallest`.
+    /// Returns the bytes of the array; `smallest` is the capacity of its smallest disk.
     pub(super) fn capacity(&self, smallest: u64) -> u64 {
         match self {
             Self::Raid0(stripes) | Self::Raid5(stripes) => stripes.capacity(smallest),
@@ -47,13 +48,13 @@ impl Layout {
         }
     }
 
-    /// The step that a request begins with.
+    /// Returns the first step of a request.
     pub(super) fn first(&self, op: Op) -> Step {
         let reads = matches!(self, Self::Raid5(_)) && op == Op::Write;
         if reads { Step::Before } else { Step::Itself }
     }
 
-    /// The pieces of a step of a range, none of them empty; mirrors are read from `mirror`.
+    /// Passes the non-empty pieces of a step to `each`; reads of mirrors go to `mirror`.
     pub(super) fn pieces(
         &self,
         step: Step,

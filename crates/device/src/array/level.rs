@@ -1,16 +1,16 @@
 //! The levels of arrays.
 
-/// How an array lays its bytes out.
+/// The layout of an array's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// Striped over the disks.
+    /// Stripes over the disks.
     Raid0 {
-        /// Bytes of a stripe unit: what lies on one disk before the next one follows.
+        /// Bytes of a stripe unit, which lies on one disk before the next disk follows.
         stripe: u32,
     },
-    /// The same on every disk.
+    /// The same bytes on every disk.
     Raid1,
-    /// Striped, with a unit of parity in every row, on each disk in turn (left-symmetric).
+    /// Stripes with a unit of parity in every row, on each disk in turn (left-symmetric).
     Raid5 {
         /// Bytes of a stripe unit.
         stripe: u32,
@@ -20,7 +20,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Disks that it needs at least.
+    /// Fewest disks.
     pub const fn least(self) -> usize {
         if matches!(self, Self::Raid5 { .. }) { 3 } else { 1 }
     }

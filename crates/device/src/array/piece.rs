@@ -11,10 +11,10 @@ pub(super) struct Piece {
     pub(super) len: u32,
 }
 
-/// Which pieces of a request.
+/// A step of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// What must be read before anything is written.
+    /// Reads before the first write.
     Before,
     /// The request itself.
     Itself,

@@ -1,7 +1,8 @@
 //! Stripes: units of bytes that go round the disks.
 //!
-//! Unit `u` lies on disk `u mod n`. Without parity its row is `u div n`; with it, in the
-//! left-symmetric layout, `u div (n − 1)`: one unit fewer a row, and the disk stays the same.
+//! Unit `u` lies on disk `u mod n`. Without parity its row is `u div n`. With parity, in the
+//! left-symmetric layout, a row has one unit fewer: the row is `u div (n − 1)`, the disk is the
+//! same.
 
 use penstock_core::Op;
 
@@ -15,17 +16,17 @@ pub(super) struct Stripes {
     pub(super) data: u64,
     /// Bytes of a unit.
     pub(super) unit: u64,
-    /// Bytes of joined pieces, at most.
+    /// Most bytes of joined pieces.
     pub(super) max_extent: u64,
 }
 
 impl Stripes {
-    /// Bytes of data on disks of `disk` bytes each.
+    /// Returns the bytes of data on disks of `disk` bytes each.
     pub(super) fn capacity(&self, disk: u64) -> u64 {
         (disk / self.unit).saturating_mul(self.unit).saturating_mul(self.data)
     }
 
-    /// The pieces of `len` bytes, one at least, from `start`, disk by disk.
+    /// Passes the pieces of `len` bytes from `start` to `each`, disk by disk; `len` is above zero.
     pub(super) fn pieces(&self, op: Op, start: u64, len: u32, mut each: impl FnMut(Piece)) {
         let end = start + u64::from(len);
         let first = start / self.unit;
@@ -67,7 +68,8 @@ impl Joined {
         Self { disk, op, most, from: 0, to: 0 }
     }
 
-    /// Adds the bytes from `from` to `to`. Bytes that cannot be joined with them go to `each`.
+    /// Adds the bytes from `from` to `to`. Earlier bytes that cannot be joined with them go to
+    /// `each`.
     pub(super) fn add(&mut self, from: u64, to: u64, each: &mut impl FnMut(Piece)) {
         if self.to != from || to - self.from > self.most {
             self.flush(each);

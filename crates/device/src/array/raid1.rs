@@ -1,12 +1,12 @@
-//! Mirrors: a write goes to all, a read to one.
+//! Mirrors: a write goes to all of them, a read to one.
 
 use penstock_core::{Device, Op, Time};
 
 use super::disk::Disk;
 use super::piece::Piece;
 
-/// The mirror that a read from `start` goes to: the one with the fewest pieces. Of equals it is the
-/// one that reaches `start` first, and of those the first.
+/// Returns the mirror for a read from `start`: the one with the fewest pieces; of equals the one
+/// that reaches `start` first, and then the first.
 pub(super) fn nearest<D: Device>(disks: &[Disk<D>], now: Time, start: u64) -> usize {
     let least = disks.iter().map(|disk| disk.outstanding).min();
     let idle = disks.iter().enumerate().filter(|(_, disk)| Some(disk.outstanding) == least);
@@ -14,7 +14,7 @@ pub(super) fn nearest<D: Device>(disks: &[Disk<D>], now: Time, start: u64) -> us
     idle.min_by_key(cost).map_or(0, |(number, _)| number)
 }
 
-/// The pieces of a request; a read has one piece, on `mirror`.
+/// Passes the pieces of a request to `each`; a read has one piece, on `mirror`.
 pub(super) fn pieces(
     disks: usize,
     mirror: usize,

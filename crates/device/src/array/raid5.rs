@@ -1,17 +1,18 @@
 //! Writes to stripes with parity.
 //!
 //! In row `r` of `n` disks the parity lies on disk `n − 1 − (r mod n)` and data unit `k` on disk
-//! `(k − r) mod n`. A row is written with its new parity. The parity is made in the way that reads
-//! from fewer disks: of the old data and the old parity (read-modify-write), or of the unchanged
-//! data (reconstruct-write). If both read from as many, the first way is taken, which does not
-//! touch the other disks. A whole row needs no read.
+//! `(k − r) mod n`. A row is written with its new parity. The parity is computed in the way that
+//! reads from fewer disks: from the old data and the old parity (read-modify-write), or from the
+//! unchanged data (reconstruct-write). If both read from equally many disks, the first way is
+//! taken, since it does not touch the other disks. A whole row needs no read.
 
 use penstock_core::Op;
 
 use super::piece::{Piece, Step};
 use super::raid0::{Joined, Stripes};
 
-/// The pieces of a step of a write of `len` bytes, one at least, from `start`, disk by disk.
+/// Passes the pieces of a step of a write of `len` bytes from `start` to `each`, disk by disk;
+/// `len` is above zero.
 pub(super) fn writes(
     stripes: &Stripes,
     step: Step,
@@ -41,15 +42,15 @@ pub(super) fn writes(
     }
 }
 
-/// The written part of one row, in bytes of its data.
+/// The written part of one row, as bytes of the row's data.
 struct Written {
     /// Bytes of a unit.
     unit: u64,
-    /// The unit that would follow the last of the data: the parity.
+    /// Number of data units in a row, which is also the number of the parity unit.
     parity: u64,
     from: u64,
     to: u64,
-    /// The parity is made of the unchanged data.
+    /// Whether the parity is computed from the unchanged data.
     reconstructs: bool,
 }
 
@@ -68,12 +69,12 @@ impl Written {
         row
     }
 
-    /// The first and the last unit that are written.
+    /// Returns the first and the last unit that are written.
     fn units(&self) -> (u64, u64) {
         (self.from / self.unit, (self.to - 1) / self.unit)
     }
 
-    /// The written part of data unit `unit`, in bytes from its beginning.
+    /// Returns the written part of data unit `unit`, in bytes from its beginning.
     fn data(&self, unit: u64) -> (u64, u64) {
         let begins = unit * self.unit;
         let to = self.to.clamp(begins, begins + self.unit) - begins;
@@ -81,8 +82,8 @@ impl Written {
         if to > from { (from, to) } else { NOTHING }
     }
 
-    /// Where the parity changes: at the written part of one unit, or in the whole unit if several
-    /// are written.
+    /// Returns the part of the parity that changes: the written part of a single unit, or the whole
+    /// unit if several are written.
     fn changed(&self) -> (u64, u64) {
         let (first, last) = self.units();
         if first == last { self.data(first) } else { (0, self.unit) }
@@ -100,8 +101,8 @@ impl Written {
             return NOTHING;
         }
         let ((from, to), (lowest, highest)) = (self.data(unit), self.changed());
-        // The unit is written at its end, at its beginning, as a whole, or not at all, so the rest
-        // is one range. Several units have no other case, and one unit has no rest.
+        // A unit is written at its end, at its beginning, as a whole, or not at all, so the rest is
+        // one range. With several units there are no other cases, and a single unit has no rest.
         match (from > lowest, to < highest) {
             _ if (from, to) == NOTHING => (lowest, highest),
             (true, _) => (lowest, from),

@@ -1,4 +1,5 @@
-//! Where bytes lie, against the rule for one byte; what parity needs, against what is read.
+//! Checks places of bytes against the rule for one byte, and reads of RAID-5 against what its
+//! parity needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ fn pieces(layout: &Layout, step: Step, range: (Op, u64, u32)) -> Vec<Piece> {
     all
 }
 
-/// Every byte that pieces touch; each is touched once.
+/// Returns the bytes that the pieces touch; each is touched once.
 fn bytes(pieces: &[Piece]) -> BTreeSet<Place> {
     let mut all = BTreeSet::new();
     for &Piece { disk, start, len, .. } in pieces {
@@ -34,17 +35,18 @@ fn stripes(disks: u64, data: u64, unit: u64, max_extent: u64) -> Stripes {
     Stripes { disks, data, unit, max_extent }
 }
 
-/// Where byte `b` of a RAID-0 lies.
+/// Returns the place of byte `b` in a RAID-0.
 fn striped(b: u64, n: u64, su: u64) -> Place {
     (((b / su) % n) as usize, b / su / n * su + b % su)
 }
 
-/// The disk of the parity of row `row`.
+/// Returns the disk of the parity of `row`.
 fn parity(row: u64, n: u64) -> usize {
     (n - 1 - row % n) as usize
 }
 
-/// Where byte `b` of a RAID-5 lies, and its row: data begins behind the parity and goes round.
+/// Returns the place of byte `b` in a RAID-5, and its row: data begins behind the parity and goes
+/// round.
 fn left_symmetric(b: u64, n: u64, su: u64) -> (Place, u64) {
     let (row, k) = (b / su / (n - 1), b / su % (n - 1));
     let disk = (parity(row, n) as u64 + 1 + k) % n;
@@ -64,13 +66,13 @@ proptest! {
         for piece in &pieces {
             prop_assert!(u64::from(piece.len) <= most.max(su), "{piece:?} was joined too far");
         }
-        for (one, next) in pieces.iter().zip(&pieces[1..]) {
-            let joined = u64::from(one.len + next.len);
-            let neighbours = one.disk == next.disk && one.start + u64::from(one.len) == next.start;
-            // The next unit did not fit in. Its own part includes what it shares with its
+        for (piece, next) in pieces.iter().zip(&pieces[1..]) {
+            let joined = u64::from(piece.len + next.len);
+            let neighbours = piece.disk == next.disk && piece.start + u64::from(piece.len) == next.start;
+            // The next unit did not fit in. Its own part includes the bytes that it shares with its
             // neighbours.
-            let unit = u64::from(one.len) + su.min(u64::from(next.len));
-            prop_assert!(!neighbours || joined > most && unit > most, "{one:?} {next:?}");
+            let unit = u64::from(piece.len) + su.min(u64::from(next.len));
+            prop_assert!(!neighbours || joined > most && unit > most, "{piece:?} {next:?}");
         }
     }
 
@@ -110,12 +112,12 @@ proptest! {
         let rows: BTreeSet<u64> = data.values().copied().collect();
         for &row in &rows {
             let parity = parity(row, n);
-            let of = |places: &BTreeSet<Place>| -> Vec<Place> {
+            let in_row = |places: &BTreeSet<Place>| -> Vec<Place> {
                 places.iter().copied().filter(|(_, byte)| byte / su == row).collect()
             };
             let changed: Vec<u64> =
-                of(&written).iter().filter(|place| place.0 == parity).map(|place| place.1).collect();
-            for place in of(&written) {
+                in_row(&written).iter().filter(|place| place.0 == parity).map(|place| place.1).collect();
+            for place in in_row(&written) {
                 prop_assert!(place.0 == parity || data.contains_key(&place));
                 prop_assert!(changed.contains(&place.1), "data is written, its parity is not");
             }
@@ -130,10 +132,10 @@ proptest! {
             // The smaller number of reads: of the written data and the parity, or of the unchanged
             // data.
             let touched: BTreeSet<usize> =
-                of(&written).iter().map(|place| place.0).filter(|&disk| disk != parity).collect();
+                in_row(&written).iter().map(|place| place.0).filter(|&disk| disk != parity).collect();
             let whole = |disk: usize| changed.iter().all(|&byte| data.contains_key(&(disk, byte)));
             let stays = (0..n as usize).filter(|&disk| disk != parity && !whole(disk)).count();
-            let disks: BTreeSet<usize> = of(&before).iter().map(|place| place.0).collect();
+            let disks: BTreeSet<usize> = in_row(&before).iter().map(|place| place.0).collect();
             prop_assert_eq!(disks.len(), stays.min(touched.len() + 1));
         }
     }
@@ -161,8 +163,8 @@ fn a_row_written_whole_is_not_read() {
     assert_eq!(pieces(&layout, Step::Itself, (Op::Write, 24, 48)).len(), 4, "neighbours join");
 }
 
-/// The last byte of an empty range was the one before its first, and before byte 0 the last byte of
-/// all. As many units as 64 bits number were then looked at.
+/// The last byte of an empty range used to be the one before its first, which for byte 0 is the
+/// last byte of all, so that as many units were visited as 64 bits can number.
 #[test]
 fn a_range_of_no_bytes_has_no_pieces() {
     let row = Layout::Jbod(Row::new([4096, 4096].into_iter()));
@@ -191,8 +193,9 @@ fn arrays_that_cannot_be_are_refused() {
     assert_eq!((capacity(Level::Raid1), capacity(Level::Jbod)), (4096, 12_288));
 }
 
-/// When reads of 8 bytes at these first bytes, all at once, are done, in milliseconds: over two disks
-/// with units of 8 bytes that take one command at a time and need a millisecond for each.
+/// Returns when reads of 8 bytes at these places, all started at once, end in milliseconds. The
+/// array has two disks with units of 8 bytes that take one command at a time and need a millisecond
+/// for each.
 fn done_at(depth: Option<u32>, starts: &[u64]) -> Vec<Option<u64>> {
     let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO };
     let disks = (0..2).map(|_| Fixed::new(cost, 1 << 20)).collect();
@@ -223,12 +226,14 @@ fn read(start: u64, len: u32) -> Io {
 
 #[test]
 fn a_controller_keeps_what_a_full_disk_cannot_take() {
-    // Three for disk 0 and one for disk 1. Without a controller the second one is not admitted.
+    // Three reads for disk 0 and one for disk 1. Without a controller the second one is not
+    // admitted.
     let starts = [0, 16, 32, 8];
     assert_eq!(done_at(None, &starts), [Some(1), None, None, Some(1)]);
-    // With one, those for disk 0 go in their order and nothing waits for them.
+    // With a controller, those for disk 0 are served in their order, and the other does not wait
+    // for them.
     assert_eq!(done_at(Some(4), &starts), [Some(1), Some(2), Some(3), Some(1)]);
-    // It takes so many requests and no more, whatever the disks have room for.
+    // It takes three requests and no more, whatever the disks have room for.
     assert_eq!(done_at(Some(3), &starts), [Some(1), Some(2), Some(3), None]);
 }
 
@@ -245,6 +250,6 @@ fn neighbouring_units_of_a_request_are_joined_up_to_the_greatest_extent() {
     assert_eq!(on_disk_0(0, 128), [(0, 16)]);
     assert_eq!(on_disk_0(0, 256), [(0, 32)]);
     assert_eq!(on_disk_0(0, 400), [(0, 32), (32, 32)]);
-    // Joined, the part of a unit and two whole ones would have more than 32 blocks.
+    // A part of a unit joined with two whole units would have more than 32 blocks.
     assert_eq!(on_disk_0(6, 300), [(6, 26), (32, 16)]);
 }

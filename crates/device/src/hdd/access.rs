@@ -5,16 +5,17 @@ use penstock_core::{Op, Span};
 /// One access, part by part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// What it does. An access of a write's that was answered before is a write too.
+    /// Its operation. The access of a write that was answered earlier is a write too.
     pub op: Op,
-    /// From the request's arrival until the arm begins to move: the command overhead. Of an access
-    /// that is only computed, also the rest of the turnaround.
+    /// Time from the request's arrival until the arm begins to move: the command overhead. For an
+    /// access that is only computed, also the rest of the turnaround.
     pub overhead: Span,
-    /// Arm, head switch and settling, to the first track.
+    /// Time of arm, head switch and settling, to the first track.
     pub seek: Span,
-    /// Until the first wanted sector comes round; for a write, until its data has arrived too.
+    /// Wait until the first wanted sector comes round; for a write, also until its data has
+    /// arrived.
     pub rotation: Span,
-    /// From there until the last wanted sector has passed, switches between tracks included.
+    /// Time from then until the last wanted sector has passed, switches between tracks included.
     pub transfer: Span,
     /// Time on the bus after the last sector has passed, and to report that the command is done.
     pub bus: Span,
@@ -27,9 +28,9 @@ pub struct Access {
 }
 
 impl Access {
-    /// The access of a disk of which nothing is known but its cylinders: from where, to where, and where
-    /// it ends.
-    pub(crate) fn of_cylinders(
+    /// Creates the access of a disk with cylinders only; `from`, `to` and `last` are those of the
+    /// arm before it, of its first and of its last track.
+    pub(crate) fn over_cylinders(
         op: Op,
         [seek, rotation, transfer]: [Span; 3],
         [from, to, last]: [u32; 3],
@@ -39,12 +40,12 @@ impl Access {
         Self { op, overhead, seek, rotation, transfer, bus, from, to, arm }
     }
 
-    /// Whether the command needed nothing of the platter and cost its overhead alone.
+    /// Whether the command needed no platter and cost only its overhead.
     pub fn is_decoding(&self) -> bool {
         self.service() == self.overhead
     }
 
-    /// Cylinder where it ends; with the cache, where its first track does.
+    /// Cylinder where it ends; with the cache, the cylinder where its first track ends.
     pub fn last(&self) -> u32 {
         self.arm.cylinder
     }
@@ -55,7 +56,7 @@ impl Access {
     }
 }
 
-/// Where arm and head stand.
+/// Position of arm and head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Arm {
     pub(super) cylinder: u32,

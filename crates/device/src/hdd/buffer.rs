@@ -1,57 +1,57 @@
 //! The cache of a drive: segments, read-ahead, write-back.
 //!
 //! Use it to model a drive with its cache on. The rules are those that Ruemmler and Wilkes describe
-//! (section "Data caching") and whose parameters `DIXtrac` extracts. Where a drive's facts do not
-//! decide, the rule is `DiskSim` 4.0's, and the tests compare with its answers.
+//! (section "Data caching") and whose parameters `DIXtrac` extracts. Where the facts of a drive do
+//! not decide, the rule is that of `DiskSim` 4.0, and the tests compare with its answers.
 //!
 //! *Segments.* A segment holds one run of sectors, and slides: when it is full, its first sectors
-//! are dropped. A new run takes an empty segment, or the one used longest ago. A write empties
+//! are dropped. A new run takes an empty segment, or the least recently used one. A write empties
 //! every other segment that holds some of its sectors.
 //!
-//! *Reads.* A read is a hit if its first sector is held. It then has the shorter overhead, and the
-//! bus begins at once with the held sectors. If some of the rest is missing the arm fetches it, or
-//! continues if it is fetching it already. After a read the arm reads on as far as the drive's rule
-//! says. It stops for any other command, at the end of the sector or seek that has begun, and the
-//! command's overhead comes after that. Data that the host has not yet taken from the buffer is
-//! never replaced: the arm then loses turns.
+//! *Reads.* A read is a hit if its first sector is in the buffer. It then has the shorter overhead,
+//! and the bus begins at once with these sectors. The arm fetches missing sectors, or continues if
+//! it is fetching them already. After a read the arm reads on as far as the drive's rule says. It
+//! stops for any other command, at the end of the sector or seek that has begun, and the command's
+//! overhead comes after that. Data that the host has not yet taken from the buffer is never
+//! replaced: the arm loses turns instead.
 //!
-//! *Writes.* With write-back a write is answered when its data is in the buffer, and goes to the
+//! *Writes.* With write-back, a write is answered when its data is in the buffer, and goes to the
 //! platter at once. A write that continues it joins it. Every other command, even a hit, waits
 //! until the data is on the platter: the drives described here serve one command at a time. Without
 //! write-back, and for a write with FUA, the answer comes from the platter. A write longer than a
-//! segment goes on when no more than the low water mark is left in the buffer, or as there is room
-//! if the drive keeps the bus.
+//! segment receives its next part when no more than the low water mark is left in the buffer, or as
+//! soon as there is room if the drive keeps the bus.
 //!
 //! *Bus.* A hit is decoded and answered on the bus that brought the command. For a read that needs
-//! the platter the drive lets go of the bus, and connects again when the share of the request up to
-//! the high water mark is in the buffer; from then on it keeps the bus. For a write it lets go of
-//! the bus when the data is in the buffer, and connects again when the data is on the platter. A
-//! drive that disconnects early does so before the data, too, if the last command was a write that
-//! this one does not continue; it begins on the platter when 10 sectors are in the buffer, 15 of a
-//! write of 45 or more. What each step costs are facts ([`BusProtocol`]).
+//! the platter the drive disconnects from the bus, and reconnects when the share of the request up
+//! to the high water mark is in the buffer; from then on it keeps the bus. For a write it
+//! disconnects when the data is in the buffer, and reconnects when the data is on the platter. A
+//! drive that disconnects early also does so before the data, if the last command was a write that
+//! this one does not continue; it begins on the platter when 10 sectors are in the buffer, or 15 of
+//! a write of 45 or more. The costs of each step are facts ([`BusProtocol`]).
 //!
-//! Invariants: only the rest of one sweep is dirty; a flush is answered when that has ended; work
-//! per request is a few steps for each segment and each track.
+//! Invariants: only the rest of one sweep is dirty; a flush is answered when that sweep has ended;
+//! the work per request is a few steps for each segment and each track.
 //!
 //! # Divergence from real disks
 //!
-//! - Sectors read ahead may push requested sectors out, if the drive reads on that far and its
-//!   facts do not say that it keeps them. Only the greatest read-ahead counts, as in `DiskSim`.
+//! - Sectors read ahead may displace requested sectors, if the drive reads on that far and its
+//!   facts do not say that it keeps them. Only the maximum read-ahead counts, as in `DiskSim`.
 //! - The overhead of a command that stops a read-ahead begins after that sector or seek has ended,
 //!   as in `DiskSim`, and not meanwhile.
 //! - Levels 1 and 2 of `DiskSim`'s fast writes are one: with one command at a time they do not
 //!   differ. So are its levels 1 and 2 of caching.
-//! - A write does not join data that it precedes. A drive that writes in the order in which sectors
-//!   come round does so only where all of the track's data is there by then.
+//! - A write does not join data that it precedes. A drive that writes sectors in the order in which
+//!   they come round does so only where all of the track's data has arrived by then.
 //! - A drive that keeps the bus for a write has no limit on what the buffer holds of that write.
 //!
 //! # Facts that change nothing
 //!
-//! None of the twelve drives that `DiskSim` describes has these, and so they are not modelled: an
+//! None of the twelve drives that `DiskSim` describes has these, so they are not modelled: an
 //! overhead of every request, hits past another command, writes that prebuffer, seeks before the
 //! answer, a disconnection while the arm seeks, water marks that are shares of the segment. Whether
-//! a drive keeps the bus for the rest of a read, or never lets go of it, matters only where letting
-//! go costs time or keeps another disk waiting: the drives with such costs keep it for reads.
+//! a drive keeps the bus for the rest of a read, or never disconnects, matters only where
+//! disconnecting costs time or another disk waits: the drives with such costs keep it for reads.
 
 mod segments;
 
@@ -67,7 +67,7 @@ use super::mechanism::Mechanism;
 use super::options::Options;
 use super::sweep::{Flow, Leg, Motion, Order, Sweep};
 
-/// The cache of a drive, and what its arm does in addition to the requests.
+/// The cache of a drive, and the motion of the arm beyond the requests.
 #[derive(Debug)]
 pub(super) struct SegmentBuffer {
     cache: Cache,
@@ -85,59 +85,59 @@ pub(super) struct SegmentBuffer {
 struct Active {
     segment: usize,
     sweep: Sweep,
-    /// The sector up to which the read-ahead goes on even if a command waits.
+    /// The sector up to which the read-ahead continues even if a command waits.
     least: u64,
-    /// Its motion at the last command.
+    /// The motion of the arm at the last command.
     motion: Motion,
-    /// Of a write: how it ends if no other write joins it.
+    /// The end of a write if no other write joins it.
     written: Option<WriteEnd>,
 }
 
 /// The end of a write.
 #[derive(Clone, Copy, Debug)]
 struct WriteEnd {
-    /// When all of it is on the platter, in nanoseconds.
+    /// Time at which all of it is on the platter, in nanoseconds.
     at: u64,
-    /// Where the arm is then.
+    /// The arm at that time.
     arm: Arm,
 }
 
 impl WriteEnd {
-    /// The end of `sweep`, which has ended.
-    fn of(sweep: &Sweep) -> Self {
+    /// Returns the end of `sweep`, which has been finished.
+    fn new(sweep: &Sweep) -> Self {
         Self { at: sweep.at, arm: sweep.arm }
     }
 }
 
-/// What a write costs in addition to arm, platter and data, in nanoseconds.
+/// Costs of a write in addition to arm, platter and data, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct WriteCosts {
-    /// From the command until the arm may move.
+    /// Time from the command until the arm may move.
     arm: u64,
-    /// From the command until data crosses the bus.
+    /// Time from the command until data crosses the bus.
     bus: u64,
-    /// From the end of the data until the drive has let go of the bus.
+    /// Time from the end of the data until the drive has disconnected.
     disconnect: u64,
-    /// To connect again.
+    /// Time to reconnect.
     reselect: u64,
 }
 
 /// A request for sectors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectorRequest {
-    /// When the drive takes it up, in nanoseconds.
+    /// Time at which the drive takes it, in nanoseconds.
     pub(super) now: u64,
-    /// The first sector.
+    /// First sector.
     pub(super) first: u64,
-    /// The one behind the last.
+    /// The sector behind the last one.
     pub(super) end: u64,
 }
 
 impl SegmentBuffer {
-    /// An empty one.
+    /// Creates an empty buffer.
     ///
     /// # Errors
-    /// [`DriveError`]: there is no room to read into.
+    /// The cache has no room to read into.
     pub(super) fn new(
         cache: &Cache,
         drive: &Drive,
@@ -157,7 +157,7 @@ impl SegmentBuffer {
         }))
     }
 
-    /// The overheads are zero: commands are decoded before they come to the cache.
+    /// Sets the overheads to zero: commands are decoded before they reach the cache.
     pub(super) fn decode_for_free(&mut self) {
         self.hits = Default::default();
         self.protocol.early_disconnect = None;
@@ -170,7 +170,7 @@ impl SegmentBuffer {
         let written = self.settle(drive, now);
         let reading = self.active.map(|active| active.segment);
         let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
-        // A read that must wait for the arm is reported, with all its costs.
+        // A read that must wait for the arm is reported with all of its costs.
         let hit = found.is_some() && written <= now;
         let flow = self.read_flow(drive, command, hit, written);
         (drive.wrote, self.last_end) = (false, end);
@@ -227,7 +227,7 @@ impl SegmentBuffer {
         active.sweep.flow.done().max(read) + completion
     }
 
-    /// How a read crosses the bus, not before `written`.
+    /// Returns how a read crosses the bus, not before `written`.
     fn read_flow(
         &self,
         drive: &Mechanism,
@@ -249,14 +249,15 @@ impl SegmentBuffer {
         let disconnect =
             if drive.wrote { read_disconnect_after_write } else { read_disconnect_after_read };
         let connects = self.connects();
-        // What it costs to connect again counts from the first sector on.
+        // The cost of reconnecting counts from the first sector on.
         let least = u64::from(connects > 0);
         let mark = first + self.share(end - first, self.cache.read_mark).max(least);
         let costs = drive.overhead(Op::Read) + disconnect.ns() + connects;
         Flow { mark, connects, ..flow(costs) }
     }
 
-    /// Nanoseconds of overhead of a command from sector `first` on that the buffer answers.
+    /// Returns the overhead in nanoseconds of a command from sector `first` on that the buffer
+    /// answers.
     fn overhead(&self, drive: &Mechanism, op: Op, first: u64) -> u64 {
         let write = op == Op::Write;
         let continues = !self.cache.short_if_continued || first == self.last_end;
@@ -264,14 +265,14 @@ impl SegmentBuffer {
         self.hits[usize::from(write)][usize::from(same == write)]
     }
 
-    /// The segment that is being filled, if `sector` is the next one of it.
+    /// Returns the segment that is being filled, if `sector` is its next one.
     fn coming(&self, sector: u64) -> Option<usize> {
         let Active { segment, sweep, .. } = self.active?;
         let comes = sweep.op == Op::Read && sweep.next == sector && sector < sweep.end;
         (comes && self.cache.hits_on_coming).then_some(segment)
     }
 
-    /// Serves a write. Returns when it is answered, from the platter if it must be `durable`.
+    /// Serves a write. Returns when it is answered; if it must be `durable`, from the platter.
     pub(super) fn write(
         &mut self,
         drive: &mut Mechanism,
@@ -295,8 +296,8 @@ impl SegmentBuffer {
         self.segments.begin(segment, first);
         // A write longer than a segment goes through it part by part.
         let (room, sectors) = (self.segments.sectors(), end - first);
-        let left = self.share(sectors, self.cache.write_mark).max(1);
-        let refill = room.saturating_sub(left);
+        let rest_mark = self.share(sectors, self.cache.write_mark).max(1);
+        let refill = room.saturating_sub(rest_mark);
         let holds = self.cache.holds_bus_for_write || refill == 0;
         let part = if holds { end } else { end.min(first + room) };
         let mut flow = self.flow(drive, Op::Write, first..part, written.max(now + costs.bus));
@@ -304,7 +305,7 @@ impl SegmentBuffer {
         let mut sweep = self.sweep(drive, Op::Write, first..part, free, flow);
         let begun = drive.begin(sweep);
         while sweep.end < end {
-            let rest = sweep.end - left;
+            let rest = sweep.end - rest_mark;
             let drained = drive.reach(&mut sweep, rest);
             let apart = drained.max(sweep.flow.done() + costs.disconnect);
             let part = end.min(sweep.end + refill);
@@ -320,7 +321,7 @@ impl SegmentBuffer {
             drive.finish(&mut ended)
         };
         drive.report(&begun, written);
-        let (motion, ended) = (Motion::Done, Some(WriteEnd::of(&ended)));
+        let (motion, ended) = (Motion::Done, Some(WriteEnd::new(&ended)));
         self.active = Some(Active { segment, sweep, least: end, motion, written: ended });
         let crossed = sweep.flow.done();
         let answered = if durable {
@@ -331,7 +332,8 @@ impl SegmentBuffer {
         answered + drive.completions[1]
     }
 
-    /// What a write costs whose command takes `overhead`. It may be `apart` from a write before it.
+    /// Returns the costs of a write whose command takes `overhead`; `apart` tells whether it does
+    /// not continue the write before it.
     fn write_costs(&self, overhead: u64, apart: bool) -> WriteCosts {
         let BusProtocol { data_preparation, reselect, write_disconnect, .. } = self.protocol;
         match self.protocol.early_disconnect.filter(|_| apart) {
@@ -350,8 +352,8 @@ impl SegmentBuffer {
         }
     }
 
-    /// How many of a write's `sectors` are in the buffer before the platter takes the first. The
-    /// numbers are `DiskSim`'s for a drive that disconnects early.
+    /// Returns how many of a write's `sectors` are in the buffer before the platter takes the
+    /// first. The numbers are those of `DiskSim` for a drive that disconnects early.
     fn head_start(&self, sectors: u64) -> u64 {
         match self.protocol.early_disconnect {
             None => 0,
@@ -360,12 +362,12 @@ impl SegmentBuffer {
         }
     }
 
-    /// `percent` of a request for `sectors`, or of a segment.
+    /// Returns `percent` of a request for `sectors`, or of a segment if that is shorter.
     fn share(&self, sectors: u64, percent: u32) -> u64 {
         sectors.min(self.segments.sectors()) * u64::from(percent) / 100
     }
 
-    /// Nanoseconds to connect again for data.
+    /// Returns the nanoseconds to reconnect for data.
     fn connects(&self) -> u64 {
         (self.protocol.reselect + self.protocol.data_preparation).ns()
     }
@@ -382,7 +384,7 @@ impl SegmentBuffer {
         if matches!(drive.follow(&mut active.sweep, now), Motion::Done) {
             return None;
         }
-        // It enters the buffer when enough sectors have left the buffer.
+        // The write enters the buffer when enough sectors have left it.
         let leaves = end.saturating_sub(room);
         let enters = if leaves > active.sweep.next {
             drive.reach(&mut { active.sweep }, leaves).max(decoded)
@@ -393,7 +395,7 @@ impl SegmentBuffer {
         active.sweep.end = end;
         let mut ended = active.sweep;
         drive.finish(&mut ended);
-        active.written = Some(WriteEnd::of(&ended));
+        active.written = Some(WriteEnd::new(&ended));
         self.segments.void(first, end);
         self.segments.extend(active.segment, end);
         self.segments.touch(active.segment);
@@ -401,13 +403,13 @@ impl SegmentBuffer {
         Some(active.sweep.flow.done() + drive.completions[1])
     }
 
-    /// When everything that was answered is on the platter.
+    /// Returns when everything that was answered is on the platter.
     pub(super) fn flushed(&self, now: u64) -> u64 {
         let written = self.active.and_then(|active| active.written);
         written.map_or(now, |written| written.at.max(now))
     }
 
-    /// How long a read or write that begins with `sector` would wait for it.
+    /// Returns how long a read or write that begins with `sector` would wait for it.
     pub(super) fn position(&self, drive: &Mechanism, now: u64, op: Op, sector: u64) -> u64 {
         let (mut at, mut arm, mut held) = (now, drive.arm, None);
         if let Some(Active { segment, mut sweep, written, .. }) = self.active {
@@ -431,8 +433,8 @@ impl SegmentBuffer {
         drive.leg(&mut sweep).begins - begun
     }
 
-    /// Advances the arm to the time `now`, or past the end of a write, which nothing stops. Returns
-    /// that time.
+    /// Advances the arm to the time `now`, or past the end of a write, which is never interrupted.
+    /// Returns that time.
     fn settle(&mut self, drive: &mut Mechanism, now: u64) -> u64 {
         let Some(active) = &mut self.active else { return now };
         let Some(written) = active.written else {
@@ -481,8 +483,8 @@ impl SegmentBuffer {
         self.segments.extend(segment, first);
     }
 
-    /// How far the drive reads on behind a request that ends before `end`, in a segment from
-    /// `start` on.
+    /// Returns how far the drive reads on behind a request that ends before `end`, in a segment
+    /// from `start` on.
     fn limit(&self, drive: &Mechanism, start: u64, end: u64) -> u64 {
         let map = &drive.map;
         let zone = |sector| map.zone_of(sector);
@@ -516,13 +518,14 @@ impl SegmentBuffer {
         Flow { first, end, base, pace, room, mark: first, connects: 0 }
     }
 
-    /// Nanoseconds that the arm takes at least for a command that needs the platter.
+    /// Returns the least time in nanoseconds that the arm takes for a command that needs the
+    /// platter.
     fn settling(&self, drive: &Mechanism, op: Op) -> u64 {
         let settle = self.cache.settle.ns();
         if op == Op::Write { settle.max(drive.least_write_seek) } else { settle }
     }
 
-    /// A sweep from where the arm rests, free to move at the time `at`.
+    /// Returns a sweep from the resting arm, which is free at the time `at`.
     fn sweep(&self, drive: &Mechanism, op: Op, sectors: Range<u64>, at: u64, flow: Flow) -> Sweep {
         let order = match op {
             Op::Read if self.cache.zero_latency => Order::Any,

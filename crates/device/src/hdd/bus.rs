@@ -1,9 +1,9 @@
-//! The facts of the bus: what a sector takes on it, and what it costs to connect to it.
+//! Facts of the bus: the time of a sector, and the costs of connecting.
 //!
-//! Nothing here computes anything. The rules are those of `DiskSim` 4.0's manual, by which the
-//! drives were described (`buffer.rs` applies them). A drive decodes a command while it holds the
-//! bus. It lets go of the bus while it has no data for it, and connects to it again
-//! ("disconnect", "reselect").
+//! This file computes nothing. The rules are those of `DiskSim` 4.0's manual, by which the drives
+//! were described (`buffer.rs` applies them). A drive decodes a command while it holds the bus. It
+//! lets go of the bus while it has no data for it, and connects to it again ("disconnect",
+//! "reselect").
 
 use penstock_core::Span;
 
@@ -17,7 +17,7 @@ pub struct BusTimes {
 }
 
 impl BusTimes {
-    /// The bus takes no time.
+    /// A bus that takes no time.
     pub const NONE: Self = Self::same(Span::ZERO);
 
     /// The same time in both directions.
@@ -25,61 +25,62 @@ impl BusTimes {
         Self { read: sector, write: sector }
     }
 
-    /// Those of a bus that carries so many bytes a second.
-    pub(super) fn of_rates(read: u64, write: u64) -> Self {
+    /// Times of a bus with these rates in bytes a second.
+    pub(super) fn from_rates(read: u64, write: u64) -> Self {
         let sector = |rate: u64| Span::from_ns(512 * 1_000_000_000 / rate.max(1));
         Self { read: sector(read), write: sector(write) }
     }
 
-    /// Nanoseconds, `[write]`.
+    /// Returns nanoseconds, `[write]`.
     pub(super) fn table(self) -> [u64; 2] {
         [self.read.ns(), self.write.ns()]
     }
 }
 
-/// What a command costs on the bus in addition to its decoding and its data.
+/// Costs of a command on the bus in addition to its decoding and its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BusProtocol {
-    /// Before data crosses the bus, each time that the drive has connected for it.
+    /// Preparation before data crosses the bus, each time that the drive has connected for it.
     pub data_preparation: Span,
-    /// To connect again.
+    /// Reconnection.
     pub reselect: Span,
-    /// To let go of the bus for a read that needs the platter, after a read.
+    /// Disconnection for a read that needs the platter, after a read.
     pub read_disconnect_after_read: Span,
-    /// The same after a write.
+    /// Disconnection for a read that needs the platter, after a write.
     pub read_disconnect_after_write: Span,
-    /// To let go of the bus when the data of a write is in the buffer.
+    /// Disconnection when the data of a write is in the buffer.
     pub write_disconnect: Span,
-    /// To report that a read is done.
+    /// Report that a read is done.
     pub read_completion: Span,
-    /// To report that a write is done.
+    /// Report that a write is done.
     pub write_completion: Span,
-    /// What a write costs that lets go of the bus before its data comes, if the drive does that.
+    /// Costs of a write before whose data the drive disconnects, if the drive does that.
     pub early_disconnect: Option<EarlyDisconnect>,
 }
 
-/// The costs of a write that lets go of the bus twice: before its data and behind it ("extra write
-/// disconnect"). It does so if the last command was a write that it does not continue.
+/// The costs of a write for which the drive disconnects twice: before its data and behind it
+/// ("extra write disconnect"). It does so if the last command was a write that this one does not
+/// continue.
 ///
-/// A drive of this kind waits with the platter for the first sectors of any write.
+/// A drive of this kind delays the platter until the first sectors of any write have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EarlyDisconnect {
-    /// To decode the command, in the place of the drive's command overhead.
+    /// Decoding of the command, in place of the drive's command overhead.
     pub command: Span,
-    /// From then until the arm may move.
+    /// Time from then until the arm may move.
     pub seek_delay: Span,
-    /// To let go of the bus before the data.
+    /// Disconnection before the data.
     pub disconnect: Span,
-    /// From then until it connects again.
+    /// Time from then until it reconnects.
     pub apart: Span,
-    /// To let go of the bus behind the data, in the place of [`BusProtocol::write_disconnect`].
+    /// Disconnection behind the data, in place of [`BusProtocol::write_disconnect`].
     pub second_disconnect: Span,
-    /// To connect again then, in the place of [`BusProtocol::reselect`].
+    /// Reconnection after that, in place of [`BusProtocol::reselect`].
     pub second_reselect: Span,
 }
 
 impl BusProtocol {
-    /// It costs nothing.
+    /// A protocol without costs.
     pub const NONE: Self = Self {
         data_preparation: Span::ZERO,
         reselect: Span::ZERO,
@@ -91,7 +92,7 @@ impl BusProtocol {
         early_disconnect: None,
     };
 
-    /// Nanoseconds to report that a command is done, `[write]`.
+    /// Returns the nanoseconds to report that a command is done, `[write]`.
     pub(super) fn completions(&self) -> [u64; 2] {
         [self.read_completion.ns(), self.write_completion.ns()]
     }

@@ -1,4 +1,4 @@
-//! A drive: its mechanism, its cache if that takes part, and the command that it serves.
+//! A drive: its mechanism, its cache if that is simulated, and the command that it serves.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ use super::options::Options;
 #[derive(Debug)]
 pub struct Hdd {
     pub(super) mechanism: Mechanism,
-    /// The cache, if it takes part.
+    /// The cache, if it is simulated.
     pub(super) buffer: Option<Box<SegmentBuffer>>,
     serving: Option<CommandInService>,
-    /// The turnaround after the last command is not over.
+    /// Whether the turnaround after the last command is not over.
     resting: bool,
 }
 
@@ -32,7 +32,7 @@ struct CommandInService {
 }
 
 impl CommandInService {
-    /// The completion of the command in service, if it has ended by `now`.
+    /// Takes the completion of the command in service, if it has ended by `now`.
     fn finish(serving: &mut Option<Self>, now: Time) -> Option<Done> {
         let Self { req, begun, ends, error } = serving.take_if(|s| s.ends <= now)?;
         Some(Done { id: req.id, at: now, begun, service: ends.since(begun), len: req.len, error })
@@ -40,33 +40,33 @@ impl CommandInService {
 }
 
 impl Hdd {
-    /// The drive of these facts, at rest.
+    /// Creates an idle drive with these facts.
     ///
     /// # Errors
-    /// [`DriveError`]: the facts contradict each other.
+    /// The facts contradict each other.
     pub fn new(drive: &Drive, options: Options) -> Result<Self, DriveError> {
         let mechanism = Mechanism::new(drive, &options)?;
         let buffer = options.cache.map(|cache| SegmentBuffer::new(&cache, drive, &options));
         Ok(Self { mechanism, buffer: buffer.transpose()?, serving: None, resting: false })
     }
 
-    /// The same with its platter at `angle` when the run begins.
+    /// Turns the platter to `angle` at the begin of the run.
     #[must_use]
     pub fn turned(mut self, angle: Angle) -> Self {
         self.mechanism.platter.phase = angle;
         self
     }
 
-    /// The same, with an `observer` that is called for every access with its start and its parts;
-    /// an access does not change once it has begun. With the cache, the call comes when a command
-    /// makes the access certain. The access may begin later, and then has neither overhead nor bus.
+    /// Adds an `observer` that is called for every access with its start and its parts; an access
+    /// does not change once it has begun. With the cache, the call comes when a command makes the
+    /// access certain. The access may begin later, and then has neither overhead nor bus time.
     #[must_use]
     pub fn observed(mut self, observer: impl FnMut(Time, &Access) + 'static) -> Self {
         self.mechanism.observer = AccessObserver::new(observer);
         self
     }
 
-    /// Where the sector of 512 bytes numbered `sector` lies.
+    /// Returns the place of the sector `sector` of 512 bytes.
     ///
     /// # Panics
     /// If the drive has no such sector.
@@ -74,12 +74,12 @@ impl Hdd {
         self.mechanism.place(sector)
     }
 
-    /// How long a seek over `distance` cylinders on one head takes for `op`.
+    /// Returns the time of a seek for `op` over `distance` cylinders on one head.
     pub fn seek(&self, op: Op, distance: u32) -> Span {
         Span::from_ns(self.mechanism.seeks.ns(op, distance, false))
     }
 
-    /// What a read or write of `len` bytes from `start` would cost without the cache if it came
+    /// Returns the cost of a read or write of `len` bytes from `start` without the cache if it came
     /// `now`.
     ///
     /// # Panics
@@ -88,7 +88,7 @@ impl Hdd {
         self.mechanism.access(now, op, start, len)
     }
 
-    /// When the data of the command in service crosses the bus, if that takes time.
+    /// Returns when the data of the command in service crosses the bus, if that takes time.
     pub(super) fn bus_taken(&self) -> Option<Range<Time>> {
         let CommandInService { req, begun, ends, .. } = self.serving.as_ref()?;
         let ([read, write], (_, sectors)) = (self.mechanism.bus, sectors(req.start, req.len));
@@ -99,7 +99,8 @@ impl Hdd {
         }
     }
 
-    /// Gives up its command overheads, which are spent before a command reaches it.
+    /// Takes the command overheads out of the drive, since they are spent before a command reaches
+    /// it.
     pub(super) fn take_overheads(&mut self) -> [[u64; 2]; 2] {
         if let Some(buffer) = &mut self.buffer {
             buffer.decode_for_free();
@@ -137,7 +138,7 @@ impl Device for Hdd {
         u32::from(self.serving.is_none() && !self.resting)
     }
 
-    /// Seek and rotational wait, exact, as the drive itself would know them.
+    /// Seek and rotational wait, as exact as the drive itself would know them.
     fn position(&self, now: Time, op: Op, start: u64) -> Span {
         let sector = start / u64::from(SECTOR);
         if !matches!(op, Op::Read | Op::Write) || sector >= self.mechanism.map.blocks() {

@@ -1,7 +1,7 @@
 //! The plain facts of a drive, as a data sheet or an extraction tool states them.
 //!
-//! Nothing here computes anything: [`Hdd::new`](super::Hdd::new) checks the facts and turns them
-//! into tables.
+//! This file computes nothing: [`Hdd::new`](super::Hdd::new) checks the facts and converts them to
+//! tables.
 
 use core::fmt;
 
@@ -9,38 +9,38 @@ use penstock_core::Span;
 
 use super::bus::{BusProtocol, BusTimes};
 
-/// What is known of one drive. Sectors are of 512 bytes.
+/// The known facts of one drive. Sectors have 512 bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Drive {
-    /// Surfaces that carry data; one head each.
+    /// Surfaces that carry data, with one head each.
     pub surfaces: u32,
-    /// Cylinders that the arm can reach. Zones may end one later: some published tables do.
+    /// Cylinders that the arm can reach. Zones may end one later, as in some published tables.
     pub cylinders: u32,
     /// Turns a minute.
     pub rpm: u32,
-    /// Bands of cylinders with equally many sectors a track, from the outer edge inwards.
-    /// Cylinders between two zones hold no data.
+    /// Bands of cylinders with equally many sectors a track, from the outer edge inwards. Cylinders
+    /// between two zones hold no data.
     pub zones: Vec<Zone>,
-    /// Where spare sectors lie, and so what a slip pushes on.
+    /// Places of spare sectors, which decide what a slip moves.
     pub spares: Spares,
-    /// In which order the tracks of a zone follow each other.
+    /// Order of the tracks of a zone.
     pub order: TrackOrder,
-    /// What the arm takes to move.
+    /// Seek times.
     pub seek: SeekLaw,
     /// Time to change heads on one cylinder.
     pub head_switch: Span,
-    /// How much longer a write's seek takes than a read's, in nanoseconds. May be negative: some
-    /// tables were measured with writes.
+    /// Nanoseconds by which a write's seek is longer than a read's. May be negative: some tables
+    /// were measured with writes.
     pub write_settle_ns: i64,
-    /// Time to decode a command that finds nothing in a cache.
+    /// Time to decode a command that the cache cannot answer.
     pub overheads: CommandOverheads,
-    /// What the arm takes at least for a write, however near it is.
+    /// Least seek time of a write, however near it is.
     pub least_write_seek: Span,
     /// Time of one sector on the bus, if it is known.
     pub bus: Option<BusTimes>,
-    /// What a command costs on the bus in addition.
+    /// Costs of a command on the bus.
     pub protocol: BusProtocol,
-    /// Its buffer, and what it does with it.
+    /// The buffer and its rules.
     pub cache: Cache,
 }
 
@@ -52,73 +52,74 @@ pub struct Cache {
     pub segments: u32,
     /// Sectors of a segment.
     pub segment_sectors: u32,
-    /// One of the segments is for writes and the others are for reads.
+    /// Whether one of the segments is for writes only, and the others for reads.
     pub write_segment: bool,
-    /// How far it reads on behind a request.
+    /// Read-ahead behind a request.
     pub ahead: ReadAhead,
-    /// The least read-ahead, even if a command waits.
+    /// Minimum read-ahead, even if a command waits.
     pub ahead_least: u32,
-    /// The greatest read-ahead.
+    /// Maximum read-ahead.
     pub ahead_most: u32,
-    /// Whether it goes on reading ahead when a request was found whole in a segment at rest.
+    /// Whether it continues reading ahead after a request was found whole in an idle segment.
     pub ahead_on_hit: bool,
-    /// A read that begins with the very sector that is being read ahead is a hit.
+    /// Whether a read that begins with the very sector that is being read ahead is a hit.
     pub hits_on_coming: bool,
-    /// Sectors that pass by on the way to the first wanted one are kept.
+    /// Whether sectors that pass on the way to the first wanted one are kept.
     pub free_sectors: bool,
-    /// Wanted sectors are taken in the order in which they come round.
+    /// Whether wanted sectors are read in the order in which they come round.
     pub zero_latency: bool,
-    /// The same of what is written, once all of it is in the buffer.
+    /// Whether sectors are written in the order in which they come round, once all data is in the
+    /// buffer.
     pub zero_latency_write: bool,
-    /// The drive stops reading ahead at once, not at the end of the sector that passes.
+    /// Whether the drive stops reading ahead at once, and not at the end of the passing sector.
     pub stops_in_sector: bool,
-    /// What was asked for is dropped when the host has it.
+    /// Whether requested sectors are dropped when the host has them.
     pub drops_asked: bool,
-    /// Percent of a read, or of a segment if that is less, that are in the buffer before a read that
-    /// needs the platter begins to cross the bus (the high water mark).
+    /// Percent of a read, or of a segment if that is less, that must be in the buffer before a read
+    /// that needs the platter begins to cross the bus (the high water mark).
     pub read_mark: u32,
-    /// Percent of a write longer than a segment, or of the segment, of which no more are in the
-    /// buffer when the rest begins to cross the bus (the low water mark).
+    /// Percent of a write longer than a segment, or of the segment, that may be left in the buffer
+    /// when the next part begins to cross the bus (the low water mark).
     pub write_mark: u32,
-    /// Such a write crosses the bus as the buffer has room, without the low water mark: the drive
-    /// keeps the bus.
+    /// Whether such a write crosses the bus as the buffer has room, without the low water mark: the
+    /// drive keeps the bus.
     pub holds_bus_for_write: bool,
-    /// A write is answered when its data is in the buffer.
+    /// Whether a write is answered when its data is in the buffer.
     pub write_back: bool,
-    /// A write that continues the data on its way to the platter joins it.
+    /// Whether a write that continues the data on its way to the platter joins it.
     pub combine: bool,
-    /// What was written may be read from the buffer.
+    /// Whether written data may be read from the buffer.
     pub hits_on_written: bool,
-    /// Reading ahead stops before what was asked for would be pushed out.
+    /// Whether reading ahead stops before it would displace requested sectors.
     pub keeps_asked: bool,
-    /// The short overhead after a command of the same kind applies only to a command that begins
-    /// where that one ended. Any other command costs as much as after the other kind.
+    /// Whether the short overhead after a command of the same kind applies only to a command that
+    /// begins where that one ended. Any other command then costs as much as after the other kind.
     pub short_if_continued: bool,
-    /// The least time of the arm for a command that needs the platter, even if it stands there: it
-    /// has read on or stood idle, and finds the track anew.
+    /// Least time of the arm for a command that needs the platter, even if it is on the track: it
+    /// has read on or was idle, and must find the track again.
     pub settle: Span,
-    /// Time to decode a command that the buffer can answer: a read whose beginning it holds, a
+    /// Time to decode a command that the buffer can answer: a read whose beginning it holds, or a
     /// write if writes are answered from it.
     pub overheads: CommandOverheads,
 }
 
-/// How far a drive reads on behind a request, [`Cache::ahead_most`] at most.
+/// Read-ahead of a drive behind a request, at most [`Cache::ahead_most`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadAhead {
-    /// Not at all.
+    /// No read-ahead.
     None,
     /// To the end of the track.
     Track,
     /// To the end of the cylinder.
     Cylinder,
-    /// As far as it may.
+    /// As far as [`Cache::ahead_most`] allows.
     Segment,
-    /// To the end of the track; to the end of the next one if the segment's data came from before
-    /// this track, as that of a sequential stream does. [`Cache::ahead_most`] does not apply.
+    /// To the end of the track, or to the end of the next one if the segment's data began before
+    /// this track, as in a sequential stream. [`Cache::ahead_most`] does not apply.
     Stream,
 }
 
-/// Equally dense cylinders.
+/// Cylinders with equal density.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Zone {
     /// First cylinder.
@@ -127,31 +128,31 @@ pub struct Zone {
     pub last_cyl: u32,
     /// Sectors on each track.
     pub sectors_per_track: u32,
-    /// Where the zone's first sector lies, in sectors from the index mark.
+    /// Place of the zone's first sector, in sectors from the index mark.
     pub offset: f64,
     /// Sectors at the front of the zone that hold no blocks.
     pub empty_blocks: u32,
-    /// How much later the next track of a cylinder begins, in sectors.
+    /// Delay of the next track of a cylinder, in sectors.
     pub track_skew: f64,
-    /// How much later the next cylinder begins, in sectors.
+    /// Delay of the next cylinder, in sectors.
     pub cyl_skew: f64,
     /// Spares in each unit of the [`Spares`] scheme.
     pub spares: u32,
-    /// Sectors (tracks under [`Spares::Tracks`]) of the zone that are passed over, by position in
-    /// the zone in the order of the blocks, in any order.
+    /// Sectors (tracks under [`Spares::Tracks`]) of the zone that are skipped, by position in the
+    /// zone in the order of the blocks, in any order.
     pub slips: Vec<u64>,
 }
 
-/// Where the spares of a zone lie. A slip takes the next spare; blocks after it move on by one.
+/// The places of a zone's spares. A slip takes the next spare; blocks after it move by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spares {
-    /// None, and so no slips.
+    /// No spares, and so no slips.
     None,
     /// Each slip shortens its zone by one sector.
     ZoneEnd,
     /// The last sectors of each zone.
     PerZone,
-    /// The last sectors of every so many cylinders; none in a range cut off by the zone's end.
+    /// The last sectors of every range of cylinders; none in a range cut off by the zone's end.
     PerRange {
         /// Cylinders of a range.
         cylinders: u32,
@@ -169,20 +170,20 @@ pub enum Spares {
 pub enum TrackOrder {
     /// From head 0 upwards on every cylinder.
     Normal,
-    /// Downwards on each second cylinder of a zone, so that the head stays when the arm moves on.
+    /// Downwards on every second cylinder of a zone, so that the head stays when the arm moves on.
     Serpentine,
 }
 
-/// What the arm takes to move a distance.
+/// Seek times by distance.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SeekLaw {
-    /// Measured points `(cylinders, time)`, distances rising. Linear between them; beyond the last
-    /// point the last two are prolonged.
+    /// Measured points `(cylinders, time)` with rising distances. Linear between them; beyond the
+    /// last point the line through the last two continues.
     Table(Vec<(u32, Span)>),
     /// A list for the shortest distances `1, 2, …`, then `root.0 + root.1·√d` for `d < below`, then
-    /// `line.0 + line.1·d`; milliseconds.
+    /// `line.0 + line.1·d`, in milliseconds.
     ListAndCurves {
-        /// Times of distances 1, 2, ….
+        /// Times of the distances 1, 2, ….
         first: Vec<Span>,
         /// First distance of the straight line.
         below: u32,
@@ -193,16 +194,16 @@ pub enum SeekLaw {
     },
     /// `a + b·√d + c·d` through three published times.
     ThreePoint {
-        /// To the next cylinder.
+        /// Seek to the next cylinder.
         single: Span,
         /// The average seek, taken as a seek over a third of the cylinders.
         average: Span,
-        /// From the first cylinder to the last.
+        /// Seek from the first cylinder to the last.
         full: Span,
     },
 }
 
-/// Command overheads of a drive by what is asked and what was asked before.
+/// Command overheads of a drive by the operation and the one before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CommandOverheads {
     /// A read that follows a read.
@@ -216,7 +217,7 @@ pub struct CommandOverheads {
 }
 
 impl Cache {
-    /// No buffer.
+    /// A drive without a buffer.
     pub const NONE: Self = Self {
         segments: 0,
         segment_sectors: 0,
@@ -259,16 +260,16 @@ impl CommandOverheads {
 /// Facts that no drive can have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DriveError {
-    /// The whole drive: what is wrong with it.
+    /// An error in the whole drive.
     Drive(&'static str),
-    /// One zone.
+    /// An error in one zone.
     Zone {
-        /// Which, from 0.
+        /// Index of the zone, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The error.
         why: &'static str,
     },
-    /// The law of seeks.
+    /// An error in the seek times.
     Seek(&'static str),
 }
 

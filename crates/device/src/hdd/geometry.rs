@@ -1,15 +1,15 @@
-//! Where a block lies: zones, spares, slips, skews.
+//! Places of blocks: zones, spares, slips, skews.
 //!
 //! Blocks are numbered over the zones. Within a zone a block's number passes through three steps,
-//! each a closed form:
+//! each a closed formula:
 //! 1. *spares*: each regular interval (a range, a cylinder, a track) of `full` positions holds only
 //!    `usable` blocks: `x ↦ (x div usable)·full + x mod usable`;
-//! 2. *slips*: a position that is passed over pushes what follows in its interval on by one. A
+//! 2. *slips*: a position that is skipped moves the following positions of its interval by one. A
 //!    sorted array holds the first block after each slip, so that one binary search counts them;
-//! 3. *tracks*: the position divided by sectors a cylinder and a track.
+//! 3. *tracks*: the position divided by sectors per cylinder and per track.
 //!
-//! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and a difference of two is
-//! the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
+//! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and the difference of two
+//! is the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
 
 mod divisor;
 
@@ -18,12 +18,12 @@ use std::ops::Range;
 use self::divisor::Divisor;
 use super::drive::{Drive, DriveError, Spares, TrackOrder, Zone};
 
-/// Part of a turn; 2^64 would be a whole one.
+/// Part of a turn; a whole turn would be 2^64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Angle(pub u64);
 
 impl Angle {
-    /// The turn as a fraction, for reports.
+    /// Returns the fraction of a turn, for reports.
     pub fn turns(self) -> f64 {
         // 64 bits of angle lose their last 11 here; those are far below a nanosecond.
         self.0 as f64 / 18_446_744_073_709_551_616.0
@@ -42,16 +42,16 @@ impl Angle {
     }
 }
 
-/// Parts of a drive with a prepared zone: many more than it has zones, so that few parts lie in two
-/// zones.
+/// Parts of a drive with a precomputed zone: many more than it has zones, so that few parts lie in
+/// two zones.
 const PARTS: u64 = 256;
 
 const TOO_LARGE: &str = "more sectors than the map can count";
 
-/// Where a block lies.
+/// The place of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Cylinder, from the outer edge.
+    /// Cylinder, counted from the outer edge.
     pub cylinder: u32,
     /// Head, which is the surface.
     pub head: u32,
@@ -69,9 +69,9 @@ pub(super) struct Run {
     pub(super) place: Place,
     /// The zone.
     pub(super) zone: u32,
-    /// Blocks wanted on this track.
+    /// Blocks of the request on this track.
     pub(super) blocks: u64,
-    /// Sectors that pass under the head from the first of them to the last.
+    /// Sectors that pass under the head from the first block to the last.
     pub(super) sectors: u64,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Map {
     blocks: u64,
 }
 
-/// One zone, with everything computed that does not depend on the block.
+/// One zone, with everything precomputed that does not depend on the block.
 #[derive(Debug)]
 struct ZoneMap {
     start: u64,
@@ -97,9 +97,9 @@ struct ZoneMap {
     empty: u64,
     first_cyl: u32,
     sectors_per_track: u32,
-    /// `None`: the zone is one interval.
+    /// The interval of spares; `None` if the zone is one interval.
     interval: Option<Interval>,
-    /// Its part of the slips, by rising `block` and `position` alike.
+    /// The zone's range in `slips`, in ascending order of both `block` and `position`.
     slips: Range<usize>,
     per_cylinder: Divisor,
     per_track: Divisor,
@@ -116,16 +116,16 @@ struct Interval {
     full: Divisor,
 }
 
-/// A sector or track that is passed over.
+/// A sector or track that is skipped.
 #[derive(Debug)]
 struct Slip {
-    /// First block of the zone, empty ones counted, that lies behind it.
+    /// First block of the zone behind it, counting empty blocks.
     block: u64,
-    /// Where it lies in the zone.
+    /// Position in the zone.
     position: u64,
-    /// Its interval; a slip pushes nothing beyond it.
+    /// Its interval; a slip moves nothing beyond it.
     interval: u64,
-    /// Positions passed over in this interval up to here, itself included.
+    /// Positions skipped in this interval up to this one, itself included.
     passed: u64,
 }
 
@@ -165,19 +165,19 @@ impl Map {
         Ok(map)
     }
 
-    /// Blocks on the drive.
+    /// Number of blocks on the drive.
     pub(super) fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// The cylinder after the last that holds data.
+    /// The cylinder behind the last one that holds data.
     pub(super) fn end_cylinder(&self) -> u32 {
         let last = &self.zones[self.zones.len() - 1];
         let (_, cylinder) = last.per_cylinder.split(self.physical(last, last.last()).0);
         last.first_cyl + cylinder as u32 + 1
     }
 
-    /// The zone of `block`.
+    /// Returns the zone of `block`.
     pub(super) fn zone_of(&self, block: u64) -> u32 {
         let mut zone = self.parts[(block >> self.part) as usize];
         while self.zones[zone as usize].end <= block {
@@ -186,23 +186,23 @@ impl Map {
         zone
     }
 
-    /// Sectors of a track in `zone`.
+    /// Returns the sectors of a track in `zone`.
     pub(super) fn sectors_per_track(&self, zone: u32) -> u32 {
         self.zones[zone as usize].sectors_per_track
     }
 
-    /// Zones on the drive.
+    /// Number of zones on the drive.
     pub(super) fn zones(&self) -> u32 {
         self.zones.len() as u32
     }
 
-    /// Where `block` lies, in its zone.
+    /// Returns the place of `block`, which is in `zone`.
     pub(super) fn place(&self, zone: u32, block: u64) -> Place {
         let zone = &self.zones[zone as usize];
         self.on_track(zone, self.physical(zone, zone.position(block)).0)
     }
 
-    /// The part of `blocks` blocks from `block` on that lies on one track.
+    /// Returns the part of `blocks` blocks from `block` on that lies on one track.
     pub(super) fn run(&self, zone: u32, block: u64, blocks: u64) -> Run {
         let map = &self.zones[zone as usize];
         let x = map.position(block);
@@ -218,8 +218,8 @@ impl Map {
         Run { place, zone, blocks, sectors: last - first + 1 }
     }
 
-    /// The position in the zone of its block `x`, empty ones counted, and how many blocks from
-    /// there on follow each other without a gap, at least.
+    /// Returns the position in the zone of its block `x`, counting empty blocks, and a lower bound
+    /// of the blocks that follow it without a gap.
     fn physical(&self, zone: &ZoneMap, x: u64) -> (u64, u64) {
         let (rest, interval, full) = zone.split(x, |interval| &interval.usable);
         let together = zone.interval.as_ref().map_or(u64::MAX, |i| i.usable.by - rest);
@@ -236,7 +236,7 @@ impl Map {
         (interval * full + rest + passed, together)
     }
 
-    /// The first block `x` of the zone, empty ones counted, that lies at `position` or behind it.
+    /// Returns the first block `x` of the zone, counting empty blocks, at `position` or behind it.
     fn logical(&self, zone: &ZoneMap, position: u64) -> u64 {
         let (rest, interval, _) = zone.split(position, |interval| &interval.full);
         let slips = &self.slips[zone.slips.clone()];
@@ -254,7 +254,7 @@ impl Map {
     fn on_track(&self, zone: &ZoneMap, position: u64) -> Place {
         let (in_cylinder, cylinder) = zone.per_cylinder.split(position);
         let (sector, track) = zone.per_track.split(in_cylinder);
-        // Track skews are counted in the order of the blocks, and none lies between cylinders: the
+        // Track skews are counted in the order of the blocks. There is none between cylinders: the
         // cylinder skew takes its place there.
         let tracks = cylinder * u64::from(self.surfaces - 1) + track;
         let angle = zone
@@ -299,7 +299,7 @@ impl ZoneMap {
         if zone.sectors_per_track < 2 || full < spares + 2 {
             return Err("a track, and what is not spare of an interval, needs two sectors or more");
         }
-        // The divisors below are exact up to this.
+        // The divisors below are exact up to this product.
         all.checked_mul(cylinder.max(full.min(all))).ok_or(TOO_LARGE)?;
         let usable = full - spares;
         let first_slip = slips.len();
@@ -328,22 +328,23 @@ impl ZoneMap {
         })
     }
 
-    /// A block's number in the zone, empty ones at the front counted.
+    /// Returns a block's number in the zone, counting the empty blocks at the front.
     const fn position(&self, block: u64) -> u64 {
         block - self.start + self.empty
     }
 
-    /// The last block's number in the zone, empty ones counted.
+    /// Returns the last block's number in the zone, counting empty blocks.
     const fn last(&self) -> u64 {
         self.position(self.end - 1)
     }
 
-    /// `x` within its interval, the interval's number, and the positions of an interval.
-    fn split(&self, x: u64, of: impl Fn(&Interval) -> &Divisor) -> (u64, u64, u64) {
+    /// Returns the place of `x` within its interval, the number of the interval, and the positions
+    /// of an interval. `divisor` selects the length of intervals.
+    fn split(&self, x: u64, divisor: impl Fn(&Interval) -> &Divisor) -> (u64, u64, u64) {
         match &self.interval {
             None => (x, 0, 0),
             Some(interval) => {
-                let (rest, number) = of(interval).split(x);
+                let (rest, number) = divisor(interval).split(x);
                 (rest, number, interval.full.by)
             }
         }

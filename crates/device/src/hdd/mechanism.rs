@@ -1,4 +1,4 @@
-//! The moving parts of a drive: the arm over the map of its sectors, above the turning platter.
+//! The moving parts of a drive: the arm over the map of its sectors, and the turning platter.
 
 use penstock_core::{Op, Span, Time};
 
@@ -25,19 +25,19 @@ pub(super) struct Mechanism {
     pub(super) bus: [u64; 2],
     /// Nanoseconds to report that a command is done: `[write]`.
     pub(super) completions: [u64; 2],
-    /// Nanoseconds that the arm takes at least for a write.
+    /// Least nanoseconds of the arm for a write.
     pub(super) least_write_seek: u64,
     pub(super) turnaround: Span,
     pub(super) arm: Arm,
-    /// The last command moved data to the drive.
+    /// Whether the last command moved data to the drive.
     pub(super) wrote: bool,
-    /// When the next command may be taken up.
+    /// Time from which the next command may be taken.
     pub(super) ready: Time,
     pub(super) observer: AccessObserver,
 }
 
 impl Mechanism {
-    /// The mechanism of a drive of these facts, at rest.
+    /// Creates the idle mechanism of a drive with these facts.
     pub(super) fn new(drive: &Drive, options: &Options) -> Result<Self, DriveError> {
         let map = Map::new(drive)?;
         let cylinders = drive.cylinders.max(map.end_cylinder());
@@ -59,7 +59,7 @@ impl Mechanism {
         })
     }
 
-    /// Where the sector of 512 bytes numbered `sector` lies.
+    /// Returns the place of the sector `sector` of 512 bytes.
     ///
     /// # Panics
     /// If the drive has no such sector.
@@ -68,7 +68,7 @@ impl Mechanism {
         self.map.place(self.map.zone_of(sector), sector)
     }
 
-    /// What a read or write of `len` bytes from `start` would cost without the cache if it came
+    /// Returns the cost of a read or write of `len` bytes from `start` without the cache if it came
     /// `now`.
     ///
     /// # Panics
@@ -109,7 +109,8 @@ impl Mechanism {
         }
     }
 
-    /// Seek, and wait until `run` may begin, of an access of `sectors` that begins at `begun`.
+    /// Returns the seek, and the wait until `run` may begin, of an access of `sectors` that begins
+    /// at `begun`.
     pub(super) fn approach(&self, begun: u64, op: Op, run: &Run, sectors: u64) -> (u64, u64) {
         let distance = run.place.cylinder.abs_diff(self.arm.cylinder);
         let mut seek = self.seeks.ns(op, distance, run.place.head != self.arm.head);
@@ -119,7 +120,7 @@ impl Mechanism {
         let arrived = begun + seek;
         let [_, bus] = self.bus;
         let data = if op == Op::Write && bus > 0 {
-            // The last sector needs all of them; if the bus is the faster, the first one is enough.
+            // The last sector needs all of them; if the bus is faster, the first one is enough.
             let media = self.platter.pass(run.zone, 1).min(bus);
             (begun + sectors * bus - (sectors - 1) * media).max(arrived)
         } else {
@@ -128,7 +129,7 @@ impl Mechanism {
         (seek, data + self.platter.until(data, run.place.angle) - arrived)
     }
 
-    /// The sectors of one track pass the head, and a read's pass the bus.
+    /// Advances `clock` over the sectors of one track, and `bus` over those of a read.
     fn pass(&self, op: Op, run: &Run, left: u64, clock: &mut u64, bus: &mut u64) {
         let [pace, _] = self.bus;
         if pace > 0 && op == Op::Read {
@@ -142,12 +143,12 @@ impl Mechanism {
         *clock += self.platter.pass(run.zone, run.sectors);
     }
 
-    /// From one track of a request to its next.
+    /// Returns the time of the switch from one track of a request to the next.
     fn switch(&self, op: Op, from: &Place, to: &Place) -> u64 {
         self.seeks.ns(op, to.cylinder.abs_diff(from.cylinder), to.head != from.head)
     }
 
-    /// A command that needs nothing of the platter takes its overhead. Returns when it ends.
+    /// Serves a command that needs no platter: it takes its overhead. Returns when it ends.
     pub(super) fn decode_only(&mut self, now: Time, op: Op) -> Time {
         let ends = now.max(self.ready) + Span::from_ns(self.overhead(op));
         self.observer.report_decoding(now, op, ends, self.arm);
@@ -159,7 +160,7 @@ impl Mechanism {
     }
 }
 
-/// The sectors that a range touches: first, and how many. Rounded outwards.
+/// Returns the sectors that a range touches, as first and number, rounded outwards.
 pub(super) fn sectors(start: u64, len: u32) -> (u64, u64) {
     let first = start / u64::from(SECTOR);
     (first, (start + u64::from(len)).div_ceil(u64::from(SECTOR)) - first)

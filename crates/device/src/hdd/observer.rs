@@ -1,12 +1,12 @@
 //! The observer of accesses to the platter.
 //!
-//! Without a cache every request is one access. With it an access is a movement of the arm that
-//! begins anew: for a request, or the part of it that the buffer does not hold; for a write that
-//! was answered already; for a read-ahead that begins by itself after a hit. The last two belong to
-//! no request, and a hit is no access. An access may go on with sectors read ahead or with a write
-//! that joins it. These are in none of its parts: as in `DiskSim`, it counts up to the end of the
-//! request. A command that does not need the platter, such as a discard, counts as an access that
-//! has only an overhead.
+//! Without a cache every request is one access. With a cache, an access is a movement of the arm
+//! that begins anew: for a request, or the part of it that the buffer does not hold; for a write
+//! that was answered already; for a read-ahead that begins by itself after a hit. The last two
+//! belong to no request, and a hit is no access. An access may continue with sectors read ahead or
+//! with a write that joins it. These are in none of its parts: as in `DiskSim`, it counts up to the
+//! end of the request. A command that does not need the platter, such as a discard, counts as an
+//! access that has only an overhead.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ use super::access::{Access, Arm};
 
 type OnAccess = Box<dyn FnMut(Time, &Access)>;
 
-/// One observer, or none.
+/// An optional observer.
 #[derive(Default)]
 pub(crate) struct AccessObserver(Option<OnAccess>);
 
 impl AccessObserver {
-    /// With `observer`.
+    /// Wraps `observer`.
     pub(crate) fn new(observer: impl FnMut(Time, &Access) + 'static) -> Self {
         Self(Some(Box::new(observer)))
     }
@@ -33,7 +33,7 @@ impl AccessObserver {
         }
     }
 
-    /// Reports a command from `now` to `ends` that needs nothing of the platter.
+    /// Reports a command from `now` to `ends` that needs no platter.
     pub(super) fn report_decoding(&mut self, now: Time, op: Op, ends: Time, arm: Arm) {
         let [seek, rotation, transfer, bus] = [Span::ZERO; 4];
         let overhead = ends.since(now);

@@ -1,21 +1,21 @@
-//! Which parts of a drive take part in a run.
+//! The parts of a drive that are simulated.
 
 use penstock_core::Span;
 
 use super::bus::{BusProtocol, BusTimes};
 use super::drive::{Cache, CommandOverheads};
 
-/// Which of a drive's electronics take part.
+/// The electronics of a drive that are simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Time to decode a command.
+    /// Command overheads.
     pub overheads: Overheads,
-    /// Whether sectors must also pass the bus.
+    /// The bus that sectors must pass.
     pub bus: Bus,
-    /// Time after a completion in which the drive takes no command. It is no part of any service:
-    /// what works then is the bus or the host.
+    /// Time after a completion in which the drive takes no command. It belongs to no service: the
+    /// bus or the host is working.
     pub turnaround: Span,
-    /// The cache that takes part, if any: [`Drive::cache`](super::Drive::cache) or another one.
+    /// The simulated cache, if any: [`Drive::cache`](super::Drive::cache) or another one.
     pub cache: Option<Cache>,
 }
 
@@ -28,59 +28,59 @@ impl Options {
 /// Command overheads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Overheads {
-    /// None.
+    /// No overheads.
     None,
-    /// As the drive's facts say.
+    /// The overheads of the drive's facts.
     #[default]
     Drive,
     /// The same for every command.
     Constant(Span),
 }
 
-/// The way between the drive and its host.
+/// The bus between the drive and its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Bus {
-    /// It takes no time.
+    /// A bus that takes no time.
     None,
-    /// As the drive's facts say; no time if they do not.
+    /// The bus of the drive's facts; no time if they have none.
     #[default]
     Drive,
-    /// At these rates, in bytes a second.
+    /// A bus with these rates in bytes a second.
     Rates {
-        /// From the drive to the host.
+        /// Rate from the drive to the host.
         read: u64,
-        /// From the host to the drive.
+        /// Rate from the host to the drive.
         write: u64,
     },
 }
 
 impl Bus {
-    /// The times of a sector, if the facts say `drive`.
+    /// Returns the times of a sector; `drive` has those of the facts.
     pub(super) fn times(self, drive: Option<BusTimes>) -> BusTimes {
         match self {
             Self::None => BusTimes::NONE,
             Self::Drive => drive.unwrap_or(BusTimes::NONE),
-            Self::Rates { read, write } => BusTimes::of_rates(read, write),
+            Self::Rates { read, write } => BusTimes::from_rates(read, write),
         }
     }
 }
 
 impl Overheads {
-    /// What a command costs on the bus in addition, if the facts say `drive`.
+    /// Returns the costs of commands on the bus; `drive` has those of the facts.
     pub(super) fn protocol(self, drive: &BusProtocol) -> BusProtocol {
         if self == Self::Drive { *drive } else { BusProtocol::NONE }
     }
 
-    /// Nanoseconds, `[write][after a write]`, if the facts say `drive`.
+    /// Returns nanoseconds, `[write][after a write]`; `drive` has the overheads of the facts.
     pub(super) fn table(self, drive: &CommandOverheads) -> [[u64; 2]; 2] {
-        let of = match self {
+        let overheads = match self {
             Self::None => CommandOverheads::default(),
             Self::Drive => *drive,
             Self::Constant(overhead) => CommandOverheads::constant(overhead),
         };
         [
-            [of.read_after_read.ns(), of.read_after_write.ns()],
-            [of.write_after_read.ns(), of.write_after_write.ns()],
+            [overheads.read_after_read.ns(), overheads.read_after_write.ns()],
+            [overheads.write_after_read.ns(), overheads.write_after_write.ns()],
         ]
     }
 }

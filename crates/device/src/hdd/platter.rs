@@ -3,12 +3,12 @@
 use super::drive::{Drive, DriveError};
 use super::geometry::{Angle, Map};
 
-/// It turns at an even speed.
+/// A platter that turns at an even speed.
 #[derive(Debug)]
 pub(super) struct Platter {
-    /// Where it stands at time 0.
+    /// Angle at time 0.
     pub(super) phase: Angle,
-    /// Angle of a nanosecond.
+    /// Angle per nanosecond.
     rate: u64,
     /// Nanoseconds of a turn, with 32 binary places.
     period: u64,
@@ -19,7 +19,7 @@ pub(super) struct Platter {
 impl Platter {
     pub(super) fn new(drive: &Drive, map: &Map) -> Result<Self, DriveError> {
         const MINUTE: u128 = 60_000_000_000;
-        // Within these bounds a turn of nanoseconds fits 32 bits and so `period` 64.
+        // Within these bounds the nanoseconds of a turn fit 32 bits, and so `period` fits 64.
         if !(15..=1_000_000).contains(&drive.rpm) {
             return Err(DriveError::Drive("it turns less than 15 or more than 1,000,000 a minute"));
         }
@@ -34,18 +34,18 @@ impl Platter {
         })
     }
 
-    /// Nanoseconds from time `ns` until `angle` passes the head.
+    /// Returns the nanoseconds from time `ns` until `angle` passes the head.
     pub(super) fn until(&self, ns: u64, angle: Angle) -> u64 {
         let ahead = angle.0.wrapping_sub(ns.wrapping_mul(self.rate)).wrapping_sub(self.phase.0);
         ((u128::from(ahead) * u128::from(self.period)) >> 96) as u64
     }
 
-    /// Nanoseconds in which `sectors` of a track, one turn at most, pass the head.
+    /// Returns the nanoseconds in which `sectors` of a track, one turn at most, pass the head.
     pub(super) fn pass(&self, zone: u32, sectors: u64) -> u64 {
         (sectors * self.sector[zone as usize]) >> 32
     }
 
-    /// Whole sectors of a track that pass the head in `ns`, a turn at most.
+    /// Returns the whole sectors of a track that pass the head in `ns`, a turn at most.
     pub(super) fn sectors(&self, zone: u32, ns: u64) -> u64 {
         (ns << 32) / self.sector[zone as usize]
     }

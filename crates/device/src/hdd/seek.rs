@@ -1,28 +1,28 @@
-//! What the arm takes to move: a law made into one table of nanoseconds by distance.
+//! Seek times: a law converted to a table of nanoseconds by distance.
 //!
-//! The table is the law; nothing is computed per request but a maximum and a sum. Floating point
-//! appears only here, when a drive is built, and only in operations that IEEE 754 rounds exactly,
-//! so that every machine builds the same table.
+//! The work per request is a look-up, a maximum and a sum. Floating point appears only here, when a
+//! drive is built, and only in operations that IEEE 754 rounds exactly, so that every machine
+//! builds the same table.
 
 use penstock_core::{Op, Span};
 
 use super::drive::{DriveError, SeekLaw};
 
-/// Fifty times as many as drives have; the table stays below 64 MiB.
+/// Most cylinders: fifty times as many as drives have; the table stays below 64 MiB.
 const CYLINDERS_MAX: u32 = 1 << 24;
 
 /// Seek times of one drive, in nanoseconds.
 #[derive(Debug)]
 pub(super) struct SeekTimes {
-    /// By distance in cylinders. `u32`: four seconds are more than any arm takes, and half the
-    /// memory keeps more of the table near the processor.
+    /// Times by distance in cylinders. `u32` suffices, since no arm takes four seconds, and half
+    /// the memory keeps more of the table in the processor's cache.
     by_distance: Box<[u32]>,
     head_switch: u64,
     write_settle: i64,
 }
 
 impl SeekTimes {
-    /// The times for distances below `cylinders`.
+    /// Builds the times for distances below `cylinders`.
     pub(super) fn new(
         law: &SeekLaw,
         cylinders: u32,
@@ -51,8 +51,8 @@ impl SeekTimes {
         Ok(Self { by_distance, head_switch: head_switch.ns(), write_settle })
     }
 
-    /// Nanoseconds to move `distance` cylinders, and to another head if `other_head`. The longer
-    /// of the two counts; a write waits for the arm to settle if anything moved at all.
+    /// Returns the nanoseconds to move `distance` cylinders, and to another head if `other_head`.
+    /// The longer of the two counts; a write waits for the arm to settle if anything moved.
     pub(super) fn ns(&self, op: Op, distance: u32, other_head: bool) -> u64 {
         let switch = if other_head { self.head_switch } else { 0 };
         let moved = u64::from(self.by_distance[distance as usize]).max(switch);
@@ -64,23 +64,23 @@ impl SeekTimes {
     }
 }
 
-/// Milliseconds as nanoseconds, if they are a time that the table can hold.
+/// Converts milliseconds to nanoseconds, if the table can hold them.
 fn from_ms(ms: f64) -> Option<u32> {
     let ns = (ms * 1e6).round();
     (0.0..=f64::from(u32::MAX)).contains(&ns).then_some(ns as u32)
 }
 
-/// Linear between measured points and beyond the last; `None` where that is no possible time.
+/// Interpolates between measured points and beyond the last one; `None` if a time is impossible.
 fn from_points(points: &[(u32, Span)], cylinders: u32) -> Result<Option<Box<[u32]>>, DriveError> {
     let rising = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
     if points.len() < 2 || points[0].0 == 0 || !rising {
         return Err(DriveError::Seek("a table needs two points or more, by rising distance"));
     }
-    // So that the products below cannot overflow.
+    // The products below must not overflow.
     if points.iter().any(|&(_, time)| time.ns() > u64::from(u32::MAX)) {
         return Ok(None);
     }
-    // Not moving takes no time: that is the point before the first.
+    // Not moving takes no time; this is the point before the first.
     let mut before = (0, 0);
     let mut rest = points.iter().map(|&(distance, time)| (distance, time.ns().cast_signed()));
     let mut after = rest.next().expect("two points");
@@ -105,7 +105,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// The curve through the three times; Cramer's rule on what remains when `a` is eliminated.
+    /// Returns the curve through the three times, by Cramer's rule after `a` is eliminated.
     fn through(
         single: Span,
         average: Span,

@@ -1,8 +1,8 @@
 //! The arm on its way along consecutive sectors.
 //!
-//! A sweep is the rest of a read or write, and where it begins. It goes on by legs, each a part of
-//! one track. One closed form gives the beginning and the end of a leg, another one its progress at
-//! a given time. Nothing is computed per sector, and nothing before a caller asks.
+//! A sweep is the rest of a read or write, and the place where it begins. It advances in legs, each
+//! a part of one track. One closed formula gives the begin and the end of a leg, another one its
+//! progress at a given time. Nothing is computed per sector, and nothing before a caller needs it.
 
 use penstock_core::{Op, Span, Time};
 
@@ -16,33 +16,33 @@ pub(super) struct Sweep {
     pub(super) op: Op,
     /// The next sector.
     pub(super) next: u64,
-    /// The one behind the last.
+    /// The sector behind the last one.
     pub(super) end: u64,
-    /// From when on the arm is free to go to `next`, in nanoseconds.
+    /// Time from which the arm is free to go to `next`, in nanoseconds.
     pub(super) at: u64,
-    /// Where the arm is then.
+    /// The arm at that time.
     pub(super) arm: Arm,
-    /// What the arm takes at least to the first track, in nanoseconds.
+    /// Least time of the arm to the first track, in nanoseconds.
     pub(super) settle: u64,
-    /// In which order sectors of a track are read.
+    /// Order in which the sectors of a track are read.
     pub(super) order: Order,
-    /// How its sectors pass the bus.
+    /// The sectors on the bus.
     pub(super) flow: Flow,
 }
 
 impl Sweep {
-    /// The arm is on the track of `leg` and free to go on at the time `at`.
+    /// Records that the arm is on the track of `leg` and free from the time `at` on.
     fn rest(&mut self, at: u64, leg: &Leg) {
         (self.at, self.arm, self.settle) = (at, leg.arm(), 0);
     }
 }
 
-/// In which order the wanted sectors of a track are read.
+/// Order in which the wanted sectors of a track are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
-    /// From the first one on.
+    /// From the first sector on.
     Rising,
-    /// As they come round, unless the first one is the first of its track.
+    /// As they come round, unless the first sector is the first of its track.
     Inside,
     /// As they come round.
     Any,
@@ -53,23 +53,25 @@ pub(super) enum Order {
 pub(super) struct Flow {
     /// The first sector.
     pub(super) first: u64,
-    /// The one behind the last.
+    /// The sector behind the last one.
     pub(super) end: u64,
-    /// When the first one would begin so that none of them is early; it rises while they are read.
+    /// Time at which the first sector would begin so that none of them is early; it rises while
+    /// they are read.
     pub(super) base: u64,
     /// Nanoseconds of a sector.
     pub(super) pace: u64,
-    /// Sectors that the buffer holds.
+    /// Sectors that fit into the buffer.
     pub(super) room: u64,
-    /// The sectors before this one are in the buffer before a read begins to cross the bus, or
-    /// before the platter takes the first one of a write. Without such a rule it is the first.
+    /// Sectors before this one must be in the buffer before a read begins to cross the bus, or
+    /// before the platter takes the first sector of a write. Without such a rule it is the first
+    /// sector.
     pub(super) mark: u64,
     /// Nanoseconds from then until a read begins to cross the bus.
     pub(super) connects: u64,
 }
 
 impl Flow {
-    /// When `sector`, and all before it, have passed the bus.
+    /// Returns when `sector`, and all before it, have passed the bus.
     pub(super) fn passed(&self, sector: u64) -> u64 {
         match sector.min(self.end - 1).checked_sub(self.first) {
             Some(before) => self.base + (before + 1) * self.pace,
@@ -77,18 +79,18 @@ impl Flow {
         }
     }
 
-    /// When all of it has passed.
+    /// Returns when all sectors have passed the bus.
     pub(super) fn done(&self) -> u64 {
         self.passed(self.end)
     }
 
-    /// When the buffer has room for `sector`, which takes the place of an earlier one.
+    /// Returns when the buffer has room for `sector`, which replaces an earlier one.
     fn room_for(&self, sector: u64) -> u64 {
         sector.checked_sub(self.room).map_or(0, |replaced| self.passed(replaced))
     }
 
-    /// The first of `sectors` sectors from `from` on, each `media` after the one before, that finds
-    /// no room. The first of all has room, and the bus is the slower part.
+    /// Returns the first of `sectors` sectors from `from` on that finds no room; each comes `media`
+    /// after the one before. The first of all has room, and the bus is the slower part.
     fn first_without_room(&self, from: u64, sectors: u64, begins: u64, media: u64) -> Option<u64> {
         let lacks = |sector: u64| begins + (sector - from) * media < self.room_for(sector);
         // The head gains on the bus until the last sector that the bus still carries.
@@ -109,13 +111,13 @@ impl Flow {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leg {
     pub(super) run: Run,
-    /// When the arm is on the track.
+    /// Time at which the arm is on the track.
     pub(super) arrives: u64,
-    /// When the first sector comes round, with or without room for it.
+    /// Time at which the first sector comes round, with or without room for it.
     comes: u64,
-    /// When the first sector comes.
+    /// Time at which the first sector is taken.
     pub(super) begins: u64,
-    /// When the last one has passed.
+    /// Time at which the last sector has passed.
     pub(super) ends: u64,
 }
 
@@ -131,16 +133,16 @@ impl Leg {
 pub(super) enum Motion {
     /// It has ended.
     Done,
-    /// The arm moves until then, and will be there.
+    /// The arm moves until this time, and is there afterwards.
     Seeking(u64, Arm),
-    /// A sector passes until then, or the arm waits until then for one.
+    /// A sector passes until this time, or the arm waits for one until then.
     Passing(u64),
 }
 
 impl Mechanism {
-    /// The next leg of `sweep`, which has not ended. Only the flow's base may change.
+    /// Returns the next leg of `sweep`, which has not ended. Only the flow's base may change.
     pub(super) fn leg(&self, sweep: &mut Sweep) -> Leg {
-        // Sectors that pass the bus go in legs of their own, and so do those before the mark.
+        // Sectors that pass the bus have legs of their own, and so do those before the mark.
         let bound = match sweep.op {
             Op::Write => sweep.flow.first,
             _ if sweep.next < sweep.flow.mark => sweep.flow.mark,
@@ -160,7 +162,8 @@ impl Mechanism {
         }
     }
 
-    /// A write begins when its data arrives fast enough to the end of the track.
+    /// Returns the leg of a write. It begins when its data arrives fast enough up to the end of the
+    /// track.
     fn write_leg(&self, sweep: &Sweep, run: Run, arrives: u64) -> Leg {
         let passes = self.platter.pass(run.zone, run.sectors);
         let but_one = passes - self.platter.pass(run.zone, 1);
@@ -170,7 +173,7 @@ impl Mechanism {
         let data = data.max(all.saturating_sub(but_one));
         let begins = data + self.platter.until(data, run.place.angle);
         let passing = match sweep.order {
-            // What passes once all of it is there need not pass again.
+            // Sectors that pass after all data has arrived need not pass again.
             Order::Any if all <= begins => self.passing(&run, arrives.max(all), begins),
             _ => run.sectors,
         };
@@ -178,7 +181,8 @@ impl Mechanism {
         Leg { run, arrives, comes: begins, begins, ends }
     }
 
-    /// A read loses a turn where it finds no room, and its sectors go to the bus as they come.
+    /// Returns the leg of a read. It loses a turn where it finds no room, and its sectors go to the
+    /// bus as they come.
     fn read_leg(&self, sweep: &mut Sweep, mut run: Run, arrives: u64) -> Leg {
         let Sweep { next, ref mut flow, .. } = *sweep;
         let media = self.platter.pass(run.zone, 1);
@@ -189,8 +193,8 @@ impl Mechanism {
             begins = flow.room_for(next);
             begins += self.platter.until(begins, run.place.angle);
         }
-        let asked = next < flow.end;
-        if asked {
+        let requested = next < flow.end;
+        if requested {
             let ahead = (next - flow.first) * flow.pace;
             flow.base = flow.base.max((begins + media).saturating_sub(ahead));
         }
@@ -202,7 +206,7 @@ impl Mechanism {
             _ => run.sectors,
         };
         let ends = begins + self.platter.pass(run.zone, passing);
-        if asked {
+        if requested {
             let last = next + run.blocks.min(passing) - 1;
             let ahead = (last - sweep.flow.first) * sweep.flow.pace;
             sweep.flow.base = sweep.flow.base.max(ends.saturating_sub(ahead));
@@ -213,13 +217,13 @@ impl Mechanism {
         Leg { run, arrives, comes, begins, ends }
     }
 
-    /// How many sectors of `run` are still to pass when its first one `begins` to, if the head takes
-    /// them as they come round from the time `from` on.
+    /// Returns how many sectors of `run` are still to pass when its first one `begins`, if the head
+    /// takes them as they come round from the time `from` on.
     fn passing(&self, run: &Run, from: u64, begins: u64) -> u64 {
         let media = self.platter.pass(run.zone, 1);
         let turn = self.platter.pass(run.zone, u64::from(run.place.sectors_per_track));
         let left = turn.saturating_sub(begins - from);
-        // Mostly the first one comes before any other, and then there is nothing to divide.
+        // Usually the first sector comes before any other, and nothing has to be divided.
         if left > (run.sectors - 1) * media {
             return run.sectors;
         }
@@ -234,7 +238,7 @@ impl Mechanism {
         }
     }
 
-    /// Ends `sweep`. Returns when.
+    /// Finishes `sweep`. Returns when it ends.
     pub(super) fn finish(&self, sweep: &mut Sweep) -> u64 {
         self.reach(sweep, sweep.end)
     }
@@ -264,7 +268,7 @@ impl Mechanism {
             } else if now < leg.arrives {
                 return Motion::Seeking(leg.arrives, leg.arm());
             } else if now < leg.begins {
-                // A lost turn passes sector by sector; the wait for the first one does not.
+                // A lost turn passes sector by sector; the wait for the first sector does not.
                 let until = if now < leg.comes { leg.comes } else { now };
                 sweep.rest(now, &leg);
                 return Motion::Passing(until);
@@ -285,7 +289,7 @@ impl Mechanism {
     }
 }
 
-/// An access that begins: the sweep as it was then, and its first leg.
+/// The begin of an access: the sweep at that time, and its first leg.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
     sweep: Sweep,
@@ -295,22 +299,22 @@ pub(super) struct Begun {
 }
 
 impl Mechanism {
-    /// The beginning of `sweep`, which has not ended.
+    /// Begins `sweep`, which has not ended.
     pub(super) fn begin(&self, sweep: Sweep) -> Begun {
         let mut moving = sweep;
         let first = self.leg(&mut moving);
         Begun { sweep, first, base: moving.flow.base }
     }
 
-    /// [`reach`](Self::reach) of a `sweep` that began so; it ends, as `sector` does, not before the
-    /// first leg.
+    /// Advances a `sweep` with this begin as [`reach`](Self::reach) does; both its end and `sector`
+    /// are behind the first leg.
     pub(super) fn reach_from(&self, begun: &Begun, sweep: &mut Sweep, sector: u64) -> u64 {
         sweep.flow.base = begun.base;
         Self::take(sweep, &begun.first);
         self.reach(sweep, sector)
     }
 
-    /// Reports the access that began so and takes the arm until `ends`.
+    /// Reports the access with this begin, which occupies the arm until `ends`.
     pub(super) fn report(&mut self, Begun { sweep, first, .. }: &Begun, ends: u64) {
         let access = Access {
             op: sweep.op,

@@ -1,15 +1,15 @@
-//! A drive with a queue of its own (tagged command queueing): commands come while the arm works.
+//! A drive with a queue of its own (tagged command queueing): commands arrive while the arm works.
 //!
-//! Commands cross the bus one at a time, and each takes the command overhead. A busy drive goes on
-//! meanwhile, so the overhead of a waiting command delays no other command; only an idle drive
-//! waits for it. While data crosses the bus no command does: a command that comes then is not among
-//! those that the drive picks from when it has finished.
+//! Commands cross the bus one at a time, and each takes the command overhead. A busy drive
+//! continues meanwhile, so the overhead of a waiting command delays no other command; only an idle
+//! drive waits for it. While data crosses the bus no command does: a command that comes then is not
+//! among those that the drive picks from when it has finished.
 //!
 //! # Divergence from real disks
 //!
-//! - Data never waits for a command: one that would still be on the bus when data is to cross it
-//!   comes after the data instead.
-//! - The command overhead of hits is the one of misses.
+//! - Data never waits for a command: a command that would still be on the bus when data is to cross
+//!   it comes after the data instead.
+//! - The command overhead of hits is that of misses.
 
 use std::collections::VecDeque;
 
@@ -24,15 +24,15 @@ pub struct Tagged<P> {
     /// Commands at the drive, including those on their way.
     held: u32,
     coming: VecDeque<Request>,
-    /// When the first of them is in the queue.
+    /// Time at which the first of them reaches the queue.
     arrives: Time,
     overheads: [[u64; 2]; 2],
-    /// The last command that came moves data to the drive.
+    /// Whether the last command that came moves data to the drive.
     wrote: bool,
 }
 
 impl<P: Policy> Tagged<P> {
-    /// `hdd` with room for `depth` commands, the one in service included, of which `policy` picks.
+    /// Creates a drive with room for `depth` commands, the one in service included; `policy` picks.
     pub fn new(policy: P, mut hdd: Hdd, depth: u32) -> Self {
         let overheads = hdd.take_overheads();
         let queue = Queued::new(policy, hdd);
@@ -40,7 +40,8 @@ impl<P: Policy> Tagged<P> {
         Self { queue, depth, held: 0, coming, arrives, overheads, wrote: false }
     }
 
-    /// When the first command that comes is in the queue, if it cannot have the bus before `now`.
+    /// Returns when the first command on its way reaches the queue, if it cannot have the bus
+    /// before `now`.
     fn arrival(&self, now: Time) -> Time {
         let Some(req) = self.coming.front() else { return Time::NEVER };
         let overhead = self.overheads[usize::from(req.op != Op::Read)][usize::from(self.wrote)];

@@ -1,4 +1,4 @@
-//! A small drive whose times a person can work out: 10 ms a turn, 100 sectors a track.
+//! A small drive whose times can be computed by hand: 10 ms a turn, 100 sectors a track.
 
 use penstock_core::{
     ClassId, Device, Errno, Flags, Io, Op, Prio, ReqId, Request, Span, StreamId, Time,
@@ -74,9 +74,9 @@ fn serve(hdd: &mut Hdd, now: u64, op: Op, sector: u64, sectors: u32) -> u64 {
     done[0].at.ns()
 }
 
-/// Rounding takes a nanosecond off each part at most.
-fn about(found: u64, expected: u64) {
-    assert!(found <= expected && expected - found <= 4, "{found} is not about {expected}");
+/// Rounding takes at most a nanosecond from each part.
+fn about(actual: u64, expected: u64) {
+    assert!(actual <= expected && expected - actual <= 4, "{actual} is not about {expected}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_switch_of_tracks_is_hidden_by_the_skew_or_costs_a_turn() {
     about(serve(&mut first, 0, Op::Read, 0, 200), 210 * PASS);
     let mut both = hdd(Options::MECHANICAL);
     about(serve(&mut both, TURN, Op::Read, 0, 400), TURN + (400 + 10 + 20 + 10) * PASS);
-    // 0.5 ms of switch and 0.25 of settling are within a track skew of 1 ms; not so with 0.7.
+    // 0.5 ms of switch and 0.25 of settling are within a track skew of 1 ms; with 0.7 they are not.
     let mut facts = drive();
     facts.write_settle_ns = 700_000;
     let mut slow = Hdd::new(&facts, Options::MECHANICAL).expect("a good drive");
@@ -155,7 +155,7 @@ fn the_turnaround_delays_the_next_command_and_is_no_service() {
     about(done[0].at.ns(), PASS);
     assert_eq!(hdd.room(), 0, "it takes no command until the turnaround is over");
     assert_eq!(hdd.wakeup(), done[0].at + Span::from_us(150));
-    // What begins then misses the next sector, and not the third.
+    // An access that begins then misses the next sector, but not the third.
     about(hdd.access(done[0].at, Op::Read, 512, 512).service().ns(), TURN + PASS);
     hdd.advance(hdd.wakeup(), &mut done);
     assert_eq!((done.len(), hdd.room()), (1, 1));
@@ -210,7 +210,8 @@ impl penstock_core::Policy for Fifo {
     fn complete(&mut self, _: Time, _: &Request, _: &penstock_core::Part) {}
 }
 
-/// When reads of one sector each that come at these times begin and end, behind a queue of 4.
+/// Returns when reads of one sector each that arrive at these times begin and end, behind a queue
+/// of 4.
 fn tagged(comes: &[u64]) -> Vec<(u64, u64)> {
     let options = Options {
         cache: None,

@@ -1,4 +1,4 @@
-//! The state of a page cache. Each of the other files in this folder does one part of its work.
+//! The state of a page cache. Each other file of this folder does one part of its work.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -25,49 +25,49 @@ pub struct PageCache<D> {
     pub(super) streams: ReadStreams,
     pub(super) requests: Table<CacheRequest>,
     pub(super) commands: Commands,
-    /// What there is of each device.
+    /// State of each device.
     pub(super) lanes: Box<[DeviceState]>,
     /// Copies under way by the time at which they are done; a number keeps ties in order.
     pub(super) copies: BinaryHeap<Reverse<(Time, u64, ReqId)>>,
     pub(super) copied: u64,
-    /// Requests that wait for a page.
+    /// Requests that wait for a free page.
     pub(super) starved: VecDeque<ReqId>,
     /// The newest stamp of each extent that a flush covers.
     pub(super) covered: Box<[u64]>,
-    /// Requests that wait for no command any more.
+    /// Requests that no longer wait for a command.
     pub(super) ready: Vec<ReqId>,
     /// Completions from below.
     pub(super) completions: Vec<Done>,
-    /// Why write-back of each extent failed, until a flush reports it.
+    /// The error of each extent's write-back, until a flush reports it.
     pub(super) failed: Box<[Option<Errno>]>,
 }
 
-/// What a cache has of each device.
+/// The state of one device.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceState {
     pub(super) back: WriteBack,
-    /// Writers that wait until less is dirty.
+    /// Writers that wait until fewer pages are dirty.
     pub(super) throttled: VecDeque<ReqId>,
-    /// Flushes that wait until the pages that are as old as they are have been written.
+    /// Flushes that wait until the pages that are older than they are have been written.
     pub(super) flushes: VecDeque<ReqId>,
 }
 
 impl<D: Device> PageCache<D> {
-    /// A cache, empty, over `below`, which is one device without files.
+    /// Creates an empty cache over `below`, which is one device without files.
     ///
     /// # Panics
-    /// As [`over`](Self::over).
+    /// See [`over`](Self::over).
     pub fn new(options: &Options, below: D) -> Self {
         let topology = Topology::new([below.capacity()], []);
         Self::over(options, &topology, below)
     }
 
-    /// A cache, empty, over `below`, in which devices and files lie as `topology` says. No request to
-    /// the cache reaches from one of these ranges into another.
+    /// Creates an empty cache over `below`, whose devices and files lie as `topology` says. No
+    /// request to the cache crosses a border between these ranges.
     ///
     /// # Panics
-    /// If `memory` is smaller than [`Options::LEAST_MEMORY`] for each device, or has more pages than 32
-    /// bits number.
+    /// If `memory` is smaller than [`Options::LEAST_MEMORY`] for each device, or has more pages
+    /// than 32 bits can number.
     pub fn over(options: &Options, topology: &Topology, below: D) -> Self {
         let pages = |bytes: u64| bytes / u64::from(PAGE);
         let (devices, extents) = (topology.devices(), Extents::new(topology));
@@ -75,7 +75,7 @@ impl<D: Device> PageCache<D> {
         assert!(options.memory >= least, "{options:?} for {devices} devices");
         let memory = u32::try_from(pages(options.memory)).expect("pages are numbered in 32 bits");
         let count = |bytes: u64| pages(bytes).min(memory.into()) as u32;
-        // One page can always be taken, and write-back begins before writers stop.
+        // At least one page can always become dirty, and write-back begins before writers stop.
         let limit = count(options.dirty).clamp(devices, memory - 1);
         let background = count(options.dirty_background).min(limit - 1);
         let limits = Limits::new(limit, background, devices);
@@ -106,24 +106,24 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// Bytes that may not yet be on their device.
+    /// Returns the bytes that may not yet be on their device.
     pub fn dirty(&self) -> u64 {
         u64::from(self.pages.unclean().unclean()) * u64::from(PAGE)
     }
 
-    /// Bytes that may not yet be on `device`, by its number.
+    /// Returns the bytes that may not yet be on the device `device`.
     pub fn dirty_on(&self, device: usize) -> u64 {
         u64::from(self.pages.unclean().unclean_on(device)) * u64::from(PAGE)
     }
 
-    /// `request` waits for `command`.
+    /// Makes `request` wait for `command`.
     pub(super) fn wait(&mut self, command: ReqId, request: ReqId) {
         if self.commands.wait(command, request) {
             self.entry(request).pending += 1;
         }
     }
 
-    /// The command `id` is `io` of `pages` pages of `extent` from `first` on.
+    /// Queues the command `id`: `io` for `pages` pages of `extent` from `first` on.
     pub(super) fn queue(&mut self, extent: usize, id: ReqId, first: u64, pages: u32, io: Io) {
         let extent = self.extents.get(extent);
         let (start, len) = extent.bytes(first, pages);

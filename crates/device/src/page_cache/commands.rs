@@ -1,4 +1,4 @@
-//! The commands below a cache, and the requests that wait for each.
+//! The commands of a cache, and the requests that wait for each.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use penstock_core::{Io, ReqId, Request, Table};
 
 const NIL: u32 = u32::MAX;
 
-/// The kinds of commands.
+/// Kinds of commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// Pages are filled.
+    /// Reads pages.
     Read,
-    /// Pages are written back because a request waits for it.
+    /// Writes back pages because a request waits for it.
     Write,
-    /// Pages are written back because they are many or old.
+    /// Writes back pages because there are too many or they are too old.
     Background,
-    /// A direct request, or a flush: no pages.
+    /// A direct request or a flush, without pages.
     Whole,
 }
 
@@ -25,7 +25,7 @@ impl Kind {
     }
 }
 
-/// A command below.
+/// A command of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheCommand {
     pub(super) kind: Kind,
@@ -33,15 +33,15 @@ pub(super) struct CacheCommand {
     pub(super) extent: usize,
     pub(super) first: u64,
     pub(super) pages: u32,
-    /// The request that pays for its device time.
+    /// The request to which its device time is charged.
     pub(super) payer: Option<ReqId>,
-    /// The first of the requests that wait for it.
+    /// Index of the latest request that waits for it.
     waits: u32,
-    /// Its place among the writes.
+    /// Its index among the writes.
     place: u32,
 }
 
-/// A request waits for a command.
+/// A request that waits for a command.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     request: ReqId,
@@ -54,14 +54,14 @@ pub(super) struct Commands {
     table: Table<CacheCommand>,
     waits: Vec<Wait>,
     free: u32,
-    /// Writes of pages that have not come back.
+    /// Writes of pages that have not completed.
     writes: Vec<ReqId>,
-    /// Commands that wait for room below, in order, for each device.
+    /// Commands that wait for room, in order, for each device.
     queues: Box<[VecDeque<Request>]>,
 }
 
 impl Commands {
-    /// None yet, for so many `devices`.
+    /// Creates the commands for `devices` devices.
     pub(super) fn new(devices: u32) -> Self {
         Self {
             table: Table::new(),
@@ -72,7 +72,7 @@ impl Commands {
         }
     }
 
-    /// A command whose first page is `first` of `extent`, of no pages yet.
+    /// Begins a command whose first page is `first` of `extent`; its length is not known yet.
     pub(super) fn begin(
         &mut self,
         kind: Kind,
@@ -89,7 +89,7 @@ impl Commands {
         id
     }
 
-    /// The command `id` is `io`, of `pages` pages: it goes to `device` when there is room.
+    /// Queues the command `id` of `pages` pages: it goes to `device` when there is room.
     pub(super) fn queue(&mut self, device: usize, id: ReqId, pages: u32, io: Io) {
         self.table.get_mut(id).expect("it has begun").pages = pages;
         self.queues[device].push_back(io.with(id));
@@ -100,27 +100,27 @@ impl Commands {
         self.end(id);
     }
 
-    /// The next command to go to `device`.
+    /// Returns the next command for `device`.
     pub(super) fn next(&self, device: usize) -> Option<&Request> {
         self.queues[device].front()
     }
 
-    /// The next command was sent to `device`.
+    /// Removes the next command for `device`, which was sent.
     pub(super) fn sent(&mut self, device: usize) {
         self.queues[device].pop_front();
     }
 
-    /// Writes of pages that have not come back.
+    /// Returns the writes of pages that have not completed.
     pub(super) fn writes(&self) -> &[ReqId] {
         &self.writes
     }
 
-    /// The extent whose pages `command` carries.
+    /// Returns the extent whose pages `command` carries.
     pub(super) fn extent(&self, command: ReqId) -> usize {
         self.table.get(command).expect("it is below").extent
     }
 
-    /// `request` waits for `command`; `false` if it was the last to do so already.
+    /// Makes `request` wait for `command`; returns `false` if it already was the latest to wait.
     pub(super) fn wait(&mut self, command: ReqId, request: ReqId) -> bool {
         let command = self.table.get_mut(command).expect("a page names a command below");
         if self.waits.get(command.waits as usize).is_some_and(|wait| wait.request == request) {
@@ -137,7 +137,7 @@ impl Commands {
         true
     }
 
-    /// The command came back.
+    /// Removes a command that completed.
     pub(super) fn end(&mut self, id: ReqId) -> CacheCommand {
         let command = self.table.remove(id);
         if command.kind.writes() {
@@ -149,7 +149,7 @@ impl Commands {
         command
     }
 
-    /// Takes out a request that waited for `command`, the latest first.
+    /// Removes and returns a request that waited for `command`, the latest first.
     pub(super) fn waiter(&mut self, command: &mut CacheCommand) -> Option<ReqId> {
         let at = command.waits;
         let Wait { request, next } = *self.waits.get(at as usize)?;

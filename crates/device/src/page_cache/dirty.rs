@@ -1,4 +1,4 @@
-//! Which dirty page is written next, and when dirty pages are looked at.
+//! Selects the next dirty page to write, and the times at which old pages are looked for.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -7,18 +7,18 @@ use penstock_core::{Span, Time};
 
 use super::pages::Pages;
 
-/// What decides on write-back to one device.
+/// The state of write-back to one device.
 #[derive(Clone, Debug)]
 pub(super) struct WriteBack {
     expire: Span,
     pub(super) interval: Span,
-    /// When it looks for old pages.
+    /// Time of the next search for old pages.
     pub(super) tick: Time,
     /// Pages that became dirty before this time are old.
     old: Option<Time>,
-    /// Numbers and slots of the pages that remain in this pass, the last of them first.
+    /// Numbers and slots of the pages that remain in this pass, the last one first.
     pass: Vec<(u64, u32)>,
-    /// Commands below.
+    /// Number of commands on the device.
     pub(super) below: u32,
 }
 
@@ -28,27 +28,27 @@ impl WriteBack {
         Self { expire, interval, tick, old, pass, below }
     }
 
-    /// When it looks for old pages.
+    /// Returns the time of the next search for old pages.
     pub(super) fn tick(&self) -> Time {
         self.tick
     }
 
-    /// Looks for old pages, if it is time.
-    pub(super) fn look(&mut self, now: Time) {
+    /// Marks pages as old, if it is time.
+    pub(super) fn mark_old(&mut self, now: Time) {
         if self.tick <= now {
             self.tick = Time::NEVER;
             self.old = (now.since(Time::ZERO) >= self.expire).then(|| now - self.expire);
         }
     }
 
-    /// A command of write-back completed.
+    /// Counts a completed command of write-back.
     pub(super) fn ended(&mut self) {
         self.below -= 1;
     }
 
-    /// The next page of `extents`, of which some are dirty, to write, if there is one: of any age where
-    /// there are `many`.
-    /// `covered` has the newest stamp of each extent that a flush covers.
+    /// Returns the next page of `extents` to write, if there is one; some pages of `extents` are
+    /// dirty. Pages of any age are written if there are `many`. `covered` has the newest stamp of
+    /// each extent that a flush covers.
     pub(super) fn next(
         &mut self,
         pages: &Pages,
@@ -74,8 +74,8 @@ impl WriteBack {
                 }
             }
             for extent in extents.clone() {
-                let found = pages.oldest(extent).take_while(wanted);
-                let idle = found.filter(|&slot| !pages.page(slot).writing());
+                let candidates = pages.oldest(extent).take_while(wanted);
+                let idle = candidates.filter(|&slot| !pages.page(slot).writing());
                 self.pass.extend(idle.map(|slot| (pages.page(slot).number, slot)));
             }
             self.pass.sort_unstable_by_key(|&(number, _)| Reverse(number));

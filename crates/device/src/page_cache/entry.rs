@@ -7,9 +7,9 @@ use penstock_core::{Errno, Flags, Op, Request, Span, Time};
 /// A request of the layer above, and its progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheRequest {
-    /// The request as the layer above knows it.
+    /// The request as the layer above sent it.
     pub(super) req: Request,
-    /// The extent in which it lies. A flush is of this extent, or of its device.
+    /// The extent in which it lies. A flush covers this extent, or its device.
     pub(super) extent: usize,
     /// The page of its first byte.
     pub(super) first: u64,
@@ -19,18 +19,18 @@ pub(super) struct CacheRequest {
     pub(super) begun: Time,
     pub(super) service: Span,
     pub(super) error: Option<Errno>,
-    /// Commands that it waits for.
+    /// Number of commands that it waits for.
     pub(super) pending: u32,
-    /// It waits in a queue, for memory or for permission to write.
+    /// Whether it waits in a queue for memory or for permission to write.
     pub(super) stalled: bool,
     pub(super) phase: Phase,
-    /// The next page. Of a flush, the newest page that it covers.
+    /// The next page; for a flush, the newest page that it covers.
     pub(super) at: u64,
-    /// Where reading ends, including the read-ahead; unknown until a page is missed.
+    /// The end of the read, including the read-ahead; unknown until a page is missing.
     pub(super) upto: Option<u64>,
-    /// It begins in the page in which its stream's last request ended.
+    /// Whether it begins in the page in which its stream's last request ended.
     pub(super) again: bool,
-    /// Some of what it wrote went below in a command that was not forced.
+    /// Whether some of its data was written by a command that was not forced.
     pub(super) unforced: bool,
 }
 
@@ -40,14 +40,14 @@ pub(super) enum Phase {
     Pages,
     /// Its range is being written back.
     Back,
-    /// The whole request is below, or a flush is.
+    /// The whole request, or a flush for it, is on the device.
     Below,
-    /// A flush waits until what it covers is written.
+    /// The flush waits until the pages that it covers are written.
     Flush,
 }
 
 impl CacheRequest {
-    /// The page of its first byte, and the one behind its last byte's.
+    /// Returns its pages.
     pub(super) fn pages(&self) -> Range<u64> {
         self.first..self.end
     }
@@ -56,7 +56,7 @@ impl CacheRequest {
         self.req.flags.has(Flags::BUFFERED) && matches!(self.req.op, Op::Read | Op::Write)
     }
 
-    /// The newest page that a flush covers, by its stamp.
+    /// Returns the stamp of the newest page that the flush covers.
     pub(super) fn covers_until(&self) -> u64 {
         self.at
     }

@@ -1,23 +1,23 @@
 //! The index from pages to slots: open addressing, with neighbours next to each other.
 //!
-//! Sixteen neighbours share one place of the hash and lie next to each other behind it, so that a
-//! long request touches few lines of the processor's cache. At most half of the cells are in use. A
-//! removed page does not mark its cell, so searches stay short.
+//! Sixteen neighbours share one home in the hash table and lie next to each other behind it, so
+//! that a long request touches few cache lines. At most half of the cells are in use. Removing a
+//! page leaves no mark, so searches stay short.
 
-/// Pages that lie together.
+/// Number of neighbouring pages that lie together.
 const TOGETHER: u64 = 16;
 
-/// Slots by the number of their page.
+/// Slots by page number.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// A page's number plus one; zero in an empty cell.
+    /// Page number plus one; zero in an empty cell.
     keys: Vec<u64>,
     slots: Vec<u32>,
     mask: usize,
 }
 
 impl Index {
-    /// An index for up to `pages` pages.
+    /// Creates an index for up to `pages` pages.
     pub(super) fn new(pages: u32) -> Self {
         let cells = (pages as usize * 2).next_power_of_two().max(2 * TOGETHER as usize);
         Self { keys: vec![0; cells], slots: vec![0; cells], mask: cells - 1 }
@@ -28,7 +28,7 @@ impl Index {
         (spread * TOGETHER + page % TOGETHER) as usize & self.mask
     }
 
-    /// The cell of `page`, or the empty one where its search ends.
+    /// Returns the cell of `page`, or the empty cell where its search ends.
     fn cell(&self, page: u64) -> usize {
         let mut at = self.home(page);
         while self.keys[at] != 0 && self.keys[at] != page + 1 {
@@ -37,19 +37,19 @@ impl Index {
         at
     }
 
-    /// The slot of `page`.
+    /// Returns the slot of `page`.
     pub(super) fn get(&self, page: u64) -> Option<u32> {
         let at = self.cell(page);
         (self.keys[at] != 0).then(|| self.slots[at])
     }
 
-    /// Puts `page`, which is not in the index, at `slot`.
+    /// Inserts `page`, which is not in the index, at `slot`.
     pub(super) fn insert(&mut self, page: u64, slot: u32) {
         let at = self.cell(page);
         (self.keys[at], self.slots[at]) = (page + 1, slot);
     }
 
-    /// Takes `page`, which is in the index, out, and closes the gap.
+    /// Removes `page`, which is in the index, and closes the gap.
     pub(super) fn remove(&mut self, page: u64) {
         let mut gap = self.cell(page);
         let mut at = gap;

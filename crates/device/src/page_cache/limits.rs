@@ -1,4 +1,4 @@
-//! How much of each device may be dirty.
+//! Limits on the dirty pages of each device.
 //!
 //! Memory is shared, and so is the limit on dirty pages. Each device has a part of it in proportion
 //! to its recent rate of completed write-back, as Linux documents for its backing devices ("a part
@@ -7,29 +7,30 @@
 //! "Smarter write throttling", 2007). So a writer to a fast device does not wait for a slow one, and
 //! memory does not fill with data that takes minutes to write.
 //!
-//! - A rate is pages written, not time: whenever as many pages have been written as may be dirty,
-//!   all counts are halved. All devices begin with equal counts. What is idle keeps its part until
-//!   others write.
+//! - Rates are measured in written pages, not in time: all counts are halved whenever as many pages
+//!   have been written as may be dirty. All devices begin with equal counts. An idle device keeps its
+//!   part until others write.
 //! - A part of the limit is reserved for each device, whatever its rate, so that an idle device can
-//!   begin and no queue runs empty. All reserves together are an eighth of the limit: the fraction is
-//!   ours, where Linux has `min_ratio`, zero unless it is set, and a small pool that it does not state.
+//!   begin and no queue runs empty. All reserves together are an eighth of the limit. This fraction
+//!   is ours; Linux has `min_ratio`, which is zero unless it is set, and a small pool whose size it
+//!   does not document.
 //! - A device may exceed its part while less than half the limit is dirty in all, as Linux
 //!   allows it.
-//! - The point from which on write-back begins is divided as the limit is.
+//! - The threshold of write-back is divided in the same way.
 //!
-//! With one device, its part is the whole limit.
+//! A single device has the whole limit.
 
 use super::pages::DirtyCount;
 
-/// What all reserves together are of the limit: one in so many parts.
+/// All reserves together are this fraction of the limit: one of eight parts.
 const RESERVED: u32 = 8;
-/// The weight of a page that was written.
+/// Weight of a written page.
 const PAGE_WEIGHT: u64 = 16;
 
 /// The part of one device.
 #[derive(Clone, Copy, Debug)]
 struct DirtyPart {
-    /// Pages written recently, weighted.
+    /// Recently written pages, weighted.
     weight: u64,
     limit: u32,
     background: u32,
@@ -38,19 +39,19 @@ struct DirtyPart {
 /// The limits of all devices.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// Pages that may be dirty in all.
+    /// Most dirty pages of all devices together.
     total: u32,
-    /// Dirty pages from which on they are written.
+    /// Number of dirty pages above which they are written.
     background: u32,
-    /// Pages that are reserved for each device.
+    /// Pages reserved for each device.
     reserve: u32,
-    /// Pages written since all weights were halved.
+    /// Pages written since the weights were last halved.
     written: u64,
     parts: Box<[DirtyPart]>,
 }
 
 impl Limits {
-    /// `devices` share `total` pages; with `background` in all, write-back begins.
+    /// Divides `total` pages among `devices`; write-back begins above `background` pages in all.
     pub(super) fn new(total: u32, background: u32, devices: u32) -> Self {
         assert!(background < total && devices > 0 && devices <= total, "a page for each");
         let reserve = if devices == 1 { 0 } else { (total / RESERVED / devices).max(1) };
@@ -62,17 +63,17 @@ impl Limits {
         limits
     }
 
-    /// Pages that are reserved for each device.
+    /// Returns the pages reserved for each device.
     pub(super) fn reserve(&self) -> u32 {
         self.reserve
     }
 
-    /// The number of dirty pages of `device` from which on they are written.
+    /// Returns the number of dirty pages of `device` above which they are written.
     pub(super) fn background(&self, device: usize) -> u32 {
         self.parts[device].background
     }
 
-    /// Whether one more page of `device` may be dirty, of which `dirty` is known.
+    /// Whether one more page of `device` may become dirty; `dirty` has the current counts.
     pub(super) fn allows(&self, device: usize, dirty: &DirtyCount) -> bool {
         let own = dirty.unclean_on(device);
         if own < self.reserve {
@@ -82,7 +83,7 @@ impl Limits {
         within && dirty.claimed() < self.total
     }
 
-    /// Pages of `device` were written back.
+    /// Counts pages of `device` that were written back.
     pub(super) fn written(&mut self, device: usize, pages: u32) {
         if self.parts.len() == 1 {
             return;
@@ -98,8 +99,8 @@ impl Limits {
         self.divide();
     }
 
-    /// Divides the limit by weights. All weights together are at most those of three times as many pages
-    /// as may be dirty, so the products below fit 64 bits up to 2^28 pages, a tebibyte.
+    /// Divides the limit by weights. The sum of the weights is at most that of three times the
+    /// pages that may be dirty, so the products below fit 64 bits up to 2^28 pages, a tebibyte.
     fn divide(&mut self) {
         let (total, background) = (u64::from(self.total), u64::from(self.background));
         let reserve = u64::from(self.reserve);

@@ -1,11 +1,11 @@
-//! The pages of the cache: the list of each, and which page is replaced next.
+//! The pages of the cache, their lists, and the choice of the page that is replaced next.
 //!
-//! A page is clean (in one of two lists), dirty (in a list of its file, in the order in which they
-//! became dirty), being read, or being written. A page may be dirty and being written at the same time, if
-//! it was changed meanwhile. Only clean pages are ever replaced.
+//! A page is clean (in one of two lists), dirty (in a list of its file, in the order in which pages
+//! became dirty), being read, or being written. A page may be dirty and being written at the same
+//! time, if it was changed after the write began. Only clean pages are replaced.
 //!
-//! Replacement is by two lists, as in Unix page caches: a page that was used once stands in the
-//! inactive list, one that was used again in the active list, of at most two thirds of the memory.
+//! Replacement uses two lists, as in Unix page caches: a page that was used once is in the inactive
+//! list, a page that was used again in the active list, which has at most two thirds of the memory.
 //! The least recently used inactive page goes first. So pages that are read once do not displace
 //! pages that are used repeatedly, unless the former need more than a third of the memory.
 
@@ -14,22 +14,22 @@ use penstock_core::{ClassId, Io, Prio, ReqId, StreamId, Time};
 use super::index::Index;
 
 const NIL: u32 = u32::MAX;
-/// The number of no page: its slot is free.
+/// Number of a free slot, which has no page.
 const NONE: u64 = u64::MAX;
 
 /// A read is under way: the page has no content yet.
 const READING: u8 = 1;
-/// It has content that the device has not.
+/// The content is newer than that on the device.
 const DIRTY: u8 = 2;
 /// A write is under way.
 const WRITING: u8 = 4;
-/// It belongs into the active list when it is clean.
+/// The page belongs to the active list when it is clean.
 const ACTIVE: u8 = 8;
-/// It was used.
+/// The page was used.
 const USED: u8 = 16;
 /// The content being read is out of date.
 const STALE: u8 = 32;
-/// It is clean, and stands in the list that its bits name.
+/// The page is clean, and in the list that its bits name.
 const RESTING: u8 = 64;
 
 const INACTIVE_LIST: usize = 0;
@@ -40,24 +40,24 @@ const DIRTY_LISTS: usize = 2;
 /// A page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CachedPage {
-    /// Which one: its first byte over the length of a page.
+    /// Number of the page: its first byte divided by the length of a page.
     pub(super) number: u64,
-    /// When it became dirty, as a number that only grows.
+    /// Order in which pages became dirty: a later page has a larger stamp.
     pub(super) stamp: u64,
-    /// The time at which it became dirty.
+    /// Time at which it became dirty.
     pub(super) dirtied: Time,
     /// The command that reads or writes it.
     pub(super) command: ReqId,
     prev: u32,
     next: u32,
-    /// The extent that it is of.
+    /// The extent that it belongs to.
     pub(super) extent: u32,
     /// Its last writer.
     pub(super) writer: Writer,
     bits: u8,
 }
 
-/// The stream and class that wrote a page.
+/// Stream and class of a page's writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Writer {
     pub(super) stream: StreamId,
@@ -80,34 +80,34 @@ impl CachedPage {
         self.bits & WRITING != 0
     }
 
-    /// It has content that the device has not, all of it.
+    /// Whether the whole page has content that is newer than that on the device.
     pub(super) fn dirty(&self) -> bool {
         self.bits & (DIRTY | READING) == DIRTY
     }
 
-    /// It counts as dirty: the device does not have its content, or may not have it yet.
+    /// Whether it counts as dirty: the device does not have its content, or may not have it yet.
     pub(super) fn unclean(&self) -> bool {
         self.bits & (DIRTY | WRITING) != 0
     }
 
-    /// The content being read is out of date: it is dropped when it comes.
+    /// Whether the content being read is out of date; it is then dropped on arrival.
     pub(super) fn stale(&self) -> bool {
         self.bits & STALE != 0
     }
 }
 
-/// How many pages count as dirty: in all, and on each device.
+/// Numbers of pages that count as dirty, in all and on each device.
 #[derive(Debug)]
 pub(super) struct DirtyCount {
     devices: Box<[u32]>,
     unclean: u32,
-    /// The same, where a device has at least its reserve.
+    /// The same, counting at least the reserve for each device.
     claimed: u32,
     reserve: u32,
 }
 
 impl DirtyCount {
-    /// None, with a `reserve` for each of so many `devices`.
+    /// Creates zero counts for `devices` devices with a `reserve` each.
     pub(super) fn new(devices: u32, reserve: u32) -> Self {
         let claimed = devices * reserve;
         Self { devices: vec![0; devices as usize].into(), unclean: 0, claimed, reserve }
@@ -127,17 +127,17 @@ impl DirtyCount {
         *own -= 1;
     }
 
-    /// Pages that count as dirty on all devices.
+    /// Returns the number of pages that count as dirty on all devices.
     pub(super) fn unclean(&self) -> u32 {
         self.unclean
     }
 
-    /// The same on `device`.
+    /// Returns the number of pages that count as dirty on `device`.
     pub(super) fn unclean_on(&self, device: usize) -> u32 {
         self.devices[device]
     }
 
-    /// Pages that count as dirty or are reserved.
+    /// Returns the number of pages that count as dirty or are reserved.
     pub(super) fn claimed(&self) -> u32 {
         self.claimed
     }
@@ -154,7 +154,7 @@ struct List {
 #[derive(Debug)]
 pub(super) struct Pages {
     arena: Vec<CachedPage>,
-    /// The limit on their number.
+    /// Most pages.
     capacity: u32,
     free: u32,
     index: Index,
@@ -162,17 +162,18 @@ pub(super) struct Pages {
     lists: Box<[List]>,
     /// The device of each extent.
     devices: Box<[usize]>,
-    /// Pages that count as dirty: dirty ones, those being written, and those that were dirty when
-    /// they were read.
+    /// Counts of dirty pages, pages being written, and pages that became dirty while they were
+    /// read.
     unclean: DirtyCount,
-    /// Pages in the dirty lists of each device.
+    /// Number of pages in the dirty lists of each device.
     dirty: Box<[u32]>,
     /// The last stamp that was given.
     stamp: u64,
 }
 
 impl Pages {
-    /// Room for `capacity` pages of extents that lie on `devices`; `unclean` is to be counted.
+    /// Creates room for `capacity` pages of extents on these `devices`; `unclean` counts dirty
+    /// pages.
     pub(super) fn new(
         capacity: u32,
         devices: impl Iterator<Item = usize>,
@@ -193,41 +194,41 @@ impl Pages {
         }
     }
 
-    /// The slot of the page `number`, if it is in memory.
+    /// Returns the slot of the page `number`, if it is in memory.
     pub(super) fn find(&self, number: u64) -> Option<u32> {
         self.index.get(number)
     }
 
-    /// The page at `slot`.
+    /// Returns the page at `slot`.
     pub(super) fn page(&self, slot: u32) -> &CachedPage {
         &self.arena[slot as usize]
     }
 
-    /// Pages that count as dirty.
+    /// Returns the counts of dirty pages.
     pub(super) fn unclean(&self) -> &DirtyCount {
         &self.unclean
     }
 
-    /// Pages that wait to be written to `device`.
+    /// Returns the number of pages that wait to be written to `device`.
     pub(super) fn dirty_on(&self, device: usize) -> u32 {
         self.dirty[device]
     }
 
-    /// The last stamp that a page got.
+    /// Returns the last stamp that a page got.
     pub(super) fn stamp(&self) -> u64 {
         self.stamp
     }
 
-    /// The slots of the dirty pages of `extent`, the oldest first.
+    /// Returns the slots of the dirty pages of `extent`, the oldest first.
     pub(super) fn oldest(&self, extent: usize) -> impl Iterator<Item = u32> {
         let first = self.lists[DIRTY_LISTS + extent].head;
         let some = |slot| (slot != NIL).then_some(slot);
         std::iter::successors(some(first), move |&slot| some(self.page(slot).next))
     }
 
-    /// A slot for the page `number` of `extent`, which is not in memory: a free slot, or that of the clean page
-    /// to be replaced. `None` if no page is clean. The page is in no list until the caller reads or
-    /// writes it.
+    /// Takes a slot for the page `number` of `extent`, which is not in memory: a free slot, or that
+    /// of the clean page that is replaced. Returns `None` if no page is clean. The page is in no
+    /// list until the caller reads or writes it.
     pub(super) fn take(&mut self, number: u64, extent: usize) -> Option<u32> {
         let slot = if self.free != NIL {
             let slot = self.free;
@@ -252,7 +253,7 @@ impl Pages {
         Some(slot)
     }
 
-    /// The page was used: by a read that found it or brought it, or by a write.
+    /// Marks the page as used: by a read that found it or brought it, or by a write.
     pub(super) fn touch(&mut self, slot: u32) {
         let rested = self.wake(slot);
         let page = &mut self.arena[slot as usize];
@@ -276,7 +277,7 @@ impl Pages {
         }
     }
 
-    /// Takes a clean page out of its list. Returns whether it was clean.
+    /// Removes a clean page from its list. Returns whether it was clean.
     fn wake(&mut self, slot: u32) -> bool {
         let page = &mut self.arena[slot as usize];
         let bits = page.bits;
@@ -287,14 +288,14 @@ impl Pages {
         bits & RESTING != 0
     }
 
-    /// `command` reads the page.
+    /// Marks the page as being read by `command`.
     pub(super) fn read(&mut self, slot: u32, command: ReqId) {
         let page = &mut self.arena[slot as usize];
         page.bits |= READING;
         page.command = command;
     }
 
-    /// The page was read at `now`, if `ok`.
+    /// Ends the read of the page at `now`; `ok` tells whether it succeeded.
     pub(super) fn filled(&mut self, slot: u32, now: Time, ok: bool) {
         let page = &mut self.arena[slot as usize];
         page.bits &= !READING;
@@ -311,7 +312,7 @@ impl Pages {
         }
     }
 
-    /// `writer` wrote into the page. The page is new, clean or dirty, but not stale.
+    /// Marks the page as written into by `writer`. The page is new, clean or dirty, but not stale.
     pub(super) fn write(&mut self, slot: u32, now: Time, writer: Writer) {
         self.wake(slot);
         let page = &mut self.arena[slot as usize];
@@ -326,7 +327,7 @@ impl Pages {
         }
     }
 
-    /// It is dirty from now on.
+    /// Adds the page to the dirty list.
     fn queue(&mut self, slot: u32, now: Time) {
         self.stamp += 1;
         let page = &mut self.arena[slot as usize];
@@ -336,7 +337,7 @@ impl Pages {
         self.push_back(DIRTY_LISTS + extent, slot);
     }
 
-    /// `command` writes the page, which is dirty, as it is now.
+    /// Marks the dirty page as being written by `command` with its current content.
     pub(super) fn send(&mut self, slot: u32, command: ReqId) {
         let extent = self.arena[slot as usize].extent as usize;
         self.dirty[self.devices[extent]] -= 1;
@@ -346,7 +347,7 @@ impl Pages {
         page.command = command;
     }
 
-    /// The page was written; it may have become dirty again.
+    /// Ends the write of the page; it may have become dirty again.
     pub(super) fn written(&mut self, slot: u32) {
         let page = &mut self.arena[slot as usize];
         page.bits &= !WRITING;
@@ -356,7 +357,7 @@ impl Pages {
         }
     }
 
-    /// The content of the page is out of date. A dirty page stays: its writer came after.
+    /// Marks the content of the page as out of date. A dirty page stays: its writer came later.
     pub(super) fn outdate(&mut self, slot: u32) {
         let page = &mut self.arena[slot as usize];
         match page.bits & (READING | DIRTY | WRITING) {
@@ -369,7 +370,7 @@ impl Pages {
         }
     }
 
-    /// Frees the slot of a page that stands in no list.
+    /// Frees the slot of a page that is in no list.
     fn release(&mut self, slot: u32) {
         let page = &mut self.arena[slot as usize];
         self.index.remove(page.number);
@@ -432,7 +433,7 @@ impl Default for CachedPage {
     }
 }
 
-/// The list in which a clean page stands.
+/// Returns the list of a clean page.
 fn list_of(bits: u8) -> usize {
     usize::from(bits & ACTIVE != 0)
 }

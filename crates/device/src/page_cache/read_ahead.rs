@@ -1,11 +1,11 @@
-//! The pages that each stream is likely to read next.
+//! Predicts the pages that each stream reads next.
 //!
 //! The scheme is that of F. Wu, H. Xi and C. Xu, "On the design of a new Linux readahead framework"
-//! (ACM SIGOPS Operating Systems Review 42(5), 2008): a read that goes on where the last one ended
-//! and misses opens a window, of twice its own length and at least four pages, in powers of two.
-//! The first page of the window that the read did not ask for is marked. A read that comes to the
-//! mark starts the next window, twice as long up to the limit, and marks the first page of that
-//! one. So the next window is under way while this one is used. A read elsewhere ends the window.
+//! (ACM SIGOPS Operating Systems Review 42(5), 2008). A read that continues where the last one
+//! ended and misses opens a window of twice its own length and at least four pages, rounded up to a
+//! power of two. The first page of the window behind the read is marked. A read that reaches the
+//! mark starts the next window, twice as long up to the limit, and marks its first page. So the
+//! next window is being read while this one is used. A read elsewhere ends the window.
 
 use std::ops::Range;
 
@@ -38,17 +38,18 @@ struct Stream {
     mark: u64,
 }
 
-/// How an arriving read continues its stream.
+/// The relation of an arriving read to its stream.
 #[derive(Clone, Debug)]
 pub(super) struct Arrival {
-    /// It goes on where the last one ended, or in the last page of it.
+    /// Whether it continues where the last one ended, or in the last page of it.
     pub(super) sequential: bool,
-    /// It came to the mark: these pages are read next.
+    /// The next window, if the read reached the mark.
     pub(super) ahead: Option<Range<u64>>,
 }
 
 impl ReadStreams {
-    /// Windows of up to `most` pages; none, if that is zero. There are so many `extents`.
+    /// Creates the streams of `extents` extents with windows of up to `most` pages; zero: no
+    /// windows.
     pub(super) fn new(most: u64, extents: usize) -> Self {
         Self { most, extents, streams: Vec::new() }
     }
@@ -62,18 +63,18 @@ impl ReadStreams {
         &mut self.streams[index]
     }
 
-    /// Whether `page` is the last that the stream asked for. Another part of the same page is not a
+    /// Whether `page` is the last that the stream used. Another part of the same page is not a
     /// second use.
     pub(super) fn again(&mut self, id: Reader, page: u64) -> bool {
         self.stream(id).next == page + 1
     }
 
-    /// The stream writes `pages`.
+    /// Records that the stream writes `pages`.
     pub(super) fn write(&mut self, id: Reader, pages: &Range<u64>) {
         self.stream(id).next = pages.end;
     }
 
-    /// The stream reads `pages`.
+    /// Records that the stream reads `pages`.
     pub(super) fn read(&mut self, id: Reader, pages: &Range<u64>) -> Arrival {
         let most = self.most;
         let stream = self.stream(id);
@@ -91,19 +92,19 @@ impl ReadStreams {
         Arrival { sequential, ahead: Some(stream.window.clone()) }
     }
 
-    /// The stream reads `pages` and goes on where it was, and some of them are missing. Returns the
-    /// end of the pages to read.
+    /// Opens a window for a stream that reads `pages` where it left off, and some of them are
+    /// missing. Returns the end of the pages to read.
     pub(super) fn missed(&mut self, id: Reader, pages: &Range<u64>) -> u64 {
-        let (most, asked) = (self.most, pages.end - pages.start);
+        let (most, requested) = (self.most, pages.end - pages.start);
         if most == 0 {
             return pages.end;
         }
-        let length = (2 * asked).next_power_of_two().max(LEAST).min(most);
+        let length = (2 * requested).next_power_of_two().max(LEAST).min(most);
         // A request longer than any window is followed by one.
-        let end = if length > asked { pages.start + length } else { pages.end + most };
+        let end = if length > requested { pages.start + length } else { pages.end + most };
         let stream = self.stream(id);
         (stream.window, stream.mark) = (pages.start..end, pages.end);
-        if asked >= most {
+        if requested >= most {
             stream.window.start = pages.end;
         }
         end
@@ -116,8 +117,8 @@ mod tests {
 
     const ONE: Reader = (StreamId(0), 0);
 
-    /// Reads `count` pages one by one from `from` on; a page that was not read ahead is missed.
-    /// Returns the read-ahead, as (when, from, to).
+    /// Reads `count` pages one by one from `from` on; a page that was not read ahead is missing.
+    /// Returns the read-ahead as (when, from, to).
     fn windows(
         streams: &mut ReadStreams,
         id: Reader,

@@ -1,8 +1,8 @@
-//! The way of a request through the cache.
+//! The path of a request through the cache.
 //!
-//! A request goes through its pages one by one. It stops where it must wait, and goes on from
-//! there. A forced write then goes through them once more to have them written back. A direct
-//! request does only that before it goes below.
+//! A request goes through its pages one by one. It stops where it must wait, and continues from
+//! there. A forced write then goes through them a second time to have them written back. A direct
+//! request does only the latter before it goes to the device.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -15,13 +15,13 @@ use super::entry::{CacheRequest, Phase};
 use super::walks::Walk;
 
 impl<D: Device> PageCache<D> {
-    /// Takes `req` in.
+    /// Accepts `req`.
     pub(super) fn arrive(&mut self, now: Time, req: &Request) {
         let number = self.extents.of(req.start);
         let extent = self.extents.get(number);
         let pages = extent.pages(req.start, req.end());
-        let held = pages.end <= extent.pages_end() || req.op == Op::Flush;
-        assert!(held, "{req:?} reaches behind what lies there: {extent:?}");
+        let within = pages.end <= extent.pages_end() || req.op == Op::Flush;
+        assert!(within, "{req:?} reaches behind what lies there: {extent:?}");
         let device = extent.device;
         let mut entry = CacheRequest {
             req: *req,
@@ -106,28 +106,28 @@ impl<D: Device> PageCache<D> {
                     return self.copy(now, id);
                 }
                 Phase::Pages => return self.copy(now, id),
-                Phase::Back | Phase::Flush => return self.pass(now, id),
-                Phase::Below => return self.came_back(now, id),
+                Phase::Back | Phase::Flush => return self.send_below(now, id),
+                Phase::Below => return self.completed_below(now, id),
             }
         }
     }
 
-    /// All pages that `id` waited for are in memory: it is copied, and done.
+    /// Copies the request `id`, whose pages are all in memory, and ends it.
     fn copy(&mut self, now: Time, id: ReqId) {
         let len = self.entry(id).req.len;
         let takes = self.base + self.per_mb.share(len.into(), 1_000_000);
         self.end(now + takes, id);
     }
 
-    /// The request will be done at the time `at`.
+    /// Ends the request at the time `at`.
     fn end(&mut self, at: Time, id: ReqId) {
         self.copied += 1;
         self.copies.push(Reverse((at, self.copied, id)));
     }
 
-    /// A direct request goes below as it is; for a flush, or a write that was not forced, a flush
-    /// goes below.
-    fn pass(&mut self, now: Time, id: ReqId) {
+    /// Sends a direct request to the device as it is, or a flush for a flush or for a write that
+    /// was not forced.
+    fn send_below(&mut self, now: Time, id: ReqId) {
         let entry = *self.entry(id);
         let device = self.extents.get(entry.extent).device;
         let mut io = entry.req.io;
@@ -145,8 +145,8 @@ impl<D: Device> PageCache<D> {
         self.wait(command, id);
     }
 
-    /// The command that [`pass`](Self::pass) sent below completed.
-    fn came_back(&mut self, now: Time, id: ReqId) {
+    /// Continues after the command of [`send_below`](Self::send_below) has completed.
+    fn completed_below(&mut self, now: Time, id: ReqId) {
         let entry = *self.entry(id);
         if entry.buffered() {
             return self.copy(now, id);
@@ -154,13 +154,13 @@ impl<D: Device> PageCache<D> {
         self.outdate(&entry);
         if entry.req.op == Op::Flush {
             let flushed = &mut self.failed[self.extents.flushed(entry.extent)];
-            let failed = flushed.iter_mut().fold(None, |first, one| first.or(one.take()));
+            let failed = flushed.iter_mut().fold(None, |first, error| first.or(error.take()));
             self.entry(id).error = entry.error.or(failed);
         }
         self.end(now, id);
     }
 
-    /// Pages of a range that is written past them are out of date.
+    /// Marks the pages of a range that is written directly as out of date.
     fn outdate(&mut self, entry: &CacheRequest) {
         if matches!(entry.req.op, Op::Write | Op::Discard) {
             for number in entry.pages() {
@@ -183,7 +183,7 @@ impl<D: Device> PageCache<D> {
         while let Some(id) = queue(self).pop_front() {
             self.entry(id).stalled = false;
             self.step(now, id);
-            // A request that did not get through stays the first.
+            // A request that has to wait again stays the first.
             if queue(self).back() == Some(&id) {
                 queue(self).rotate_right(1);
                 return;

@@ -1,4 +1,4 @@
-//! The effect of a completed command on its pages, and on the requests that waited for it.
+//! The effect of a completed command on its pages and on the requests that waited for it.
 
 use penstock_core::{Device, Done, Time};
 
@@ -6,7 +6,7 @@ use super::cache::PageCache;
 use super::commands::Kind;
 
 impl<D: Device> PageCache<D> {
-    /// A command from below completed.
+    /// Settles a completed command.
     pub(super) fn settle(&mut self, now: Time, done: &Done) {
         let mut command = self.commands.end(done.id);
         for number in command.first..command.first + u64::from(command.pages) {
@@ -28,7 +28,7 @@ impl<D: Device> PageCache<D> {
         if let Some(payer) = command.payer {
             self.entry(payer).service += done.service;
         }
-        // The latest comes first, and goes on last.
+        // Waiters come out latest first, and `ready` reverses the order again.
         while let Some(request) = self.commands.waiter(&mut command) {
             let entry = self.entry(request);
             entry.pending -= 1;

@@ -1,4 +1,4 @@
-//! The inside of the cache: replacement, the index, times, which commands go below and when.
+//! Inside the cache: replacement, the index, times, and which commands go to the device and when.
 
 use std::collections::VecDeque;
 
@@ -26,8 +26,8 @@ impl Lists {
             let gone = self.inactive.pop_back().or_else(|| self.active.pop_back()).unwrap();
             self.used.retain(|&page| page != gone);
         }
-        self.inactive.retain(|&other| other != page);
-        self.active.retain(|&other| other != page);
+        self.inactive.retain(|&known| known != page);
+        self.active.retain(|&known| known != page);
         if self.used.contains(&page) {
             self.active.push_front(page);
         } else {
@@ -69,35 +69,35 @@ proptest! {
     fn the_index_finds_what_is_in_it(
         steps in prop::collection::vec((0_u64..80, any::<bool>()), 1..400),
     ) {
-        // Neighbours far apart too, and as many as it takes.
+        // Some neighbours are far apart, and the index gets as many as it can hold.
         let spread = |page: u64| page % 40 + page / 40 * (1 << 40);
         let mut index = Index::new(40);
-        let mut here: Vec<Option<u32>> = vec![None; 80];
+        let mut expected: Vec<Option<u32>> = vec![None; 80];
         let mut count = 0;
         for (number, (page, into)) in steps.into_iter().enumerate() {
-            match here[page as usize] {
+            match expected[page as usize] {
                 None if into && count < 40 => {
                     index.insert(spread(page), number as u32);
-                    here[page as usize] = Some(number as u32);
+                    expected[page as usize] = Some(number as u32);
                     count += 1;
                 }
                 Some(_) if !into => {
                     index.remove(spread(page));
-                    here[page as usize] = None;
+                    expected[page as usize] = None;
                     count -= 1;
                 }
                 _ => {}
             }
             let found: Vec<_> = (0..80).map(|page| index.get(spread(page))).collect();
-            prop_assert_eq!(&found, &here);
+            prop_assert_eq!(&found, &expected);
         }
     }
 }
 
-/// A device that does nothing by itself: a test looks at its commands, and ends them.
+/// A device that does nothing by itself: the test looks at its commands and ends them.
 #[derive(Default)]
 struct Hand {
-    given: Vec<Request>,
+    commands: Vec<Request>,
     done: Vec<Done>,
 }
 
@@ -112,13 +112,13 @@ impl Device for Hand {
         1000
     }
     fn start(&mut self, _: Time, req: &Request) {
-        self.given.push(*req);
+        self.commands.push(*req);
     }
     fn wakeup(&self) -> Time {
         if self.done.is_empty() { Time::NEVER } else { Time::ZERO }
     }
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        done.extend(self.done.drain(..).map(|one| Done { at: now, ..one }));
+        done.extend(self.done.drain(..).map(|completion| Done { at: now, ..completion }));
     }
 }
 
@@ -133,16 +133,16 @@ const OPTIONS: Options = Options {
     read_ahead: 0,
 };
 
-/// A cache over a [`Hand`], and the time.
+/// A cache over a [`Hand`], with the current time.
 struct Stage {
     cache: PageCache<Hand>,
     now: Time,
-    asked: u32,
+    requests: u32,
 }
 
 impl Stage {
     fn new(options: &Options) -> Self {
-        Self { cache: PageCache::new(options, Hand::default()), now: Time::ZERO, asked: 0 }
+        Self { cache: PageCache::new(options, Hand::default()), now: Time::ZERO, requests: 0 }
     }
 
     /// Two devices of 1,000 pages, the first with files of pages 0 to 99 and 100 to 150.
@@ -151,41 +151,42 @@ impl Stage {
         let files = [0..100 * page, 100 * page..151 * page];
         let topology = Topology::new([1000 * page; 2], files);
         let cache = PageCache::over(options, &topology, Hand::default());
-        Self { cache, now: Time::ZERO, asked: 0 }
+        Self { cache, now: Time::ZERO, requests: 0 }
     }
 
-    /// Flushes what has the page `first`.
+    /// Flushes the file or device that contains the page `first`.
     fn flush(&mut self, first: u64) {
         let io = Io { op: Op::Flush, start: first * u64::from(PAGE), len: 0, ..write() };
         let io = Io { due: self.now, flags: Flags::NONE, ..io };
-        self.asked += 1;
-        self.cache.start(self.now, &io.with(ReqId::new(self.asked, 0)));
+        self.requests += 1;
+        self.cache.start(self.now, &io.with(ReqId::new(self.requests, 0)));
     }
 
-    /// Asks for `pages` pages from `first` on, as the stream and class `who`.
+    /// Requests `pages` pages from `first` on, as the stream and class `who`.
     fn ask(&mut self, op: Op, who: u16, first: u64, pages: u32) {
         let (start, len) = (first * u64::from(PAGE), pages * PAGE);
         let stream = StreamId(who.into());
         let (class, prio, flags) = (ClassId(who), Prio(who as u8), Flags::BUFFERED);
         let io = Io { due: self.now, start, len, stream, class, op, prio, flags };
-        self.asked += 1;
-        self.cache.start(self.now, &io.with(ReqId::new(self.asked, 0)));
+        self.requests += 1;
+        self.cache.start(self.now, &io.with(ReqId::new(self.requests, 0)));
     }
 
-    /// Commands that went below since the last look: operation, first page, number of pages, class.
+    /// Returns the commands sent since the last call: operation, first page, number of pages,
+    /// class. They complete.
     fn below(&mut self) -> Vec<(Op, u64, u32, u16)> {
         let page = u64::from(PAGE);
         let command = |c: &Request| (c.op, c.start / page, c.len / PAGE, c.class.0);
-        let found = self.cache.below.given.iter().map(command).collect();
-        let done = self.cache.below.given.drain(..).map(|c| {
+        let commands = self.cache.below.commands.iter().map(command).collect();
+        let done = self.cache.below.commands.drain(..).map(|c| {
             let (begun, service) = (c.due, Span::from_ms(1));
             Done { id: c.id, at: begun, begun, service, len: c.len, error: None }
         });
         self.cache.below.done.extend(done);
-        found
+        commands
     }
 
-    /// The requests answered when `ms` have passed: which, when they began, their device time.
+    /// Returns the requests answered within `ms`: number, begin, device time.
     fn after(&mut self, ms: u64) -> Vec<(u32, Time, Span)> {
         let mut done = Vec::new();
         let until = self.now + Span::from_ms(ms);
@@ -294,13 +295,13 @@ fn a_stream_in_passing_does_not_displace_what_is_used_again() {
 #[test]
 fn reading_ahead_is_under_way_before_it_is_needed() {
     let mut stage = Stage::new(&Options { read_ahead: 16 * u64::from(PAGE), ..OPTIONS });
-    let mut seen = Vec::new();
+    let mut windows = Vec::new();
     for page in 0..20 {
         stage.ask(Op::Read, 3, page, 1);
-        seen.extend(stage.below().into_iter().map(|(_, first, count, _)| (page, first, count)));
+        windows.extend(stage.below().into_iter().map(|(_, first, count, _)| (page, first, count)));
         stage.after(1);
     }
-    assert_eq!(seen, [(0, 0, 1), (1, 1, 4), (2, 5, 8), (5, 13, 16), (13, 29, 16)]);
+    assert_eq!(windows, [(0, 0, 1), (1, 1, 4), (2, 5, 8), (5, 13, 16), (13, 29, 16)]);
 }
 
 fn write() -> Io {
@@ -319,7 +320,7 @@ fn write() -> Io {
 #[test]
 fn a_flush_is_of_its_file_and_waits_for_no_other() {
     let mut stage = Stage::of_two(&OPTIONS);
-    // Both files, the rest of their device, the other device.
+    // Both files, the rest of their device, and the other device.
     for first in [7, 120, 500, 1007] {
         stage.ask(Op::Write, 0, first, 1);
     }
@@ -329,7 +330,7 @@ fn a_flush_is_of_its_file_and_waits_for_no_other() {
     assert_eq!(stage.after(0), []);
     assert_eq!(stage.below(), [(Op::Flush, 0, 0, 0)]);
     assert_eq!(stage.after(0), [(5, Time::from_ns(1_000_000), Span::from_ms(1))]);
-    // A flush that begins in no file is of the whole device.
+    // A flush that begins in no file covers the whole device.
     stage.flush(999);
     assert_eq!(stage.below(), [(Op::Write, 120, 1, 0), (Op::Write, 500, 1, 0)]);
     stage.after(0);
@@ -349,8 +350,8 @@ fn a_flush_goes_on_while_one_before_it_waits_for_another_file() {
     stage.ask(Op::Write, 0, 120, 1);
     stage.after(1);
     stage.flush(0);
-    // The write of the first file is under way: another one of it has to wait.
-    let first = std::mem::take(&mut stage.cache.below.given);
+    // The write of the first file is on the device: another write of that page has to wait.
+    let first = std::mem::take(&mut stage.cache.below.commands);
     stage.ask(Op::Write, 0, 7, 1);
     stage.flush(0);
     stage.flush(100);
@@ -358,10 +359,10 @@ fn a_flush_goes_on_while_one_before_it_waits_for_another_file() {
     assert_eq!(stage.after(1).len(), 1, "the write of page 7 is copied");
     assert_eq!(stage.below(), [(Op::Flush, 100, 0, 0)]);
     assert_eq!(stage.after(0).len(), 1);
-    stage.cache.below.given = first;
+    stage.cache.below.commands = first;
     stage.below();
     stage.after(0);
-    // The first flush is of what was written before it, the second has another write below.
+    // The first flush covers the earlier writes; the second has another write to send.
     assert_eq!(stage.below(), [(Op::Flush, 0, 0, 0), (Op::Write, 7, 1, 0)]);
     stage.after(0);
     assert_eq!(stage.below(), [(Op::Flush, 0, 0, 0)]);
@@ -370,17 +371,17 @@ fn a_flush_goes_on_while_one_before_it_waits_for_another_file() {
 #[test]
 fn reading_ahead_ends_with_the_file_and_is_of_each() {
     let mut stage = Stage::of_two(&Options { read_ahead: 16 * u64::from(PAGE), ..OPTIONS });
-    let mut seen = Vec::new();
+    let mut windows = Vec::new();
     // One stream reads two files in turn.
     for step in 0..11 {
         for first in [89 + step, 100 + step] {
             stage.ask(Op::Read, 3, first, 1);
-            seen.extend(stage.below().into_iter().map(|(_, first, count, _)| (first, count)));
+            windows.extend(stage.below().into_iter().map(|(_, first, count, _)| (first, count)));
             stage.after(1);
         }
     }
-    let first: Vec<_> = seen.iter().copied().filter(|&(first, _)| first < 100).collect();
-    let second: Vec<_> = seen.iter().copied().filter(|&(first, _)| first >= 100).collect();
+    let first: Vec<_> = windows.iter().copied().filter(|&(first, _)| first < 100).collect();
+    let second: Vec<_> = windows.iter().copied().filter(|&(first, _)| first >= 100).collect();
     assert_eq!(first, [(89, 1), (90, 4), (94, 6)], "no window goes on into the second file");
     assert_eq!(second, [(100, 1), (101, 4), (105, 8), (113, 16)]);
 }
@@ -389,7 +390,7 @@ fn reading_ahead_ends_with_the_file_and_is_of_each() {
 fn a_page_at_the_end_of_a_file_is_written_whole_without_its_rest() {
     let topology = Topology::new([1 << 20], [0..5000, 5000..20_000]);
     let cache = PageCache::over(&OPTIONS, &topology, Hand::default());
-    let mut stage = Stage { cache, now: Time::ZERO, asked: 0 };
+    let mut stage = Stage { cache, now: Time::ZERO, requests: 0 };
     let io = Io { start: 4096, len: 904, ..write() };
     stage.cache.start(Time::ZERO, &io.with(ReqId::new(1, 0)));
     let io = Io { start: 5000, len: 4096, ..write() };
@@ -397,8 +398,8 @@ fn a_page_at_the_end_of_a_file_is_written_whole_without_its_rest() {
     assert_eq!(stage.below(), [], "neither has to be read first");
     stage.after(1);
     stage.flush(0);
-    let given: Vec<_> = stage.cache.below.given.iter().map(|c| (c.start, c.len)).collect();
-    assert_eq!(given, [(4096, 904)]);
+    let commands: Vec<_> = stage.cache.below.commands.iter().map(|c| (c.start, c.len)).collect();
+    assert_eq!(commands, [(4096, 904)]);
 }
 
 #[test]
@@ -408,16 +409,16 @@ fn each_device_has_its_own_commands_and_its_own_waiting_writers() {
     let options = Options { memory, dirty, dirty_background: 8 * page, ..OPTIONS };
     let topology = Topology::new([1 << 29; 2], []);
     let cache = PageCache::over(&options, &topology, Hand::default());
-    let mut stage = Stage { cache, now: Time::ZERO, asked: 0 };
+    let mut stage = Stage { cache, now: Time::ZERO, requests: 0 };
     let second = (1 << 29) / page;
     let ask_apart = |stage: &mut Stage, from: u64, count: u64| {
         (0..count).for_each(|n| stage.ask(Op::Write, 0, from + 2 * n, 1));
     };
     ask_apart(&mut stage, 0, 200);
-    assert_eq!(stage.cache.below.given.len(), 128);
+    assert_eq!(stage.cache.below.commands.len(), 128);
     ask_apart(&mut stage, second, 200);
-    assert_eq!(stage.cache.below.given.len(), 256, "128 for each device");
-    // One may have half of all before parts hold: 1,024 pages. It waits, the other does not.
+    assert_eq!(stage.cache.below.commands.len(), 256, "128 for each device");
+    // One may have half of all before the parts apply: 1,024 pages. It waits, the other does not.
     ask_apart(&mut stage, 1000, 1000);
     assert_eq!((stage.cache.dirty_on(0), stage.cache.dirty_on(1)), (1024 * page, 200 * page));
     let before = stage.after(1).len();

@@ -1,10 +1,10 @@
-//! What lies below a cache: devices next to each other, and files on them.
+//! The address space below a cache: devices next to each other, and files on them.
 //!
-//! Devices and files are ranges of the addresses below. The pages of a file are its own: page 0 of a
-//! file begins at the file's first byte, and the last page ends with the file. What a device has
-//! outside its files is numbered in the same way, range by range. Such a range, or a file, is an
-//! *extent* here. Page numbers of two extents are never neighbors, so no command and no window that
-//! is read ahead reaches from one extent into another.
+//! Devices and files are ranges of the addresses below. Each file numbers its own pages: page 0
+//! begins at the file's first byte, and the last page ends with the file. The bytes of a device
+//! outside its files are numbered in the same way, range by range. Such a range, or a file, is an
+//! *extent* here. Page numbers of two extents are never neighbours, so no command and no read-ahead
+//! window crosses from one extent into another.
 
 use std::ops::Range;
 
@@ -18,13 +18,13 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Devices of these `capacities` lie one behind the other from byte 0 on, as in a
-    /// [`Rack`](crate::Rack). `files` are ranges of the same addresses, in any order; they need not fill
-    /// a device.
+    /// Places devices of these `capacities` one behind the other from byte 0 on, as in a
+    /// [`Rack`](crate::Rack). `files` are ranges of the same addresses, in any order; they need not
+    /// fill a device.
     ///
     /// # Panics
-    /// If there is no device; if a device or a file is empty; if a file shares a byte with another, or
-    /// does not lie on one device.
+    /// If there is no device; if a device or a file is empty; if a file shares a byte with another,
+    /// or does not lie on one device.
     pub fn new(
         capacities: impl IntoIterator<Item = u64>,
         files: impl IntoIterator<Item = Range<u64>>,
@@ -50,16 +50,18 @@ impl Topology {
         Self { devices, files }
     }
 
-    /// How many devices there are.
+    /// Number of devices.
     pub(super) fn devices(&self) -> u32 {
         self.devices.len() as u32
     }
 
-    /// Whether the bytes from `start` to `end` are all of one file, or of one device between its files.
+    /// Whether the bytes from `start` to `end` belong to one file, or to one device between its
+    /// files.
     pub fn holds(&self, start: u64, end: u64) -> bool {
-        let within = |one: &Range<u64>| one.start <= start && end <= one.end;
-        let apart = |one: &Range<u64>| end <= one.start || one.end <= start;
-        self.devices.iter().any(within) && self.files.iter().all(|one| within(one) || apart(one))
+        let within = |range: &Range<u64>| range.start <= start && end <= range.end;
+        let apart = |range: &Range<u64>| end <= range.start || range.end <= start;
+        self.devices.iter().any(within)
+            && self.files.iter().all(|range| within(range) || apart(range))
     }
 }
 
@@ -68,7 +70,7 @@ impl Topology {
 pub(super) struct Extent {
     start: u64,
     end: u64,
-    /// The number of its first page.
+    /// Number of its first page.
     first: u64,
     /// The device on which it lies.
     pub(super) device: usize,
@@ -76,19 +78,19 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The page of the byte `start`, and the one behind the last byte before `end`.
+    /// Returns the pages of the bytes from `start` to `end`.
     pub(super) fn pages(&self, start: u64, end: u64) -> Range<u64> {
         let page = u64::from(PAGE);
         let (start, end) = (start - self.start, end - self.start);
         self.first + start / page..self.first + end.div_ceil(page)
     }
 
-    /// The number behind its last page.
+    /// Returns the number behind its last page.
     pub(super) fn pages_end(&self) -> u64 {
         self.first + (self.end - self.start).div_ceil(PAGE.into())
     }
 
-    /// The bytes of `pages` pages from `first` on: where they begin, and how many they are. The extent
+    /// Returns the begin and the number of the bytes of `pages` pages from `first` on. The extent
     /// may end within the last page.
     pub(super) fn bytes(&self, first: u64, pages: u32) -> (u64, u32) {
         let start = self.start + (first - self.first) * u64::from(PAGE);
@@ -110,7 +112,7 @@ impl Extents {
         let mut all: Vec<Extent> = Vec::new();
         let mut add = |device, start, end, is_file| {
             if start < end {
-                // A number between two extents belongs to no page.
+                // The number between two extents belongs to no page.
                 let first = all.last().map_or(0, |last| last.pages_end() + 1);
                 all.push(Extent { start, end, first, device, is_file });
             }
@@ -133,7 +135,7 @@ impl Extents {
         Self { all: all.into(), devices: devices.into() }
     }
 
-    /// The extent with the byte `start`; the last has what lies behind it.
+    /// Returns the extent with the byte `start`; the last extent for bytes behind all.
     pub(super) fn of(&self, start: u64) -> usize {
         self.all.partition_point(|extent| extent.start <= start) - 1
     }
@@ -146,22 +148,22 @@ impl Extents {
         self.all.len()
     }
 
-    /// The device of each.
+    /// Returns the device of each extent.
     pub(super) fn devices(&self) -> impl Iterator<Item = usize> {
         self.all.iter().map(|extent| extent.device)
     }
 
-    /// The extents of `device`.
+    /// Returns the extents of `device`.
     pub(super) fn on(&self, device: usize) -> Range<usize> {
         self.devices[device].0.clone()
     }
 
-    /// The first byte of `device`.
+    /// Returns the first byte of `device`.
     pub(super) fn device_start(&self, device: usize) -> u64 {
         self.devices[device].1
     }
 
-    /// The extents that a flush at `extent` is of: a file, or all of the device.
+    /// Returns the extents that a flush at `extent` covers: its file, or all of its device.
     pub(super) fn flushed(&self, extent: usize) -> Range<usize> {
         let Extent { is_file, device, .. } = self.all[extent];
         if is_file { extent..extent + 1 } else { self.on(device) }
@@ -172,7 +174,7 @@ impl Extents {
 mod tests {
     use super::*;
 
-    /// Start, end, first page, device, whether it is a file.
+    /// Returns start, end, first page, device, and whether it is a file.
     fn rows(extents: &Extents) -> Vec<(u64, u64, u64, usize, bool)> {
         let row = |one: &Extent| (one.start, one.end, one.first, one.device, one.is_file);
         extents.all.iter().map(row).collect()

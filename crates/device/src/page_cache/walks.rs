@@ -1,4 +1,4 @@
-//! The pages of a request, one by one: found, read, written, written back.
+//! Walks through the pages of a request one by one: finding, reading, writing, writing back.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use super::entry::CacheRequest;
 use super::options::LONGEST;
 use super::pages::Writer;
 
-/// How far a request came.
+/// The result of a walk.
 pub(super) enum Walk {
-    /// Through all its pages.
+    /// All pages are done.
     Through,
-    /// To a page that a command below must finish first.
+    /// The next page needs a command to complete first.
     Wait,
-    /// It waits for a page.
+    /// The request waits for a free page.
     Starved,
-    /// It waits until less is dirty.
+    /// The request waits until fewer pages are dirty.
     Throttled,
 }
 
@@ -56,12 +56,12 @@ impl<D: Device> PageCache<D> {
         Walk::Through
     }
 
-    /// The end of the read for `id`, which has just missed a page.
+    /// Returns the end of the read for `id`, which has just missed a page.
     fn upto(&mut self, id: ReqId) -> u64 {
         let entry = *self.entry(id);
-        let (whole, pages) = (self.extents.get(entry.extent).pages_end(), entry.pages());
+        let (end, pages) = (self.extents.get(entry.extent).pages_end(), entry.pages());
         let missed = || self.streams.missed((entry.req.stream, entry.extent), &pages);
-        let upto = entry.upto.unwrap_or_else(missed).min(whole);
+        let upto = entry.upto.unwrap_or_else(missed).min(end);
         self.entry(id).upto = Some(upto);
         upto
     }
@@ -82,27 +82,27 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// Sends one command that reads the missing pages of `extent` from the first of `asked` on, up to
-    /// `upto`; `payer` waits for it. Returns how many pages they are: none if there is no memory.
+    /// Sends one command that reads the missing pages of `extent` from the first of `requested` on,
+    /// up to `upto`; `payer` waits for it. Returns their number; zero if there is no memory.
     fn read_run(
         &mut self,
         now: Time,
         io: &Io,
         extent: usize,
         payer: Option<ReqId>,
-        asked: Range<u64>,
+        requested: Range<u64>,
         upto: u64,
     ) -> u32 {
-        let command = self.commands.begin(Kind::Read, extent, asked.start, payer);
+        let command = self.commands.begin(Kind::Read, extent, requested.start, payer);
         let mut count = 0;
-        while count < LONGEST && asked.start + u64::from(count) < upto {
-            let number = asked.start + u64::from(count);
+        while count < LONGEST && requested.start + u64::from(count) < upto {
+            let number = requested.start + u64::from(count);
             if self.pages.find(number).is_some() {
                 break;
             }
             let Some(slot) = self.pages.take(number, extent) else { break };
             self.pages.read(slot, command);
-            if number < asked.end {
+            if number < requested.end {
                 self.pages.touch(slot);
             }
             count += 1;
@@ -112,7 +112,7 @@ impl<D: Device> PageCache<D> {
             return 0;
         }
         let io = Io { due: now, op: Op::Read, flags: Flags::NONE, ..*io };
-        self.queue(extent, command, asked.start, count, io);
+        self.queue(extent, command, requested.start, count, io);
         if let Some(payer) = payer {
             self.wait(command, payer);
         }
@@ -125,8 +125,8 @@ impl<D: Device> PageCache<D> {
         let writer = Writer::of(&req.io);
         let device = self.extents.get(extent).device;
         while number < end {
-            let found = self.pages.find(number);
-            let page = found.map(|slot| *self.pages.page(slot));
+            let cached = self.pages.find(number);
+            let page = cached.map(|slot| *self.pages.page(slot));
             if let Some(page) = page
                 && page.stale()
             {
@@ -138,10 +138,10 @@ impl<D: Device> PageCache<D> {
             {
                 return Walk::Throttled;
             }
-            let Some(slot) = found.or_else(|| self.pages.take(number, extent)) else {
+            let Some(slot) = cached.or_else(|| self.pages.take(number, extent)) else {
                 return Walk::Starved;
             };
-            if found.is_none() && !self.covers(&req.io, extent, number) {
+            if cached.is_none() && !self.covers(&req.io, extent, number) {
                 let command = self.commands.begin(Kind::Read, extent, number, Some(id));
                 self.pages.read(slot, command);
                 let io = Io { due: now, op: Op::Read, flags: Flags::NONE, ..req.io };
@@ -163,7 +163,7 @@ impl<D: Device> PageCache<D> {
         Walk::Through
     }
 
-    /// Whether `io` covers all of the page `number`, as far as `extent` goes.
+    /// Whether `io` covers the whole page `number`, as far as `extent` goes.
     fn covers(&self, io: &Io, extent: usize, number: u64) -> bool {
         let (start, len) = self.extents.get(extent).bytes(number, 1);
         io.start <= start && start + u64::from(len) <= io.end()
@@ -190,7 +190,7 @@ impl<D: Device> PageCache<D> {
                 self.wait(page.command, id);
             }
             if dirty && writing {
-                // Two writes of a page are never below at once.
+                // Two writes of a page are never on the device at once.
                 self.entry(id).at = number;
                 return Walk::Wait;
             }

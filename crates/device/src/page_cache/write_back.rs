@@ -1,13 +1,13 @@
-//! When dirty pages are written, and in which order.
+//! Write-back: when dirty pages are written, and in which order.
 //!
-//! Each device has write-back of its own, with its own limit on commands below: `limits` says how
-//! much of it may be dirty.
+//! Each device has write-back of its own, with its own limit on commands; `limits` has the limits
+//! on dirty pages.
 //!
-//! Reasons are those of the `vm.dirty_*` sysctls: more is dirty than `dirty_background`, or a page
-//! is dirty for `dirty_expire`, which is checked every `dirty_writeback`; and a flush. Pages are
-//! written in passes: a pass takes all dirty pages (or all old ones, if that is the reason) and
-//! goes through them in the order of addresses. Dirty neighbours of one class go in one command. A
-//! pass ends before the next begins, so no page waits for ever.
+//! The reasons are those of the `vm.dirty_*` sysctls (more than `dirty_background` is dirty, or a
+//! page has been dirty for `dirty_expire`, which is checked every `dirty_writeback`) and flushes.
+//! Pages are written in passes: a pass takes all dirty pages (or all old ones, if that is the
+//! reason) and goes through them in the order of addresses. Dirty neighbours of one class go in one
+//! command. A pass ends before the next begins, so no page waits for ever.
 
 use penstock_core::{Device, Flags, Io, Op, ReqId, Span, Time};
 
@@ -15,8 +15,8 @@ use super::cache::PageCache;
 use super::commands::Kind;
 use super::options::LONGEST;
 
-/// The limit on commands of write-back that are at one device at once without a waiting request: the
-/// usual `nr_requests` of a disk's queue.
+/// Most commands of write-back on one device without a waiting request: the default `nr_requests`
+/// of a disk's queue.
 const AT_ONCE: u32 = 128;
 
 impl<D: Device> PageCache<D> {
@@ -46,7 +46,7 @@ impl<D: Device> PageCache<D> {
     }
 
     /// Sends one command that writes the dirty pages of one class from `slot` on, up to the page
-    /// `upto`. `payer` waits for it, or it is of the background. Returns how many pages they are.
+    /// `upto`. `payer` waits for it; `None` for background write-back. Returns the number of pages.
     pub(super) fn write_run(
         &mut self,
         now: Time,
@@ -64,8 +64,8 @@ impl<D: Device> PageCache<D> {
         while count < LONGEST && first.number + u64::from(count) < upto {
             let Some(slot) = self.pages.find(first.number + u64::from(count)) else { break };
             let page = self.pages.page(slot);
-            let alike = page.writer.class == first.writer.class;
-            if !alike || !page.dirty() || page.writing() {
+            let same_class = page.writer.class == first.writer.class;
+            if !same_class || !page.dirty() || page.writing() {
                 break;
             }
             self.pages.send(slot, command);
@@ -81,8 +81,8 @@ impl<D: Device> PageCache<D> {
         count
     }
 
-    /// Continues each flush of which all pages are under way. It then waits for them, and flushes
-    /// below.
+    /// Continues each flush whose pages are all being written: it waits for these writes, then
+    /// flushes the device.
     pub(super) fn release_flushes(&mut self, now: Time) {
         for device in 0..self.lanes.len() {
             let mut at = 0;
@@ -97,7 +97,7 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// Whether no page that the flush `id` covers waits to be written.
+    /// Whether no page that the flush `id` covers still waits to be written.
     fn is_under_way(&mut self, id: ReqId) -> bool {
         let entry = *self.entry(id);
         let covered = |slot| self.pages.page(slot).stamp <= entry.covers_until();
@@ -105,7 +105,7 @@ impl<D: Device> PageCache<D> {
         !extents.any(|extent| self.pages.oldest(extent).next().is_some_and(covered))
     }
 
-    /// The flush `id` waits for all writes of what it flushes.
+    /// Makes the flush `id` wait for all writes of the extents that it covers.
     fn wait_for_writes(&mut self, now: Time, id: ReqId) {
         let extent = self.entry(id).extent;
         let extents = self.extents.flushed(extent);

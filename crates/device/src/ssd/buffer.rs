@@ -1,7 +1,7 @@
 //! The write buffer: data from the host that is not yet in the cells.
 //!
-//! Bytes fill an open page; a full one goes to the next die in turn. Pages are counted by epochs,
-//! which flushes close. A flush is done when all pages of its epoch and of earlier ones are
+//! Bytes fill an open page; a full page goes to the next die in turn. Pages are counted by epochs,
+//! which flushes close. A flush ends when all pages of its epoch and of earlier ones are
 //! programmed.
 
 use std::collections::VecDeque;
@@ -10,39 +10,39 @@ use penstock_core::ReqId;
 
 use super::die::BufferedPage;
 
-/// Runs of writes that are remembered, short and grown ones each: more than most loads have.
+/// Number of remembered runs of writes, short and grown ones each: more than most loads have.
 const RUNS: usize = 32;
 
-/// A run of so many bytes has grown. Short ones do not displace it, and a small gap does not end
-/// it: what lies there may have been written a little earlier.
+/// Bytes from which a run has grown. Short runs do not displace a grown one, and a small gap does
+/// not end it, since the gap may have been written a little earlier.
 const GROWN: u64 = 1 << 20;
 
-/// The largest such gap: the length of what programs and their systems write at once.
+/// Largest such gap in bytes: the length that programs and operating systems write at once.
 const GAP: u64 = 128 << 10;
 
-/// A run of at least so many bytes frees whole blocks; a shorter one costs what random writes do.
+/// Bytes from which a run frees whole blocks; a shorter one costs as much as random writes.
 ///
-/// On three drives the rate of random writes rose with their size and met that of sequential ones
-/// at 4 to 32 MiB (the "clustered block" of Min et al., SFS, FAST 2012, section 2.3).
+/// On three drives the rate of random writes rose with their size and reached that of sequential
+/// ones at 4 to 32 MiB (the "clustered block" of Min et al., SFS, FAST 2012, section 2.3).
 pub(super) const CLUSTERED: u64 = 32 << 20;
 
-/// What a write buffer has done until now.
+/// The state of a write buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Buffered {
-    /// Bytes that it has ever taken.
+    /// Bytes taken since the begin of the run.
     pub taken: u64,
     /// Bytes that are not yet in the cells.
     pub held: u64,
-    /// Bytes that it has room for.
+    /// Capacity in bytes.
     pub size: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
     free: u64,
-    /// Of all bytes.
+    /// Capacity in bytes.
     size: u64,
-    /// Bytes that it has ever taken.
+    /// Bytes taken since the begin of the run.
     taken: u64,
     /// Bytes of a full page.
     full: u32,
@@ -58,19 +58,19 @@ pub(super) struct WriteBuffer {
 /// Pages between two flushes.
 #[derive(Debug, Default)]
 struct Epoch {
-    /// Not yet in the cells.
+    /// Pages that are not yet in the cells.
     pages: u32,
     /// The flush that closed it.
     flush: Option<ReqId>,
 }
 
-/// What a write is to its run.
+/// The effect of a write on its run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Part {
-    /// How many of its bytes count as random.
+    /// Bytes of the write that count as random.
     pub(super) random: u32,
-    /// How many bytes before it counted as random, and do not from now on.
-    pub(super) not: u64,
+    /// Earlier bytes that counted as random and no longer do.
+    pub(super) no_longer_random: u64,
 }
 
 impl WriteBuffer {
@@ -90,7 +90,7 @@ impl WriteBuffer {
         }
     }
 
-    /// What a write is to its run, in order of arrival.
+    /// Adds a write to the runs, in order of arrival.
     pub(super) fn run(&mut self, start: u64, len: u32) -> Part {
         self.runs.add(start, len)
     }
@@ -100,7 +100,7 @@ impl WriteBuffer {
         self.free > 0
     }
 
-    /// Reserves room for `bytes`, or for as many as there are.
+    /// Reserves room for `bytes`, or for as many as fit.
     pub(super) fn reserve(&mut self, bytes: u32) -> u32 {
         let taken = u64::from(bytes).min(self.free);
         self.free -= taken;
@@ -108,7 +108,7 @@ impl WriteBuffer {
         taken as u32
     }
 
-    /// What it has taken and holds.
+    /// Returns the state of the buffer.
     pub(super) fn gauge(&self) -> Buffered {
         Buffered { taken: self.taken, held: self.size - self.free, size: self.size }
     }
@@ -121,11 +121,11 @@ impl WriteBuffer {
         random: u32,
     ) -> (u32, u32, Option<(u32, BufferedPage)>) {
         let taken = bytes.min(self.full - self.open.bytes);
-        let of_them = random.min(taken);
+        let random_taken = random.min(taken);
         self.open.bytes += taken;
-        self.open.random += of_them;
+        self.open.random += random_taken;
         let closed = (self.open.bytes == self.full).then(|| self.close());
-        (bytes - taken, random - of_them, closed)
+        (bytes - taken, random - random_taken, closed)
     }
 
     fn close(&mut self) -> (u32, BufferedPage) {
@@ -149,13 +149,13 @@ impl WriteBuffer {
         (true, cut)
     }
 
-    /// A page is in the cells: its room is free again.
+    /// Frees the room of a page that is in the cells.
     pub(super) fn programmed(&mut self, page: &BufferedPage) {
         self.free += u64::from(page.bytes);
         self.epochs[(page.epoch - self.first) as usize].pages -= 1;
     }
 
-    /// A flush with all its pages in the cells, once.
+    /// Removes and returns a flush whose pages are all in the cells.
     pub(super) fn flushed(&mut self) -> Option<ReqId> {
         let flush = self.epochs.front().filter(|epoch| epoch.pages == 0)?.flush?;
         self.epochs.pop_front();
@@ -164,10 +164,11 @@ impl WriteBuffer {
     }
 }
 
-/// The last runs: writes that each lie next to others of their run, in any order, or begin it again.
+/// The last runs: writes that each lie next to others of their run, in any order, or begin it
+/// again.
 #[derive(Debug)]
 struct WriteRuns {
-    /// Short and grown ones, each by their last write, the latest at the end.
+    /// Short and grown runs, each in the order of their last write.
     runs: [Vec<WriteRun>; 2],
 }
 
@@ -177,7 +178,7 @@ struct WriteRun {
     end: u64,
     /// Bytes so far.
     bytes: u64,
-    /// Those that count as random.
+    /// Bytes that count as random.
     random: u64,
 }
 
@@ -186,23 +187,26 @@ impl WriteRuns {
         Self { runs: [Vec::with_capacity(RUNS), Vec::with_capacity(RUNS)] }
     }
 
-    /// Adds a write to the runs that it lies next to, which are one from now on, or begins one.
+    /// Adds a write to the runs that it lies next to, which become one, or begins a run.
     fn add(&mut self, start: u64, len: u32) -> Part {
         let mut run = WriteRun { start, end: start + u64::from(len), bytes: len.into(), random: 0 };
         for (runs, gap) in self.runs.iter_mut().zip([0, GAP]) {
-            while let Some(nth) = runs.iter().rposition(|one| one.is_next_to(&run, gap)) {
-                let one = runs.remove(nth);
-                if one.start != run.start {
-                    (run.start, run.end) = (run.start.min(one.start), run.end.max(one.end));
+            while let Some(nth) = runs.iter().rposition(|neighbour| neighbour.is_next_to(&run, gap))
+            {
+                let neighbour = runs.remove(nth);
+                if neighbour.start != run.start {
+                    (run.start, run.end) =
+                        (run.start.min(neighbour.start), run.end.max(neighbour.end));
                 }
-                (run.bytes, run.random) = (run.bytes + one.bytes, run.random + one.random);
+                (run.bytes, run.random) =
+                    (run.bytes + neighbour.bytes, run.random + neighbour.random);
             }
         }
         let part = if run.bytes >= CLUSTERED {
-            Part { random: 0, not: core::mem::take(&mut run.random) }
+            Part { random: 0, no_longer_random: core::mem::take(&mut run.random) }
         } else {
             run.random += u64::from(len);
-            Part { random: len, not: 0 }
+            Part { random: len, no_longer_random: 0 }
         };
         let runs = &mut self.runs[usize::from(run.bytes >= GROWN)];
         if runs.len() == RUNS {
@@ -214,7 +218,7 @@ impl WriteRuns {
 }
 
 impl WriteRun {
-    /// Whether a write lies before it or behind it, or begins it again.
+    /// Whether a write lies before or behind the run, or begins it again.
     fn is_next_to(&self, write: &Self, gap: u64) -> bool {
         self.start == write.start
             || (self.end..=self.end.saturating_add(gap)).contains(&write.start)
@@ -272,7 +276,7 @@ mod tests {
 
     fn add(runs: &mut WriteRuns, start: u64, mib: u32) -> (u64, u64) {
         let part = runs.add(start * MIB, mib << 20);
-        (u64::from(part.random) / MIB, part.not / MIB)
+        (u64::from(part.random) / MIB, part.no_longer_random / MIB)
     }
 
     #[test]
@@ -285,7 +289,7 @@ mod tests {
         assert_eq!(add(&mut runs, 20, 15), (0, 20));
         assert_eq!(add(&mut runs, 35, 1), (0, 0));
         assert_eq!(add(&mut runs, 200, 1), (1, 0));
-        // It begins again.
+        // The run begins again.
         assert_eq!(add(&mut runs, 0, 1), (0, 0));
         assert_eq!(add(&mut runs, 1, 1), (0, 0));
     }
@@ -295,7 +299,7 @@ mod tests {
         let mut runs = WriteRuns::new();
         let parts = [8, 16, 0].map(|start| add(&mut runs, start, 8));
         assert_eq!(parts, [(8, 0), (8, 0), (8, 0)]);
-        // Next to it but for a gap, and then the gap.
+        // The write is next to the run but for a gap; then the gap is written.
         assert_eq!(add(&mut runs, 32, 4), (4, 0));
         assert_eq!(add(&mut runs, 24, 8), (0, 28));
     }
@@ -307,9 +311,9 @@ mod tests {
         for nth in 1..1_000 {
             runs.add(nth << 30, 4096);
         }
-        // What is missing between the two was written a little earlier.
+        // The gap between the two was written a little earlier.
         let part = runs.add(20 * MIB + 65_536, 20 << 20);
-        assert_eq!(part, Part { random: 0, not: 20 * MIB });
+        assert_eq!(part, Part { random: 0, no_longer_random: 20 * MIB });
     }
 
     #[test]
@@ -317,7 +321,9 @@ mod tests {
         let cost = |len: u32| {
             let mut runs = WriteRuns::new();
             let parts = (0..100 * MIB).step_by(len as usize).map(|start| runs.add(start, len));
-            parts.map(|part| i64::from(part.random) - part.not.cast_signed()).sum::<i64>()
+            parts
+                .map(|part| i64::from(part.random) - part.no_longer_random.cast_signed())
+                .sum::<i64>()
         };
         assert_eq!([4 << 10, 64 << 10, 1 << 20, 20 << 20].map(cost), [0; 4]);
     }

@@ -8,12 +8,12 @@
 //!
 //! Source: Xiang and Kurkoski, "An Improved Analytical Expression for Write Amplification in NAND
 //! Flash", ICNC 2012 (arXiv 1110.4245); Desnoyers, "Analytic Modeling of SSD Write Performance",
-//! SYSTOR 2012, comes to the same for large blocks.
+//! SYSTOR 2012, has the same result for large blocks.
 //!
 //! Floating point appears only here, when a drive is built, and only in operations that IEEE 754
 //! rounds exactly, so that every machine builds the same drive.
 
-/// One, in the fixed-point numbers in which the drive counts pages.
+/// The number one in the fixed-point numbers in which the drive counts pages.
 pub(super) const ONE: u64 = 1 << 16;
 
 /// The work of collection for each page of random writes.
@@ -24,12 +24,12 @@ pub(super) struct Collection {
 }
 
 impl Collection {
-    /// Greedy collection with spare flash of `over_provisioning` times the capacity.
+    /// Returns greedy collection with spare flash of `over_provisioning` times the capacity.
     pub(super) fn greedy(over_provisioning: f64) -> Self {
         assert!(over_provisioning > 0.0, "without spare flash there is nothing to write to");
         let a = 1.0 + over_provisioning;
         let mut valid = 0.0;
-        // From below, and steadily closer: 10,000 steps are enough for half a per cent of spare.
+        // Converges from below: 10,000 steps are enough for half a per cent of spare flash.
         for _ in 0..10_000 {
             let next = exp(-a * (1.0 - valid));
             if next <= valid {
@@ -40,19 +40,19 @@ impl Collection {
         Self { valid }
     }
 
-    /// Pages written again for each page of the host's, in parts of [`ONE`].
+    /// Returns the pages written again for each page of the host, in parts of [`ONE`].
     pub(super) fn rewritten(self) -> u64 {
         (self.valid / (1.0 - self.valid) * ONE as f64).round() as u64
     }
 
-    /// Pages read to fill one that is written again, in parts of [`ONE`]. The rest of the read
-    /// pages is no longer valid.
+    /// Returns the pages read to fill one that is written again, in parts of [`ONE`]. The rest of
+    /// the read pages is no longer valid.
     pub(super) fn reads(self) -> u64 {
         (ONE as f64 / self.valid).round() as u64
     }
 }
 
-/// `e^x` for `x` from -2 to 0, by its series: within 1e-15.
+/// Returns `e^x` for `x` from -2 to 0, by its series, within 1e-15.
 fn exp(x: f64) -> f64 {
     let (mut sum, mut term) = (1.0, 1.0);
     for n in 1..=24 {

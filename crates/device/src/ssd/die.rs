@@ -1,9 +1,9 @@
 //! One die: reads as they come, and behind them its operations for writes.
 //!
-//! Reads are a timeline: each begins when the last has ended. Programs, collection and erasures are
-//! one operation at a time. Reads delay it before it begins, and within it if the drive suspends.
-//! When it was delayed for as long as it takes, it goes on to its end, so that reads cannot starve
-//! writes.
+//! Reads form a timeline: each begins when the last has ended. Programs, collection and erasures
+//! are one operation at a time. Reads delay it before it begins, and during it if the drive
+//! suspends. An operation that was delayed for as long as it takes continues to its end, so that
+//! reads cannot starve writes.
 //!
 //! Collection comes before the next page, unless the die has been idle: in that time it has freed
 //! blocks ahead, and pages may be written to these before their collection is done.
@@ -12,28 +12,28 @@ use std::collections::VecDeque;
 
 use super::collection::ONE;
 
-/// An idle time that is as good as any longer one: two days, in nanoseconds.
+/// Idle time beyond which longer idling makes no difference: two days, in nanoseconds.
 const FOR_EVER: u64 = 1 << 47;
 
 /// A page in the write buffer that waits to be programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct BufferedPage {
-    /// Bytes of the host's; fewer than a program takes if a flush cut it short.
+    /// Bytes from the host; fewer than a program takes if a flush closed the page early.
     pub(super) bytes: u32,
-    /// The bytes among them from random writes.
+    /// Bytes of these from random writes.
     pub(super) random: u32,
-    /// The flush that waits for it, by number.
+    /// Number of the flush that waits for it.
     pub(super) epoch: u64,
 }
 
 /// Operations of a die for writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Work {
-    /// Data of the host's is written.
+    /// Writes data of the host.
     Program(BufferedPage),
-    /// As much data is written again, so that a block can be erased.
+    /// Writes as much data again, so that a block can be erased.
     Collect,
-    /// A block is erased.
+    /// Erases a block.
     Erase,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Work {
 struct Operation {
     work: Work,
     ends: u64,
-    /// Its own time, and how long reads have delayed it.
+    /// Its own time, and the delay by reads.
     takes: u64,
     put_off: u64,
 }
@@ -55,30 +55,30 @@ pub(super) struct Times {
     pub(super) suspend: Option<u64>,
     /// Programs between two erasures.
     pub(super) block_programs: u32,
-    /// How far collection may be ahead, in parts of [`ONE`].
+    /// Limit on collection done ahead, in parts of [`ONE`].
     pub(super) most_ahead: i64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Die {
-    /// When the reads that it has will have ended.
+    /// Time at which its reads will have ended.
     reads_until: u64,
     operation: Option<Operation>,
     pages: VecDeque<BufferedPage>,
-    /// Programs that collection still has to do, in parts of [`ONE`]. Below zero: it has done more
+    /// Programs that collection still has to do, in parts of [`ONE`]; negative if it has done more
     /// than it had to.
     owed: i64,
-    /// Programs of collection that it has done ahead while idle, in parts of [`ONE`]: so many it
-    /// may owe before pages wait for them.
+    /// Programs of collection done ahead while idle, in parts of [`ONE`]: the die may owe this many
+    /// before pages wait for them.
     ahead: i64,
-    /// When it became idle, moved by the time of reads since then.
+    /// Time at which it became idle, moved by the time of reads since then.
     idle: u64,
     /// Programs since the last erasure.
     programs: u32,
 }
 
 impl Die {
-    /// An idle die whose collection is so far ahead.
+    /// Creates an idle die whose collection is `ahead` by this much.
     pub(super) fn new(ahead: i64) -> Self {
         Self { ahead, ..Self::default() }
     }
@@ -108,14 +108,14 @@ impl Die {
         self.reads_until
     }
 
-    /// Hands it a page to program.
+    /// Queues a page to be programmed.
     pub(super) fn push(&mut self, page: BufferedPage) {
         self.pages.push_back(page);
     }
 
     /// Begins the next operation at `now`, if none is under way. Returns when it will have ended,
-    /// unless reads come. Collection goes first. `transfer` moves the data of so many programs over
-    /// the channel and returns when that has ended.
+    /// unless reads come. Collection goes first. `transfer` moves the data of a number of programs
+    /// over the channel and returns when that has ended.
     pub(super) fn begin(
         &mut self,
         now: u64,
@@ -145,7 +145,7 @@ impl Die {
         Some(ends)
     }
 
-    /// The operation that has ended at `now`, or when it will have ended.
+    /// Returns the operation that has ended at `now`, or the time at which it will have ended.
     pub(super) fn end(&mut self, now: u64) -> Result<Work, u64> {
         let operation = self.operation.as_ref().expect("an operation is under way");
         if operation.ends > now {
@@ -165,7 +165,8 @@ impl Die {
         Ok(work)
     }
 
-    /// Collection has `part` programs more to do, in parts of [`ONE`]; fewer, if that is negative.
+    /// Adds `part` programs to the debt of collection, in parts of [`ONE`]; a negative number
+    /// lowers it.
     pub(super) fn owe(&mut self, part: i64) {
         self.owed += part;
     }
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(die.read(100, 60, &times), 790);
         assert_eq!(die.end(730), Ok(Work::Program(PAGE)));
         die.push(PAGE);
-        // And the next program waits for the read; reads that come meanwhile go before it.
+        // The next program waits for the read; reads that come meanwhile go before it.
         assert_eq!(die.begin(730, &times, |_| 760), Some(790 + 700));
         assert_eq!(die.read(780, 60, &times), 850);
         assert_eq!(die.end(1_490), Err(1_550));
@@ -252,7 +253,7 @@ mod tests {
         for _ in 0..100 {
             now = die.read(now, 60, &times);
         }
-        // As long again as it takes, and the read that crossed that bound.
+        // The time of the program again, and the read that crossed that bound.
         assert!(die.end(730 + 700 + 80).is_ok());
     }
 

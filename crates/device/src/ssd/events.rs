@@ -6,33 +6,34 @@ use std::collections::BinaryHeap;
 use penstock_core::ReqId;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum What {
-    /// A die has fetched a page of a read, which is its `nth`.
+pub(super) enum Event {
+    /// A die has fetched the `nth` page of a read.
     Fetched { id: ReqId, nth: u32 },
     /// Bytes of a read have passed a channel.
     Out { id: ReqId, bytes: u32 },
-    /// A die may have ended what it did for writes.
+    /// A die may have ended an operation for writes.
     Worked { die: u32 },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Event {
+struct PlannedEvent {
     at: u64,
     order: u32,
-    what: What,
+    event: Event,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Events {
     dies: Heap,
-    /// Few at a time, so a heap of their own is faster.
+    /// Channel events are few at a time, so a heap of their own is faster.
     channels: Heap,
-    /// Events so far, modulo 2^32: those of one instant go in the order in which they were planned.
+    /// Number of planned events, modulo 2^32: events of one instant happen in the order in which
+    /// they were planned.
     planned: u32,
 }
 
 #[derive(Debug, Default)]
-struct Heap(BinaryHeap<Reverse<Event>>);
+struct Heap(BinaryHeap<Reverse<PlannedEvent>>);
 
 impl Heap {
     fn next(&self) -> u64 {
@@ -41,22 +42,22 @@ impl Heap {
 }
 
 impl Events {
-    pub(super) fn plan(&mut self, at: u64, what: What) {
-        let channel = matches!(what, What::Out { .. });
+    pub(super) fn plan(&mut self, at: u64, event: Event) {
+        let channel = matches!(event, Event::Out { .. });
         let heap = if channel { &mut self.channels } else { &mut self.dies };
-        heap.0.push(Reverse(Event { at, order: self.planned, what }));
+        heap.0.push(Reverse(PlannedEvent { at, order: self.planned, event }));
         self.planned = self.planned.wrapping_add(1);
     }
 
-    /// When the next is due.
+    /// Returns when the next event is due.
     pub(super) fn next(&self) -> u64 {
         self.dies.next().min(self.channels.next())
     }
 
-    /// Takes the next event off; at one instant, events of a channel before those of a die.
-    pub(super) fn pop(&mut self) -> Option<What> {
+    /// Removes the next event; at one instant, events of a channel come before those of a die.
+    pub(super) fn pop(&mut self) -> Option<Event> {
         let die = self.dies.next() < self.channels.next();
         let heap = if die { &mut self.dies } else { &mut self.channels };
-        heap.0.pop().map(|Reverse(event)| event.what)
+        heap.0.pop().map(|Reverse(event)| event.event)
     }
 }

@@ -2,19 +2,19 @@
 
 use penstock_core::Span;
 
-/// What is known of one drive. Rates are bytes a second.
+/// The known facts of one drive. Rates are in bytes a second.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Facts {
-    /// Bytes that the host sees.
+    /// Capacity in bytes for the host.
     pub capacity: u64,
     /// Flash dies.
     pub dies: u32,
-    /// Dies of a chip; each chip reads, programs and erases by itself, for one of its dies at a
+    /// Dies of a chip; each chip reads, programs and erases independently, for one of its dies at a
     /// time.
     pub dies_per_chip: u32,
-    /// Channels between controller and chips, which are dealt out to them in turn.
+    /// Channels between controller and chips, which are assigned to the chips in turn.
     pub channels: u32,
-    /// Bytes of a page: what one read fetches.
+    /// Bytes of a page, which one read fetches.
     pub page: u32,
     /// Planes of a die: the number of pages that are programmed together.
     pub planes: u32,
@@ -30,14 +30,13 @@ pub struct Facts {
     pub suspend_time: Option<Span>,
     /// Rate of one channel.
     pub channel_rate: u64,
-    /// The way to the host.
+    /// The link to the host.
     pub link: Link,
-    /// From a command's arrival until the drive sets about it; any number of commands at once.
+    /// Time from a command's arrival until the drive begins it; any number of commands at once.
     pub command_overhead: Span,
-    /// Least time between two commands that the controller takes up: its limit on commands a
-    /// second.
+    /// Least time between two commands that the controller takes: its limit on commands a second.
     pub command_interval: Span,
-    /// Bytes of the write buffer: at least what one program writes.
+    /// Bytes of the write buffer: at least those of one program.
     pub write_buffer: u64,
     /// Whether the write buffer survives a loss of power, so that a flush has nothing to do.
     pub power_loss_protection: bool,
@@ -47,22 +46,21 @@ pub struct Facts {
     pub depth: u32,
 }
 
-/// The way between drive and host.
+/// The link between drive and host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
     /// Rate of data in one direction.
     pub rate: u64,
-    /// Whether both directions go at once (PCI Express), or one at a time (SATA).
+    /// Whether both directions work at once (PCI Express), or one at a time (SATA).
     pub full_duplex: bool,
-    /// The bytes that a command passes before it is the turn of others; `None`: all that it has
-    /// ready.
+    /// Bytes that a command passes in one turn; `None`: all that it has ready.
     pub turn: Option<u32>,
-    /// The time of each command on the link in addition to its data.
+    /// Time of each command on the link in addition to its data.
     pub overhead: Span,
 }
 
 impl Facts {
-    /// Chips: what works side by side.
+    /// Number of chips, which work in parallel.
     pub(super) fn chips(&self) -> u32 {
         self.dies.div_ceil(self.dies_per_chip)
     }
@@ -73,7 +71,7 @@ impl Facts {
     }
 }
 
-/// Nanoseconds that `bytes` take at `rate`, rounded up: nothing takes no time.
+/// Returns the nanoseconds that `bytes` take at `rate`, rounded up; zero for no bytes.
 pub(super) fn ns_at(rate: u64, bytes: u32) -> u64 {
     // 2^32 bytes times 10^9 fit 64 bits.
     (u64::from(bytes) * 1_000_000_000).div_ceil(rate)

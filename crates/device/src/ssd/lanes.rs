@@ -1,4 +1,4 @@
-//! The way to the host: one direction or both, which the commands share in turns.
+//! The link to the host: one direction or both, which the commands share in turns.
 
 use std::collections::VecDeque;
 
@@ -18,20 +18,20 @@ pub(super) enum Way {
 pub(super) struct Turn {
     pub(super) id: ReqId,
     pub(super) bytes: u32,
-    /// Whether the command itself, in addition to its data, takes time of the link.
+    /// Whether the command itself takes time of the link in addition to its data.
     pub(super) command: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Lanes {
     link: Link,
-    /// Towards the host and from it; the first alone if one direction goes at a time.
+    /// Towards the host and from it; the first alone if only one direction works at a time.
     lanes: [Lane; 2],
 }
 
 #[derive(Debug)]
 struct Lane {
-    /// When the turn under way ends; far away if there is none.
+    /// Time at which the turn under way ends; `u64::MAX` if there is none.
     ends: u64,
     turn: Option<Turn>,
     /// Commands that have data for it.
@@ -44,13 +44,13 @@ impl Lanes {
         Self { link, lanes: [lane(), lane()] }
     }
 
-    /// A command has data to pass; it takes its turn behind those that wait already.
+    /// Queues a command that has data to pass, behind those that wait already.
     pub(super) fn queue(&mut self, way: Way, id: ReqId) {
         let second = self.link.full_duplex && matches!(way, Way::FromHost);
         self.lanes[usize::from(second)].waiting.push_back(id);
     }
 
-    /// Begins a turn on each direction that is idle; `turn` says what passes.
+    /// Begins a turn on each direction that is idle; `turn` returns what passes.
     pub(super) fn begin(&mut self, at: u64, mut turn: impl FnMut(ReqId) -> Turn) {
         for lane in &mut self.lanes {
             if lane.turn.is_none()
@@ -64,7 +64,7 @@ impl Lanes {
         }
     }
 
-    /// When the next turn ends.
+    /// Returns when the next turn ends.
     pub(super) fn next(&self) -> u64 {
         self.lanes[0].ends.min(self.lanes[1].ends)
     }

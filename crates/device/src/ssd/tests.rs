@@ -1,13 +1,13 @@
-//! A small drive whose times a person can work out: 4,096 bytes take 4.096 µs on a channel and
+//! A small drive whose times can be computed by hand: 4,096 bytes take 4.096 µs on a channel and
 //! 8.192 µs on the link.
 
 use super::*;
 use penstock_core::{ClassId, Flags, Prio, Seed, StreamId};
 use rand::RngExt;
 
-/// Of 4 KiB: decoded, fetched, over the channel, over the link with its overhead.
+/// A read of 4 KiB: decoded, fetched, over the channel, over the link with its overhead.
 const READ: u64 = 20_000 + 50_000 + 4_096 + 8_192 + 2_000;
-/// Decoded and over the link.
+/// A write of 4 KiB: decoded and over the link.
 const WRITE: u64 = 20_000 + 8_192 + 2_000;
 /// A program of 32 KiB: over the channel, into the cells.
 const PROGRAM: u64 = 32_768 + 500_000;
@@ -59,7 +59,7 @@ fn page(nth: u64) -> u64 {
     nth * 16_384
 }
 
-/// Starts all at once and lets the drive run dry. Returns when each was done, by slot.
+/// Starts all requests at once and serves them. Returns when each ended, by slot.
 fn serve(ssd: &mut Ssd, requests: &[Request]) -> Vec<u64> {
     for req in requests {
         ssd.start(Time::ZERO, req);
@@ -71,7 +71,7 @@ fn serve(ssd: &mut Ssd, requests: &[Request]) -> Vec<u64> {
     ended
 }
 
-/// Starts one and goes on to `until`. Returns when it was done.
+/// Starts one request and continues to `until`. Returns when it ended.
 fn serve_until(ssd: &mut Ssd, until: u64, req: &Request) -> u64 {
     let mut done = Vec::new();
     ssd.start(Time::ZERO, req);
@@ -102,9 +102,9 @@ fn a_read_alone_is_the_sum_of_its_parts() {
 fn dies_work_side_by_side_and_the_link_takes_turns() {
     // Two dies on two channels: only the link is shared.
     assert_eq!(reads(&facts(), &[page(0), page(1)]), [READ, READ + 10_192]);
-    // Two dies on one channel: the second is out when the first is on the link.
+    // Two dies on one channel: the second page has passed it when the first is on the link.
     assert_eq!(reads(&facts(), &[page(0), page(2)]), [READ, READ + 10_192]);
-    // One die: it fetches one after the other.
+    // One die: it fetches one page after the other.
     assert_eq!(reads(&facts(), &[page(0), page(4)]), [READ, READ + 50_000]);
 }
 
@@ -168,8 +168,8 @@ fn a_short_write_waits_for_a_page_of_a_long_one() {
     };
     let page = 20_000 + 32_768 + 2_000;
     assert_eq!(short, page + 8_192 + 2_000);
-    // It took room in the buffer, so the end of the long one waits for a program, which begins when
-    // the second page of the long one has passed.
+    // The short one took room in the buffer, so the end of the long one waits for a program, which
+    // begins when the second page of the long one has passed.
     assert_eq!(long, short + 32_768 + PROGRAM + 8_192);
 }
 
@@ -190,7 +190,7 @@ fn a_link_of_two_directions_lets_writes_pass_reads() {
         serve(&mut Ssd::new(&facts), &[long, request(1, Op::Read, page(3), 4096)])[1]
     };
     assert_eq!(both(true), READ);
-    // Fetched while the second page of the write is under way.
+    // The read is fetched while the second page of the write passes.
     assert_eq!(both(false), 20_000 + 2_000 + 2 * 32_768 + 8_192 + 2_000);
 }
 
@@ -250,7 +250,7 @@ fn a_write_with_fua_is_in_the_cells() {
     }
 }
 
-/// Bytes a second of writes of `len` bytes at depth 32, over ten seconds.
+/// Returns the bytes a second of writes of `len` bytes at depth 32, over ten seconds.
 fn sustained(facts: &Facts, len: u32, random: bool) -> f64 {
     let mut ssd = Ssd::new(facts);
     let mut rng = Seed(1).stream("writes", 0);
@@ -274,36 +274,36 @@ fn what_it_sustains_is_what_collection_leaves() {
     let facts = Facts { block_pages: 1_000_000, write_buffer: 1 << 20, ..facts() };
     let collect = 500e-6 + 50e-6 / (1.0 - 1.0 / 2.3614) + 2.0 * 32_768e-9;
     let program = PROGRAM as f64 / 1e9;
-    // Two dies share a channel, which is the slower part of neither.
+    // Two dies share a channel, which is never the slower part.
     let random = 4.0 * 32_768.0 / (program + 1.3614 * collect);
     let sequential = 4.0 * 32_768.0 / program;
-    for (found, expected) in [
+    for (rate, expected) in [
         (sustained(&facts, 4096, true), random),
         (sustained(&facts, 65_536, true), random),
         (sustained(&facts, 4096, false), sequential),
     ] {
-        assert!((found / expected - 1.0).abs() < 0.03, "{found} is not about {expected}");
+        assert!((rate / expected - 1.0).abs() < 0.03, "{rate} is not about {expected}");
     }
 }
 
-/// Moves 256 MiB with so many bytes in flight, in pieces of `len`. Returns how long it took.
+/// Moves 256 MiB in pieces of `len` with 16 MiB in flight. Returns how long it took.
 fn moves(facts: &Facts, op: Op, len: u32, random: bool) -> f64 {
     const ALL: u64 = 256 << 20;
     const IN_FLIGHT: u64 = 16 << 20;
     let mut ssd = Ssd::new(&Facts { depth: 256, ..facts.clone() });
     let mut rng = Seed(1).stream("moves", 0);
     let (mut done, mut now) = (Vec::new(), Time::ZERO);
-    let (mut asked, mut moved) = (0, 0);
+    let (mut requested, mut moved) = (0, 0);
     while moved < ALL {
-        while asked < ALL && asked - moved < IN_FLIGHT {
+        while requested < ALL && requested - moved < IN_FLIGHT {
             let places = facts.capacity / u64::from(len);
-            let nth = if random { rng.random_range(0..places) } else { asked / u64::from(len) };
+            let nth = if random { rng.random_range(0..places) } else { requested / u64::from(len) };
             ssd.start(now, &request(0, op, nth * u64::from(len), len));
-            asked += u64::from(len);
+            requested += u64::from(len);
         }
         now = ssd.wakeup();
         ssd.advance(now, &mut done);
-        moved += done.drain(..).map(|one| u64::from(one.len)).sum::<u64>();
+        moved += done.drain(..).map(|completion| u64::from(completion.len)).sum::<u64>();
     }
     now.ns() as f64
 }
@@ -314,7 +314,7 @@ fn the_same_bytes_take_the_same_time_in_any_pieces() {
     let link =
         Link { rate: 5_000_000_000, full_duplex: true, turn: Some(16_384), overhead: Span::ZERO };
     let facts = Facts { dies: 16, channels: 8, link, block_pages: 64, ..facts() };
-    // Large, so that writes at random places rarely make a run.
+    // Large, so that writes at random places rarely form a run.
     let facts = Facts { write_buffer: 4 << 20, over_provisioning: 0.1, capacity: 1 << 40, ..facts };
     for (op, random) in [(Op::Read, false), (Op::Read, true), (Op::Write, false), (Op::Write, true)]
     {
@@ -329,7 +329,8 @@ fn the_same_bytes_take_the_same_time_in_any_pieces() {
     }
 }
 
-/// The mean time of reads of 4 KiB, one at a time, next to a stream of writes in pieces of `len`.
+/// Returns the mean time of reads of 4 KiB, one at a time, next to a stream of writes in pieces of
+/// `len`.
 fn reads_next_to_writes(len: u32) -> f64 {
     let link =
         Link { rate: 5_000_000_000, full_duplex: true, turn: Some(16_384), overhead: Span::ZERO };
@@ -348,9 +349,9 @@ fn reads_next_to_writes(len: u32) -> f64 {
     while times.len() < 2_000 {
         now = ssd.wakeup();
         ssd.advance(now, &mut done);
-        for one in done.drain(..) {
-            if one.id.index() == 0 {
-                times.push(now.since(one.begun).ns() as f64);
+        for completion in done.drain(..) {
+            if completion.id.index() == 0 {
+                times.push(now.since(completion.begun).ns() as f64);
                 ssd.start(now, &read(&mut rng));
             } else {
                 ssd.start(now, &write(next % (u64::from((1 << 29) / len))));
@@ -383,7 +384,7 @@ fn a_discard_costs_a_command() {
     assert_eq!(serve(&mut ssd, &[request(0, Op::Discard, 0, 1 << 20)]), [22_000]);
 }
 
-/// Every request is done, once, and the sum of device times is the time in which any was in flight.
+/// Every request ends once, and the sum of device times is the time in which any was in flight.
 #[test]
 fn every_request_is_done_once_and_device_time_is_busy_time() {
     let facts = Facts { suspend_time: Some(Span::from_us(10)), ..facts() };
@@ -400,15 +401,18 @@ fn every_request_is_done_once_and_device_time_is_busy_time() {
             req.io.flags = if rng.random_range(0..9) == 0 { Flags::FUA } else { Flags::NONE };
             ssd.start(now, &req);
             open.push(true);
-            // Until there is room, and now and then until there is nothing left.
+            // Until there is room, and now and then until nothing is left.
             while ssd.room() == 0 || slot == 39 && ssd.room() < 32 {
                 let mut done = Vec::new();
                 now = ssd.wakeup();
                 ssd.advance(now, &mut done);
-                for one in done {
-                    assert!(std::mem::take(&mut open[one.id.index()]), "{one:?} came twice");
-                    assert!(one.error.is_none() && one.at == now);
-                    charged += one.service.ns();
+                for completion in done {
+                    assert!(
+                        std::mem::take(&mut open[completion.id.index()]),
+                        "{completion:?} came twice"
+                    );
+                    assert!(completion.error.is_none() && completion.at == now);
+                    charged += completion.service.ns();
                 }
             }
         }

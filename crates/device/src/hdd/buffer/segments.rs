@@ -1,11 +1,11 @@
-//! What the buffer holds: one run of sectors in each segment.
+//! The content of the buffer: one run of sectors in each segment.
 
-/// The segments of a buffer, and which of them was used last.
+/// The segments of a buffer, in the order of their use.
 #[derive(Debug)]
 pub(super) struct Segments {
     all: Box<[Segment]>,
     sectors: u64,
-    /// The first segment is for writes and the others are for reads.
+    /// Whether the first segment is for writes only, and the others for reads.
     write_segment: bool,
     uses: u64,
 }
@@ -13,9 +13,9 @@ pub(super) struct Segments {
 /// One segment. It is empty if it holds no sector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Segment {
-    /// The first sector.
+    /// First sector.
     pub(super) start: u64,
-    /// The one behind the last.
+    /// The sector behind the last one.
     pub(super) end: u64,
     used: u64,
 }
@@ -36,20 +36,20 @@ impl Segments {
         Self { all, sectors: sectors.into(), write_segment, uses: 0 }
     }
 
-    /// Sectors of a segment.
+    /// Number of sectors of a segment.
     pub(super) fn sectors(&self) -> u64 {
         self.sectors
     }
 
-    /// The segment that holds `first` and most of what follows up to `end`. One with all of it goes
-    /// before the others, then the one being filled, `active`, then the one used longest ago.
+    /// Returns the segment that holds `first`. A segment that holds everything up to `end` is
+    /// preferred, then `active`, the one being filled, then the least recently used one.
     pub(super) fn find(&self, first: u64, end: u64, active: Option<usize>) -> Option<usize> {
         let holds = self.readable().filter(|&at| self.all[at].holds(first));
         holds.min_by_key(|&at| (self.all[at].end < end, Some(at) != active, self.all[at].used))
     }
 
-    /// Whether `sector` is held. `filled` is a segment being filled, and the sector up to which it
-    /// is filled by now.
+    /// Whether a segment holds `sector`. `filled` is the segment being filled, and the sector up to
+    /// which it is filled by now.
     pub(super) fn holds(&self, sector: u64, filled: Option<(usize, u64)>) -> bool {
         self.readable().any(|at| match filled {
             Some((active, end)) if at == active => {
@@ -60,10 +60,10 @@ impl Segments {
         })
     }
 
-    /// The segment for sectors that no segment holds: an empty one, or the one used longest ago.
-    /// The one being filled, `active`, is taken only if there is no other.
+    /// Returns the segment for sectors that no segment holds: an empty one, or the least recently
+    /// used one. `active`, the one being filled, is taken only if there is no other.
     pub(super) fn for_read(&self, active: Option<usize>) -> usize {
-        // One number, so that no branch depends on what is in the segments.
+        // A single number, so that no branch depends on the content of the segments.
         let key = |&at: &usize| {
             let (active, held) = (u64::from(Some(at) == active), u64::from(!self.is_empty(at)));
             active << 63 | held << 62 | self.all[at].used
@@ -71,7 +71,7 @@ impl Segments {
         self.readable().min_by_key(key).expect("a segment for reads")
     }
 
-    /// The segment for a write: one that the write empties, or as for a read.
+    /// Returns the segment for a write: one that the write empties, or as for a read.
     pub(super) fn for_write(&self, first: u64, end: u64, active: Option<usize>) -> usize {
         if self.write_segment {
             return 0;
@@ -80,13 +80,13 @@ impl Segments {
         self.readable().find(void).unwrap_or_else(|| self.for_read(active))
     }
 
-    /// Begins anew at `start`, with no sector held yet.
+    /// Restarts a segment at `start` without any sector.
     pub(super) fn begin(&mut self, at: usize, start: u64) {
         (self.all[at].start, self.all[at].end) = (start, start);
         self.touch(at);
     }
 
-    /// Marks a segment as the one used last.
+    /// Marks a segment as the most recently used one.
     pub(super) fn touch(&mut self, at: usize) {
         self.uses += 1;
         self.all[at].used = self.uses;

@@ -1,4 +1,4 @@
-//! The cache against models that go sector by sector, and its promises about dirty data.
+//! Checks the cache against models that go sector by sector, and its promises about dirty data.
 
 mod protocol;
 
@@ -98,7 +98,7 @@ fn read(hdd: &mut Hdd, now: u64, first: u64, sectors: u64) -> u64 {
     serve(hdd, now, &request(Op::Read, first, sectors, Flags::NONE))
 }
 
-/// When the platter has everything, if it does not have it by `now`.
+/// Returns when everything is on the platter, at least `now`.
 fn clean_at(hdd: &Hdd, now: u64) -> u64 {
     hdd.buffer.as_ref().expect("it has a cache").flushed(now)
 }
@@ -123,8 +123,8 @@ fn a_hit_costs_its_overhead_and_the_bus() {
 fn what_was_not_read_ahead_is_not_read_before_it_is_asked_for() {
     let mut hdd = hdd(cache());
     read(&mut hdd, 0, 0, 10);
-    // Sectors up to 39 are held. The next five need the arm. It starts for them when a command
-    // comes, as it would for them alone.
+    // Sectors up to 39 are in the buffer. The next five need the arm, which starts for them when a
+    // command comes, as it would for them alone.
     read(&mut hdd, SECOND, 35, 10);
     let mut apart = super::tests::hdd(cache());
     read(&mut apart, SECOND, 40, 5);
@@ -143,7 +143,7 @@ fn a_stream_on_a_fast_bus_goes_at_the_pace_of_the_platter() {
         hdd.mechanism.bus = [1_000; 2];
         (0..5).fold(0, |now, part| read(&mut hdd, now, part * 20, 20))
     };
-    // A turn at most until the first sector comes, and one for the track.
+    // At most a turn until the first sector comes, and one for the track.
     let turn = 10_000_000;
     assert!(ends(facts) < 2 * turn + 1_000_000, "{}", ends(facts));
     let strict = Cache { hits_on_coming: false, ..facts };
@@ -179,8 +179,9 @@ fn a_write_that_continues_joins_the_one_before() {
 fn the_observer_gets_what_the_arm_begins_with_its_parts_but_no_hit() {
     let facts = Cache { ahead_on_hit: true, ..cache() };
     let log = Rc::new(RefCell::new(Vec::new()));
-    let seen = Rc::clone(&log);
-    let mut hdd = hdd(facts).observed(move |at, access| seen.borrow_mut().push((at.ns(), *access)));
+    let events = Rc::clone(&log);
+    let mut hdd =
+        hdd(facts).observed(move |at, access| events.borrow_mut().push((at.ns(), *access)));
     let accesses =
         || log.take().into_iter().map(|(at, access)| (at, access, access.service().ns()));
     let sector = 100_000;
@@ -209,12 +210,12 @@ fn the_observer_gets_what_the_arm_begins_with_its_parts_but_no_hit() {
 fn the_arm_finds_its_track_anew_for_each_command() {
     let facts = Cache { settle: Span::from_ms(2), ..cache() };
     let answered = |facts, first| read(&mut hdd(facts), SECOND, first, 1) - SECOND;
-    // After 0.3 ms of overhead it is sector 3 that comes round, and 2 ms later sector 23.
+    // After 0.3 ms of overhead sector 3 comes round, and 2 ms later sector 23.
     assert_eq!(answered(cache(), 10), 11 * MEDIA + BUS);
     assert_eq!(answered(facts, 10), TURN + 11 * MEDIA + BUS, "it is missed");
     assert_eq!(answered(facts, 30), 31 * MEDIA + BUS);
     assert_eq!(answered(facts, 1_900), answered(cache(), 1_900), "a seek settles anyway");
-    // The tracks that follow in the same command are met as ever.
+    // Tracks that follow in the same command are reached as usual.
     let long = |facts| read(&mut hdd(facts), SECOND, 30, 100);
     assert_eq!(long(facts), long(cache()));
 }
@@ -255,9 +256,9 @@ fn what_was_asked_for_is_kept_if_the_drive_keeps_it() {
     assert!(again(false) > HIT + 4 * BUS, "pushed out");
 }
 
-/// A command of any kind, and the time before it.
+/// Generates a command of any kind, and the time before it.
 fn command() -> impl Strategy<Value = (u8, u64, u64, bool, u64)> {
-    // Near each other, so that they hit and join.
+    // Commands are near each other, so that they hit and join.
     (0_u8..8, 0..SECTORS - 60, 1_u64..60, any::<bool>(), 0_u64..30_000_000)
 }
 
@@ -308,7 +309,7 @@ proptest! {
     ) {
         let facts = Cache { ahead_most: most, ..cache() };
         let mut hdd = hdd(facts);
-        // Segments as queues of sectors, the one used last at the end.
+        // Segments as queues of sectors, the most recently used one at the end.
         let mut segments: Vec<VecDeque<u64>> = vec![VecDeque::new(); 3];
         let mut now = 0;
         for (first, sectors) in reads {
@@ -337,17 +338,17 @@ proptest! {
                 prop_assert!(answered >= now + HIT + sectors * BUS);
             }
             segments.push(held);
-            // Long enough for all that is read ahead.
+            // Long enough for the whole read-ahead.
             now = answered + SECOND;
             let buffer = hdd.buffer.as_mut().expect("it has a cache");
             buffer.settle(&mut hdd.mechanism, now);
-            let found: BTreeSet<(u64, u64)> = (0..3)
+            let spans_found: BTreeSet<(u64, u64)> = (0..3)
                 .map(|at| buffer.segments.get(at))
                 .map(|segment| (segment.start, segment.end))
                 .filter(|(start, end)| start < end)
                 .collect();
             let spans = segments.iter().filter_map(|held| Some((*held.front()?, held.back()? + 1)));
-            prop_assert_eq!(found, spans.collect::<BTreeSet<_>>());
+            prop_assert_eq!(spans_found, spans.collect::<BTreeSet<_>>());
         }
     }
 
@@ -360,7 +361,7 @@ proptest! {
         let mut hdd = hdd(Cache { write_segment, write_back, ..cache() });
         let mut now = 0;
         for (kind, first, sectors, forced, think) in commands {
-            // Half of them follow where the first began, for streams.
+            // Half of the commands begin near the start, for streams.
             let first = if kind % 2 == 0 { first } else { first % 8 * 20 };
             let flags = if forced { Flags::FUA } else { Flags::NONE };
             let answered = match kind {

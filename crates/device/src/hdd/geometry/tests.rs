@@ -38,7 +38,7 @@ fn map(spares: Spares, zones: Vec<Zone>) -> Result<Map, DriveError> {
     })
 }
 
-/// Positions of all blocks, over all tracks of 10 sectors, as `cylinder.head.sector`.
+/// Returns the positions of these blocks as `cylinder.head.sector`.
 fn positions(map: &Map, blocks: Range<u64>) -> Vec<String> {
     let show = |block| {
         let Place { cylinder, head, sector, .. } = map.place(map.zone_of(block), block);

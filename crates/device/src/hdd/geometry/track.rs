@@ -1,9 +1,9 @@
-//! Where tracks begin and end, for reads of more sectors than a request asks for.
+//! Begins and ends of tracks, for reads of more sectors than a request wants.
 
 use super::{Map, Run};
 
 impl Map {
-    /// The first block of the track of `block`.
+    /// Returns the first block of the track of `block`.
     pub(in crate::hdd) fn track_start(&self, zone: u32, block: u64) -> u64 {
         let map = &self.zones[zone as usize];
         let (position, _) = self.physical(map, map.position(block));
@@ -12,12 +12,13 @@ impl Map {
         (self.logical(map, position - sector) + map.start).saturating_sub(map.empty).max(map.start)
     }
 
-    /// The block behind the last one of the track of `block`.
+    /// Returns the block behind the last one of the track of `block`.
     pub(in crate::hdd) fn track_end(&self, zone: u32, block: u64) -> u64 {
         block + self.run(zone, block, u64::MAX).blocks
     }
 
-    /// How many blocks of `run`, which begins with `block`, lie in its first `sectors` sectors.
+    /// Returns how many blocks of `run`, which begins with `block`, lie in its first `sectors`
+    /// sectors.
     pub(in crate::hdd) fn within(&self, run: &Run, block: u64, sectors: u64) -> u64 {
         if run.sectors == run.blocks {
             return sectors.min(run.blocks);

@@ -1,4 +1,5 @@
-//! The bus of the older drives, by hand: a turn of 10 ms, 100 sectors a track, 0.3 ms of overhead.
+//! The bus of the older drives, computed by hand: a turn of 10 ms, 100 sectors a track, 0.3 ms of
+//! overhead.
 
 use super::*;
 use crate::hdd::{BusProtocol, EarlyDisconnect};
@@ -26,7 +27,7 @@ const EARLY: EarlyDisconnect = EarlyDisconnect {
     second_reselect: Span::from_us(130),
 };
 
-/// The same drive, which answers writes from the platter, with this protocol.
+/// Returns the same drive with this protocol; it answers writes from the platter.
 fn older(cache: Cache, protocol: BusProtocol) -> Drive {
     let cache = Cache { write_back: false, ..cache };
     Drive { protocol, ..facts(cache) }
@@ -36,9 +37,9 @@ fn write(hdd: &mut Hdd, now: u64, first: u64, sectors: u64) -> u64 {
     serve(hdd, now, &request(Op::Write, first, sectors, Flags::NONE)) - now
 }
 
-/// Rounding takes a nanosecond off each part at most.
-fn about(found: u64, expected: u64) {
-    assert!(found <= expected && expected - found <= 10, "{found} is not about {expected}");
+/// Rounding takes at most a nanosecond from each part.
+fn about(actual: u64, expected: u64) {
+    assert!(actual <= expected && expected - actual <= 10, "{actual} is not about {expected}");
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn a_read_lets_go_of_the_bus_and_connects_again() {
     about(read(&mut hdd, 0, 10, 8), 11 * MEDIA + 170 * US + 8 * BUS + 40 * US);
     let hit = read(&mut hdd, SECOND, 10, 8) - SECOND;
     assert_eq!(hit, HIT + 20 * US + 8 * BUS + 40 * US, "a hit stays connected");
-    // What it costs to let go of the bus shows where the data is there sooner.
+    // The cost of disconnecting shows where the data is there sooner.
     let slow = BusProtocol { read_disconnect_after_write: Span::from_ms(5), ..PROTOCOL };
     let mut hdd = drive(&older(cache(), slow));
     about(read(&mut hdd, 0, 10, 8), 11 * MEDIA + 170 * US + 8 * BUS + 40 * US);
@@ -123,7 +124,7 @@ fn a_write_apart_from_the_write_before_disconnects_early() {
     // Data crosses the bus from 1.22 to 2.02 ms, and the platter waits for all four sectors.
     about(second(21), 25 * MEDIA + 130 * US + 60 * US);
     about(second(20), TURN + 24 * MEDIA + 130 * US + 60 * US);
-    // The next one would have been in time for the platter without that rule: at 1.72 ms.
+    // Without that rule the next one would have been in time for the platter: at 1.72 ms.
     about(write(&mut drive(&older(cache(), PROTOCOL)), 0, 9, 4), 13 * MEDIA + 210 * US);
 }
 
@@ -184,7 +185,7 @@ fn a_write_longer_than_a_segment_goes_on_when_little_enough_is_left() {
     };
     // At 4.9 ms one sector is left, and the platter does not wait for the rest.
     about(answered(cache(), BusProtocol::NONE), 70 * MEDIA);
-    // With 0.17 ms to connect again it does, unless half of them are left.
+    // With 0.17 ms to reconnect it does, unless half of them are left.
     about(answered(cache(), PROTOCOL), TURN + 70 * MEDIA + 210 * US);
     let half = Cache { write_mark: 50, ..cache() };
     about(answered(half, PROTOCOL), 70 * MEDIA + 210 * US);
