@@ -1,36 +1,38 @@
 //! The deadline scheduler's queues, with an arm that waits for the next read of the same stream.
 //!
-//! After a read the arm stays for up to `antic_expire`, until the same stream's next read comes. It
-//! goes on at once if another request is nearer than that read is likely to be, if the stream
-//! thinks for longer, or if the oldest read has expired. Reads and writes go in batches that end
-//! after a time while the other direction waits. Within a batch the nearest request goes, mostly
-//! upwards.
+//! After a read the arm stays for up to `antic_expire`, until the next read of the same stream
+//! comes. It moves on at once if another request is nearer than that read is likely to be, if the
+//! stream's think time is longer, or if the oldest read has expired. Reads and writes go in batches
+//! that end after a time while the other direction waits. Within a batch the nearest request goes,
+//! mostly upwards.
 //!
 //! Use it on a disk with one arm, under programs that read one block after another. Such a program
-//! issues its next read a moment after the last has finished. A scheduler that never waits has gone
-//! to another program's place by then, and crosses the disk for every read ("deceptive idleness").
+//! issues its next read a moment after the last has finished. A scheduler that never waits has
+//! moved to another program's place by then, and crosses the disk for every read ("deceptive
+//! idleness").
 //!
-//! While the arm waits there is one command at the disk at a time. It goes on
+//! While the arm waits, one command at a time is at the disk. The wait ends
 //!
-//! - when a read of the stream comes, or one of it was queued already;
+//! - when a read of the stream comes, or if one was queued already;
 //! - when the next request in the order of positions is nearer than the stream's mean seek;
-//! - when the stream thinks longer in the mean than the wait can last;
-//! - when the oldest read has expired. That keeps streams fair that would wait for their own next
-//!   read for ever.
+//! - when the stream's mean think time is longer than the wait can last;
+//! - when the oldest read has expired, so that streams that would always wait for their own next
+//!   read do not starve the others.
 //!
 //! A batch begins with its oldest request, when all commands of the other direction have finished;
-//! a batch of reads also ends when none is queued and none is worth waiting for. Within a batch
-//! requests go upwards, or back to one less than half as far and within 512 MiB. The oldest goes
-//! first if it has expired, once in `read_expire` or `write_expire`: between two of them the order
-//! of positions holds, however many have expired. O(log n) a request.
+//! a batch of reads also ends when no read is queued and no wait pays. Within a batch requests go
+//! upwards, or back to one less than half as far and within 512 MiB. The oldest request goes first
+//! if it has expired, but only once per `read_expire` or `write_expire`: in between the order of
+//! positions holds, however many requests have expired. O(log n) per request.
 //!
-//! Promise: `None` in commands, since batches end by time. While writes wait, a batch of reads ends
-//! after `read_batch_expire`, one of writes after `write_batch_expire` while reads wait; each
-//! serves the oldest of its direction first, and the then oldest after each expiry.
+//! Promise: no bound in commands, since batches end by time. While writes wait, a batch of reads
+//! ends after `read_batch_expire`; while reads wait, a batch of writes ends after
+//! `write_batch_expire`. Each batch serves the oldest request of its direction first, and the
+//! oldest one again after each expiry.
 //!
-//! What it leaves out: the kernel also shortens batches of writes by how long earlier ones took,
-//! and learns from processes that exit whether the first wait for one pays. A stream here is known
-//! for as long as the run lasts.
+//! What it leaves out: the kernel also shortens batches of writes by the time that earlier ones
+//! took, and learns from processes that exit whether the first wait for a process pays. A stream
+//! here exists for the whole run.
 //!
 //! Source: S. Iyer, P. Druschel, "Anticipatory scheduling: a disk scheduling framework to overcome
 //! deceptive idleness in synchronous I/O", SOSP 2001; N. Piggin's documentation of the kernel's

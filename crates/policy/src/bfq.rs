@@ -1,54 +1,55 @@
 //! Budget fair queueing: bytes by weight, a queue at a time, and programs that start go first.
 //!
-//! Each stream (an agent, a process) has a queue. One queue at a time has the disk to itself: until
-//! its budget of bytes does not hold its next command, its time `timeout_sync` is over, or it has
-//! nothing to do for `slice_idle`. B-WF2Q+ chooses the next one so that bytes are by weight, and a
-//! queue that keeps the disk slow is charged its time instead. `low_latency` raises the weights of
-//! programs that start, and of those that ask for little again and again.
+//! Each stream (an agent, a process) has a queue. One queue at a time is served, until its budget
+//! of bytes is too small for its next command, its time `timeout_sync` is over, or it has been
+//! empty for `slice_idle`. B-WF2Q+ chooses the next queue so that bytes are by weight; a queue that
+//! makes the disk slow is charged its time instead. `low_latency` raises the weights of programs
+//! that start, and of those that repeatedly request little.
 //!
 //! Use it for a disk with an arm under a desktop, or under several tenants of different weights.
 //!
-//! Requests that no caller waits for share a queue for each class of work. A queue that has nothing
-//! to do is waited for because the next request of a program that reads in sequence comes at once
-//! and lies where the arm is. The disk is not kept idle for a stream that thinks for longer in the
-//! mean, nor, if all weights are equal, for one whose requests are scattered.
+//! Requests that no caller waits for share a queue for each class of work. The scheduler waits for
+//! an empty queue because the next request of a program that reads in sequence comes at once and is
+//! near the arm. It does not keep the disk idle for a stream whose mean think time is longer, nor,
+//! if all weights are equal, for one whose requests are scattered.
 //!
-//! Bytes are by weight whatever the budgets are. So a budget may be what fits the queue: it doubles
-//! when it was too small, and is what the queue used when it had nothing more to do, so that a
-//! program that asks for little is served soon. The largest budget is what the disk serves in
-//! `timeout_sync` at the rate that sequential queues reach. A queue whose requests are scattered,
-//! or that is served at less than half of that rate, is charged the time that it took, at that
-//! rate: bytes by weight would give it nearly the whole disk.
+//! Bytes are by weight whatever the budgets are. So a budget may follow the needs of its queue: it
+//! doubles if it was too small, and becomes the number of bytes used if the queue ran empty, so
+//! that a program that requests little is served soon. The largest budget is the number of bytes
+//! that the disk serves in `timeout_sync` at the rate of sequential queues. A queue whose requests
+//! are scattered, or that is served at less than half of that rate, is charged the bytes that the
+//! disk would have served in its time: charging its own bytes would give it nearly the whole disk.
 //!
-//! `low_latency` raises weights for a while: 30 times that of a queue that is new or had nothing to
-//! do for two seconds, for as long as a large program takes to load; 3,000 times that of one that
-//! asks again and again for no more than 3.5 MB a second, as a player does. A queue that is raised
-//! interrupts one that is not. `strict_guarantees` sends one command at a time and always idles.
+//! `low_latency` raises weights for a while: by a factor of 30 for a queue that is new or was idle
+//! for two seconds, for the time that a large program takes to load; by 3,000 for a queue that
+//! repeatedly requests at most 3.5 MB a second, as a media player does. A raised queue interrupts
+//! one that is not raised. `strict_guarantees` sends one command at a time and always idles.
 //!
-//! Real time goes before best effort, that before idle. Weights are those of the classes, 1,000 at
-//! most (`weights_capped` counts the classes that have more); those of a class with an I/O priority
-//! alone follow from its level. Commands of a queue go upwards from where the arm is, unless one a
-//! little behind is nearer; a queue's service begins with its oldest command, if that has expired.
-//! O(log n) a request.
+//! Real time goes before best effort, and best effort before idle. Weights are those of the
+//! classes, at most 1,000 (`weights_capped` counts the classes that have more); a class with an I/O
+//! priority and no weight gets its weight from the priority's level. Commands of a queue go upwards
+//! from the arm on, unless one a little behind is nearer; a queue's service begins with its oldest
+//! command, if that has expired. O(log n) per request.
 //!
-//! Promise: with `low_latency = false`, queues of one class of I/O priorities that always have
-//! something to do get bytes in proportion to their weights, up to two of the largest budgets for
-//! each queue, and so does each among those that are charged by time, by time. One that goes on and
-//! off gets no more than that and saves nothing up. No bound on a wait in commands: it depends on
-//! budgets and weights, and a class that goes first may always have something.
+//! Promise: with `low_latency = false`, queues of one class of I/O priority that always have
+//! requests get bytes in proportion to their weights, up to two of the largest budgets per queue;
+//! among the queues that are charged by time, the same holds for time. A queue that is idle now and
+//! then gets no more than that, and no credit for its idle time. There is no bound on a wait in
+//! commands: it depends on budgets and weights, and a class that goes first may always have
+//! requests.
 //!
 //! What it leaves out: groups; merging the queues of programs that read in turn; bursts of new
-//! queues, which are not raised in the kernel; the little that the kernel gives to idle so that it
-//! does not starve; injecting requests of others while it idles; the rules for drives that have a
-//! queue, where the kernel idles less. The kernel's `slice_idle_us` is `slice_idle` in another
-//! unit. A stream has the class of the request that finds its queue empty.
+//! queues, which the kernel does not raise; the small share that the kernel gives to idle so that
+//! it does not starve; injecting requests of other queues while the disk is kept idle; the rules
+//! for drives with a queue, where the kernel idles less. The kernel's `slice_idle_us` is
+//! `slice_idle` in another unit. A stream has the class of the request that finds its queue empty.
 //!
 //! Source: Checconi and Valente, "High Throughput Disk Scheduling with Fair Bandwidth Distribution"
 //! (IEEE Transactions on Computers, 2010) for budgets, B-WF2Q+ and the charge of slow queues;
 //! Valente and Andreolini, "Improving Application Responsiveness with the BFQ Disk I/O Scheduler"
-//! (2012) for `low_latency`; the kernel's documentation (bfq-iosched) for names and defaults. What
-//! these leave open is ours: by how much budgets grow, when a queue is slow, how long and how much
-//! weights are raised.
+//! (2012) for `low_latency`; the kernel's documentation (bfq-iosched) for names and defaults. Rules
+//! that these do not state are ours: the growth of budgets, the definition of a slow queue, the
+//! duration and the factors of raised weights.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

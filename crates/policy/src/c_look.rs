@@ -1,17 +1,18 @@
 //! One-way sweeps: from the lowest request upwards to the highest, then again from the lowest.
 //!
-//! Use it to keep a disk busy without starving any request: with many requests waiting it serves as
-//! much as `sstf`, with a few less. It treats every address alike, which neither `sstf` nor `look`
-//! does. O(log n) a request. Neighbours are merged.
+//! Use it to keep a disk busy without starving any request: with many requests waiting its
+//! throughput equals that of `sstf`, with a few it is lower. It treats every address alike, which
+//! neither `sstf` nor `look` does. O(log n) per request. Neighbours are merged.
 //!
 //! A request lies ahead if it begins behind the first byte of the last command. The end of that
-//! command does not count, or every sweep would pass over a request whose beginning others cover.
-//! Of several requests with one first byte the oldest goes; the others go in later sweeps.
+//! command does not count: otherwise every sweep would pass over a request whose beginning is
+//! covered by others. Of several requests with the same first byte the oldest goes; the others go
+//! in later sweeps.
 //!
-//! Promise: a request waits for the rest of this sweep and for what lies below it in the next, and
-//! a sweep more for each older one with its first byte. Every command begins further on, so a sweep
-//! ends. But a flood just ahead of the arm can make the sweep as long as the device is. That is not
-//! a number of commands, so the registry states no bound.
+//! Promise: a request waits for the rest of this sweep, for the requests below it in the next
+//! sweep, and for one more sweep for each older request with its first byte. Every command begins
+//! further on, so a sweep ends. But a flood just ahead of the arm can make the sweep as long as the
+//! device. That is not a number of commands, so the registry states no bound.
 //!
 //! Source: B. L. Worthington, G. R. Ganger, Y. N. Patt, "Scheduling algorithms for modern disk
 //! drives", SIGMETRICS 1994; `look` (A. G. Merten, 1970) made cyclic.

@@ -1,40 +1,42 @@
 //! Completely fair queueing: round robin over streams, by requests or by time.
 //!
-//! Each stream (an agent, a process) has a queue of its own, by position, and streams take turns.
+//! Each stream (an agent, a process) has its own queue, sorted by position, and streams take turns.
 //! In `mode = "requests"`, the early form and the default, a turn ends after `quantum` commands or
-//! when the queue is empty. In `mode = "slices"`, the later form, it is a slice of time, longer
-//! with a higher I/O priority, in which the disk is kept idle for the stream's next request; real
-//! time goes before best effort, that before idle.
+//! when the queue is empty. In `mode = "slices"`, the later form, it is a slice of time, longer at
+//! a higher I/O priority, in which the disk is kept idle for the stream's next request; real time
+//! goes before best effort, and best effort before idle.
 //!
 //! Use it for disks with an arm that many programs read from at once: by slices each gets its part
-//! of the disk's time and reads on where it was; by requests each gets as many as the others.
+//! of the disk's time and continues where it was; by requests each sends as many commands as the
+//! others.
 //!
-//! By requests, a stream's go in ascending position and then round again, but a turn begins with
-//! the oldest if that has expired.
+//! By requests, the commands of a stream go in ascending position and then again from the lowest,
+//! but a turn begins with the oldest if that has expired.
 //!
 //! By slices, a turn lasts `slice_sync · (1 + (4 − L) / 5)` at level L of the stream's I/O
 //! priority, so 180 ms at `be:0`, 100 ms at `be:4`, 40 ms at `be:7`. When the stream's queue runs
 //! empty within its slice, the disk is kept idle for `slice_idle`: the next request of a stream
-//! that reads in sequence comes at once and lies where the arm is. A stream that thinks for longer
-//! than that in the mean, or than is left of its slice, is not waited for. Requests that no caller
-//! waits for share a queue for each level, with `slice_async` and `slice_async_rq`, and without
-//! idling. A class that goes first interrupts the others. Commands go upwards from where the arm
-//! is, unless one a little behind is nearer.
+//! that reads in sequence comes at once and is near the arm. The scheduler does not wait for a
+//! stream whose mean think time is longer than `slice_idle` or than the rest of its slice. Requests
+//! that no caller waits for share a queue for each level, with `slice_async` and `slice_async_rq`,
+//! and without idling. A class that goes first interrupts the others. Commands go upwards from the
+//! arm on, unless one a little behind is nearer.
 //!
-//! O(log n) a request in both.
+//! O(log n) per request in both modes.
 //!
-//! Promise of `requests`: of `n` streams that always have something queued, each sends the same
-//! number of commands, at most `quantum` at a turn; an expired request waits for its older ones, a
-//! turn each. Of `slices`: streams of one class that always have something queued, or think more
-//! briefly than `slice_idle`, have the disk for times in the ratio of their slices. What a turn
-//! takes in excess is taken off the stream's next slice, up to a whole one. No bound on a wait in
-//! commands: turns are times, and a class that goes first may always have something.
+//! Promise of `requests`: of `n` streams that always have requests queued, each sends the same
+//! number of commands, at most `quantum` in a turn; an expired request waits for at most one turn
+//! of its stream for each older request of that stream. Of `slices`: streams of one class that
+//! always have requests queued, or whose think times are shorter than `slice_idle`, have the disk
+//! for times in the ratio of their slices. The time by which a turn exceeds its slice is taken off
+//! the stream's next slice, up to a whole slice. There is no bound on a wait in commands: turns are
+//! times, and a class that goes first may always have requests.
 //!
-//! What it leaves out: a turn on a device that takes several commands at once begins while the last
-//! ones of the turn before are still in flight, and pays for them; there is no limit on the
-//! commands of one turn in flight, no group of processes, and no merging of the queues of processes
-//! that read in turn. A stream has one I/O priority at a time: that of the request that finds its
-//! queue empty.
+//! What it leaves out: on a device that takes several commands at once, a turn begins while the
+//! last commands of the previous turn are still in flight, and pays for them; there is no limit on
+//! the commands of a turn in flight, no group of processes, and no merging of the queues of
+//! processes that read in turn. A stream has one I/O priority at a time: that of the request that
+//! finds its queue empty.
 //!
 //! Source: complete fair queueing as lectures describe its early form ("a queue a process, in
 //! sector order, round robin, four requests a turn"), and the kernel's documentation of cfq-iosched

@@ -1,13 +1,13 @@
-//! Strict order of the classes' priorities; within one, the order of arrival.
+//! Strict order of the classes' priorities; within a class, the order of arrival.
 //!
-//! Use it where a class must not notice the others and never fills the disk itself. The lowest
-//! `prio` goes first, whatever waits behind it, until a request has waited for `aging`. The oldest
-//! of such requests goes before every class. So classes that ask for more than the disk can serve
-//! are served as under `fcfs`, `aging` late. O(log n) a request, to find its neighbours, and
-//! a step for each priority. Neighbours of one class are merged.
+//! Use it if a class must not notice the others and never fills the disk itself. The lowest `prio`
+//! goes first, whatever waits behind it, until a request has waited for `aging`; the oldest of such
+//! requests goes before every class. So if the classes request more than the disk can serve, they
+//! are served as under `fcfs`, `aging` late. O(log n) per request to find its neighbours, and a
+//! step for each priority. Neighbours of one class are merged.
 //!
-//! Promise: once a request has waited for `aging`, nothing that came after it goes before it.
-//! Without ageing, none: a busy class stops those below it for good.
+//! Promise: once a request has waited for `aging`, no request that came after it goes before it.
+//! Without ageing there is no promise: a busy class stops those below it for good.
 //!
 //! Source: static priorities with ageing, as in textbooks on operating systems. The default of
 //! `aging` is the kernel's, from its documentation.

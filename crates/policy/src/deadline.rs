@@ -1,17 +1,17 @@
 //! Sorted batches, with a date by which every request should have begun.
 //!
-//! Reads and writes are each kept by position and in order of arrival. Requests go in batches of
-//! one direction, upwards: reads, unless writes have been passed over `writes_starved` times. A
-//! batch begins at the oldest request of its direction if that has expired; otherwise it goes on
-//! from where the direction's last batch ended. If nothing lies ahead of that place, it begins at
-//! the oldest request too, or at the lowest position (`wrap`).
+//! Reads and writes are each kept by position and in order of arrival. Requests go upwards in
+//! batches of one direction: reads, unless writes have been passed over `writes_starved` times. A
+//! batch begins at the oldest request of its direction if that has expired; otherwise it continues
+//! where the direction's last batch ended. If no request lies ahead of that place, it begins at the
+//! oldest request too, or at the lowest position (`wrap`).
 //!
 //! Use it for a disk with an arm that many programs share: sorting saves seeks, and few requests
 //! wait much beyond their date. It does not wait for a program's next read, as `anticipatory` does.
-//! O(log n) a request.
+//! O(log n) per request.
 //!
 //! Promise: once a request has expired, at most one running batch, `writes_starved` batches of the
-//! other direction and one batch for each older request of its own go before it.
+//! other direction and one batch for each older request of its own direction go before it.
 //!
 //! What it leaves out: requests that a driver gives back, and zoned disks. Discards count as writes
 //! and are not merged.

@@ -1,20 +1,21 @@
 //! The elevator of Linux 2.4: one queue in the order of sectors.
 //!
-//! A new request merges with a neighbour, behind it or before it. Otherwise it stands where the arm
-//! comes past it: in this sweep if it lies ahead, in the next if it lies behind. Sweeps go upwards.
-//! But if that place is before a request that may not be overtaken any more, the new one goes to
-//! the end of the queue: `read_latency` or `write_latency` later ones may overtake a request.
+//! A new request merges with a neighbour, behind it or before it. Otherwise it is inserted where
+//! the arm will pass it: in this sweep if it lies ahead, in the next if it lies behind. Sweeps go
+//! upwards. But if that place is before a request that may not be overtaken any more, the new
+//! request goes to the end of the queue: at most `read_latency` or `write_latency` later requests
+//! may overtake a request.
 //!
-//! Use it to see what sorting alone brings, and what it lacks: reads and writes wait in one queue,
-//! so a read stands behind every write that the arm meets first.
+//! Use it to see the effect of sorting alone, and its defect: reads and writes wait in one queue,
+//! so a read waits behind every write that the arm meets first.
 //!
-//! Merged requests count among those that overtake, so the limit holds for a merge as for a place.
-//! A chain keeps the place of the request that founded it. O(log n) a request.
+//! Merged requests count among those that overtake, so the limit holds for merging as for
+//! inserting. A chain keeps the place of the request that founded it. O(log n) per request.
 //!
-//! Promise: what is overtaken that often is overtaken by none more.
+//! Promise: a request that was overtaken that often is not overtaken again.
 //!
 //! What it leaves out: the third number of `elvtune`, `max_bomb_segments`. The papers do not say
-//! where a request goes when it fits into several queued sweeps; here it goes into the first.
+//! where a request goes if it fits into several queued sweeps; here it goes into the first.
 //!
 //! Source: lectures on the Linux elevator ("merge; else insert at the physically right place; else,
 //! if a request has waited for long, at the end"); R. Love, "I/O Schedulers", Linux Journal 118,

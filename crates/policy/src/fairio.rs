@@ -1,32 +1,35 @@
 //! Shares of disk time by weight, accounted in cycles: FAIRIO.
 //!
-//! Use it where classes of work share a disk or an array and each must get the part that its weight
-//! says, whatever it asks for. In a cycle the disks have its length of device time each. Every
-//! class gets a share of that: what brings it to its part of the last cycles and this one together.
-//! As long as a class has some of its share left, its requests go in order of arrival among those of
-//! such classes. What a command really cost is charged when it has completed; until then its class's
-//! running mean is reserved. If no class has a share left and few commands are in flight, the disk is
-//! filled. The cycle grows latencies: a class that has used its share waits for the next one.
+//! Use it if classes of work share a disk or an array and each must get the part that its weight
+//! says, whatever the others request. In a cycle each disk has the cycle's length of device time.
+//! Every class gets a share of it: the amount that brings it to its part of the last cycles and
+//! this one together. While a class has some of its share left, its requests go in order of arrival
+//! among those of such classes. The actual cost of a command is charged when it has completed;
+//! until then the running mean of its class is reserved. If no class has a share left and few
+//! commands are in flight, further requests fill the disk. Latencies grow with the cycle: a class
+//! that has used its share waits for the next one.
 //!
-//! Neighbours of one class are merged. Requests of one class keep their order. O(log n) a request
-//! in the number of classes, O(n log n) a cycle.
+//! Neighbours of one class are merged. Requests of one class keep their order. O(log n) per request
+//! in the number of classes, O(n log n) per cycle.
 //!
-//! `mode = "plus"`, the default, ends a cycle when every class that has requests has used its share,
-//! and exempts use from the account only if no other class had anything waiting. `mode = "paper"` is
-//! a reconstruction of what the report describes: cycles have a fixed length, and whatever was sent
-//! to fill the disk is exempt. With short cycles it misses the weights as the report says.
+//! `mode = "plus"`, the default, ends a cycle when every class that has requests has used its
+//! share, and exempts use from the account only if no other class had requests waiting. `mode =
+//! "paper"` is a reconstruction of the report: cycles have a fixed length, and all requests sent to
+//! fill the disk are exempt. With short cycles it misses the weights as the report says.
 //!
-//! Promise: the charges of classes that always have something queued, more than `load` commands, are
-//! in proportion to their weights over a window. A class that asks for less gets what it asks for and
-//! saves nothing up. No bound on a wait in commands: it depends on weights and costs. In time, no
-//! class whose part of a cycle holds a command waits for much more than a cycle.
+//! Promise: the charges of classes that always have requests queued, more than `load` commands, are
+//! in proportion to their weights over a window. A class that requests less than its share gets all
+//! it requests and no credit for the rest. There is no bound on a wait in commands: it depends on
+//! weights and costs. In time, a class whose share of a cycle is enough for a command waits for
+//! little more than a cycle.
 //!
-//! What it leaves out: a closed loop of no more than `load` requests is always wholly at the disk, and
-//! a moment in which it has nothing queued lets the others fill.
+//! What it leaves out: a closed loop of no more than `load` requests is always completely at the
+//! disk, and while it has no request queued the others may fill.
 //!
-//! Source: Arunagiri, Kwok, Teller, Portillo and Seelam, "FAIRIO: An Algorithm for Differentiated I/O
-//! Performance" (technical report UTEP-CS-11-53). The report gives no formulas: division, exemption
-//! and the order within a cycle are a reconstruction, chosen because it shows the report's errors.
+//! Source: Arunagiri, Kwok, Teller, Portillo and Seelam, "FAIRIO: An Algorithm for Differentiated
+//! I/O Performance" (technical report UTEP-CS-11-53). The report gives no formulas: division,
+//! exemption and the order within a cycle are a reconstruction, chosen because it shows the
+//! report's errors.
 
 use alloc::boxed::Box;
 use alloc::format;

@@ -1,7 +1,7 @@
-//! First come, first served: the order of arrival, nothing merged, nothing split.
+//! First come, first served: the order of arrival, without merging or splitting.
 //!
-//! The baseline that every other policy is compared with, and what one I/O path without a scheduler
-//! does. O(1) a request. Promise: nothing overtakes anything.
+//! The baseline for every other policy, and the behaviour of a single I/O path without a scheduler.
+//! O(1) per request. Promise: no request overtakes another.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

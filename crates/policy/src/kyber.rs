@@ -1,30 +1,30 @@
 //! A FIFO for each kind of request, and as many tokens as its latencies allow.
 //!
 //! Reads, writes and discards are domains. A command takes a token of its domain and gives it back
-//! when it completes; a domain without a token waits. Every 100 ms the latencies of each domain are
-//! compared with its target. If a domain misses it in the device, those that are well within theirs
-//! get fewer tokens, so that they make room. Within a domain requests go in order of arrival.
+//! when it completes; a domain without a free token waits. Every 100 ms the latencies of each
+//! domain are compared with its target. If a domain misses its target in the device, the domains
+//! that are well within theirs get fewer tokens. Within a domain requests go in order of arrival.
 //!
 //! Use it on a fast drive that takes many commands at once, where writes fill the drive's queue and
-//! reads have to wait in it. It does nothing where commands wait above the drive, and nothing for
-//! reads if the writes miss their own target as well: `write_lat_nsec` then has to be longer.
+//! reads have to wait in it. It has no effect if commands wait above the drive, and does not help
+//! reads if the writes miss their own target as well: then use a longer `write_lat_nsec`.
 //!
 //! Two percentiles are compared: the 90th of the latencies in the device and the 99th of the
 //! latencies since arrival. If any domain misses its target in the device, the device is congested,
 //! and each domain's tokens are scaled by its 99th percentile over its target, in quarters: half
 //! the target, half the tokens. Otherwise tokens are only added, to a domain whose 99th percentile
-//! misses its target. Domains take turns, in batches. O(log n) a request, to find its neighbours.
+//! misses its target. Domains take turns, in batches. O(log n) per request, to find its neighbours.
 //!
-//! Promise: none that can be counted, since a token is out for as long as the device takes. A
-//! domain that has a token waits for one batch of each other domain at most, and is FIFO.
+//! Promise: none in numbers of commands, since a token is out for as long as the device takes. A
+//! domain that has a token waits for at most one batch of each other domain, and is FIFO.
 //!
-//! What it leaves out: the kernel's fourth domain, of flushes and the like, since flushes pass
-//! every policy here; the tokens that requests need to enter the queue; queues of processors. A
-//! window ends with the first completion after its 100 ms, not by a timer.
+//! What it leaves out: the kernel's fourth domain, for flushes and similar requests, since flushes
+//! bypass every policy here; the tokens that requests need to enter the queue; queues of
+//! processors. A window ends with the first completion after its 100 ms, not by a timer.
 //!
-//! Source: the kernel's documentation of Kyber and the messages of the changes that brought it
+//! Source: the kernel's documentation of Kyber and the messages of the changes that introduced it
 //! (4.12) and its present rule (4.20). Batches, tokens and the number of latencies behind a
-//! percentile are the kernel's constants; there too they are no parameters.
+//! percentile are the kernel's constants, which are not parameters there either.
 
 mod latencies;
 

@@ -1,18 +1,18 @@
 //! The elevator: up to the highest request, down to the lowest, and up again.
 //!
-//! Use it to compare with `c-look` what turning costs. The arm saves the long way back. Requests
+//! Use it to compare the cost of turning with `c-look`. The arm saves the long way back. Requests
 //! near either end of the busy range are served twice in a row and then not for two sweeps, so the
-//! tail is longer. O(log n) a request. Neighbours are merged.
+//! tail is longer. O(log n) per request. Neighbours are merged.
 //!
 //! On the way up, requests that begin behind the first byte of the last command lie ahead; on the
 //! way down, requests that begin before it. So the arm moves on with every command and does not
-//! stay at a place where requests keep coming. Of several requests with one first byte the oldest
-//! goes; the others go in later sweeps.
+//! stay at a place where requests keep coming. Of several requests with the same first byte the
+//! oldest goes; the others go in later sweeps.
 //!
-//! Promise: a request waits for the rest of this sweep and for the next, and a sweep more for each
-//! older one with its first byte. As with `c-look` a sweep ends, but a flood just ahead of the arm
-//! can make it as long as the device is. That is not a number of commands, so the registry states
-//! no bound.
+//! Promise: a request waits for the rest of this sweep, for the next one, and for one more sweep
+//! for each older request with its first byte. As with `c-look` a sweep ends, but a flood just
+//! ahead of the arm can make it as long as the device. That is not a number of commands, so the
+//! registry states no bound.
 //!
 //! Source: A. G. Merten, "Some quantitative techniques for file organization", University of
 //! Wisconsin 1970; T. J. Teorey, T. B. Pinkerton, "A comparative analysis of disk scheduling

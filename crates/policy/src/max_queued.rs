@@ -1,23 +1,25 @@
-//! At most so many writes of a class at the disk; all that is there in the order of arrival.
+//! A limit on the writes of each class at the disk; the disk's line is in order of arrival.
 //!
 //! Rule: the disk has one line, first come, first served. A read joins it at once. A write joins it
-//! while fewer than `writes` writes of its class are in the line or in flight; otherwise it waits above,
-//! with its class, and joins the end of the line when one of those has completed. Nothing is merged,
-//! sorted or split. O(1) a request.
+//! while fewer than `writes` writes of its class are in the line or in flight; otherwise it waits
+//! above, with its class, and joins the end of the line when one of those has completed. Requests
+//! are not merged, sorted or split. O(1) per request.
 //!
-//! Use it where one class writes much at once and others read from the same disk: a read then waits for
-//! `writes` writes of each class at most, and not for all that is queued. It bounds what is at the disk,
-//! not what the class may have asked for: a limit on its memory does that.
+//! Use it if one class writes much at once and others read from the same disk: a read then waits
+//! for at most `writes` writes of each class, not for all that are queued. It bounds the writes at
+//! the disk, not those that a class has issued: a limit on its memory does that.
 //!
-//! Promise: nothing that came later goes before a read, or before anything else in the line. To a write
-//! that waits above there is no bound in commands, since any number of requests may come before it
-//! joins; the writes of a class keep their order, and one joins with every one that completes.
+//! Promise: no later request goes before a read, or before any other request in the line. For a
+//! write that waits above there is no bound in commands, since any number of requests may come
+//! before it joins; the writes of a class keep their order, and one joins with every one that
+//! completes.
 //!
 //! What it leaves out: reads are not limited, and all writes count the same whatever their length.
 //!
-//! Source: the partition of buffers that keeps concurrent merges from racing in J. B. Sinclair, J. Tang,
-//! P. J. Varman and B. R. Iyer, "Impact of data placement on parallel I/O systems", ICPP 1993, moved from
-//! the job to the disk. The default is ours: what a class has in flight on a disk and a few behind it.
+//! Source: the partition of buffers that keeps concurrent merges from racing in J. B. Sinclair, J.
+//! Tang, P. J. Varman and B. R. Iyer, "Impact of data placement on parallel I/O systems", ICPP
+//! 1993, moved from the job to the disk. The default is ours: the writes that a class has in flight
+//! on a disk, and a few behind them.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

@@ -1,22 +1,22 @@
-//! Deadlines within each class of I/O priority, and the classes strictly one after the other.
+//! Deadlines within each class of I/O priority, and the classes in strict order.
 //!
 //! Requests of processes of real-time priority go before all others, best-effort ones before idle
 //! ones; levels within a class make no difference. Each class has the four queues and the batches
-//! of `deadline`. A request that is older than all others, has waited for `prio_aging_expire` and
-//! has a higher class above it goes by itself, before that class.
+//! of `deadline`. If the oldest of all requests has waited for `prio_aging_expire` and a higher
+//! class has requests, that request goes alone, before the higher class.
 //!
-//! Use it for the usual Linux machine of today with a disk or a SATA drive, and to see what an I/O
-//! priority does there. Where all processes have one priority it is `deadline`.
+//! Use it for a typical Linux machine of today with a disk or a SATA drive, and to see the effect
+//! of an I/O priority there. If all processes have one priority it is `deadline`.
 //!
-//! A request of a higher class interrupts the batch of a lower one, which goes on afterwards.
-//! Classes do not merge with one another. O(log n) a request.
+//! A request of a higher class interrupts the batch of a lower one, which continues afterwards.
+//! Requests of different classes are not merged. O(log n) per request.
 //!
 //! Promise: once a request has waited for `prio_aging_expire` and for the longer of the two
-//! expiries, at most as many commands of younger ones go before it or an older one as under
+//! expiries, at most as many commands of younger requests go before it or an older one as under
 //! `deadline`, whatever its class.
 //!
 //! What it leaves out: the tags that `async_depth` keeps for reads (a model has none, so the
-//! parameter is shown and changes nothing), zoned disks, and requests that a driver gives back.
+//! parameter is shown and has no effect), zoned disks, and requests that a driver gives back.
 //!
 //! Source: the kernel's documentation of the deadline scheduler (deadline-iosched) and of I/O
 //! priorities; the messages of the changes that gave mq-deadline its priorities. These state no

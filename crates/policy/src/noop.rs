@@ -1,15 +1,15 @@
 //! The order of arrival, with neighbours merged.
 //!
-//! Requests go in the order in which they came. A request that begins where a queued one ends, or
-//! ends where one begins, is merged with it; both go as one command, at the place of the earlier
-//! one. One queue of chains; O(log n) a request, to find the neighbour.
+//! Requests go in order of arrival. A request that begins where a queued one ends, or ends where a
+//! queued one begins, is merged with it; both go as one command, at the place of the earlier one.
+//! One queue of chains; O(log n) per request, to find the neighbour.
 //!
 //! Use it where position costs nothing: on flash, or above a device that orders by itself.
 //!
-//! `nomerges` limits the search for a neighbour. 0: any queued request. 1: only the request that
-//! came last and what it was merged with, which costs no search. 2: none.
+//! `nomerges` limits the search for a neighbour. 0: any queued request. 1: only the last request
+//! and those merged with it, which needs no search. 2: none.
 //!
-//! Promise: nothing overtakes anything, but a merged request travels with its earlier neighbour.
+//! Promise: no request overtakes another, but a merged request travels with its earlier neighbour.
 //!
 //! What it leaves out: the kernel gathers the requests of a process for a moment before the
 //! scheduler sees them (plugging), and merges some of them there.

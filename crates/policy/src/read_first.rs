@@ -1,19 +1,19 @@
 //! Reads before writes, each in the order of arrival.
 //!
-//! Rule: the oldest read goes; if none waits, the oldest of all else. Nothing is merged, sorted or
-//! split. O(1) a request.
+//! Rule: the oldest read goes; if no read waits, the oldest other request. Requests are not merged,
+//! sorted or split. O(1) per request.
 //!
-//! Use it where every reader waits for what it reads and nobody waits for a write, as in merges that
-//! read ahead, and where readers stop by themselves when the memory for writes is full. It has no
-//! limit: a class that reads without end stops all writes for good. `deadline` and `mq-deadline` put
-//! reads first and let a write go after a time.
+//! Use it if every reader waits for its data and no one waits for a write, as in merges that read
+//! ahead, and if readers stop by themselves when the memory for writes is full. It has no limit: a
+//! class that reads without end stops all writes for good. `deadline` and `mq-deadline` put reads
+//! first and let a write go after a time.
 //!
-//! Promise: no read is overtaken. None to a write.
+//! Promise: no read is overtaken. There is no promise for writes.
 //!
 //! What it leaves out: classes, and any bound for writes.
 //!
-//! Source: J. B. Sinclair, J. Tang, P. J. Varman and B. R. Iyer, "Impact of data placement on parallel
-//! I/O systems", ICPP 1993, where it is called read priority.
+//! Source: J. B. Sinclair, J. Tang, P. J. Varman and B. R. Iyer, "Impact of data placement on
+//! parallel I/O systems", ICPP 1993, where it is called read priority.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

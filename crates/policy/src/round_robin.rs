@@ -1,22 +1,22 @@
-//! The classes in turn, a request of each; within one, the order of arrival.
+//! One request of each class in turn; within a class, the order of arrival.
 //!
-//! Rule: the next request is the oldest of the first class behind the one served last that has any,
-//! in the order of the job and round again. So a class that asks for much delays another by one
-//! request of its own at a time, however many it has queued. Nothing is merged, sorted or split.
-//! O(1) a request and a step for each class.
+//! Rule: classes take turns in the order of the job, and the class whose turn it is sends its
+//! oldest request; classes without requests are skipped. So a class delays another by one request
+//! at a time, however many it has queued. Requests are not merged, sorted or split. O(1) per
+//! request and a step for each class.
 //!
-//! Use it where one class's backlog must not stop another: writes of many merges side by side, each of
-//! which reads from the disk that the others write to. Who sends long requests gets more of the
-//! device than who sends short ones; `sfq` and `fairio` divide its time.
+//! Use it if the backlog of a class must not stop another: for example with many merges side by
+//! side, each of which reads from the disk that the others write to. A class with long requests
+//! gets more of the device than a class with short ones; `sfq` and `fairio` divide its time.
 //!
-//! Promise: of two requests of a class that follow each other, at most one request of each other class
-//! goes between them.
+//! Promise: between two successive requests of a class, at most one request of each other class
+//! goes.
 //!
 //! What it leaves out: weights, priorities, and any distinction between reads and writes.
 //!
 //! Source: J. Nagle, "On packet switches with infinite storage", RFC 970, 1985, for packets. J. B.
-//! Sinclair, J. Tang, P. J. Varman and B. R. Iyer, "Impact of data placement on parallel I/O systems",
-//! ICPP 1993, take it against jobs that race.
+//! Sinclair, J. Tang, P. J. Varman and B. R. Iyer, "Impact of data placement on parallel I/O
+//! systems", ICPP 1993, use it against jobs that race.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

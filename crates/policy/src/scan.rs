@@ -1,28 +1,29 @@
 //! The elevator that goes to the very end of the device before it turns.
 //!
 //! Use it to see what textbooks mean by SCAN, and why disks got `look` instead: with a few requests
-//! waiting it may serve less than `fcfs`. O(log n) a request. Neighbours are merged.
+//! waiting its throughput may be lower than that of `fcfs`. O(log n) per request. Neighbours are
+//! merged.
 //!
-//! It sends requests in the order of `look`, except for what happens on the way to the end. A
-//! policy cannot send the arm anywhere, so that way is time in which nothing is sent. It lasts as
-//! long as the device says that reaching its last block (its first, on the way down) would take.
-//! The arm is assumed to move evenly meanwhile. So the order differs from `look`'s in two cases:
+//! It sends requests in the order of `look`, except on the way to the end. A policy cannot move the
+//! arm, so that way is a time in which no request is sent. It lasts as long as the device says that
+//! reaching its last block (its first, on the way down) would take. The arm is assumed to move
+//! evenly meanwhile. So the order differs from that of `look` in two cases:
 //!
 //! - a request that arrives during the way, ahead of the arm, goes before those behind it, for
 //!   which `look` would have turned at once;
-//! - the way is also made when nothing is queued, and the arm then rests at that end: later
+//! - the way is also made when no request is queued, and the arm then rests at that end: later
 //!   requests are served from there inwards.
 //!
-//! Where position costs nothing the way takes no time, and only the second difference remains. In a
+//! If position costs nothing the way takes no time, and only the second difference remains. In a
 //! modelled disk the arm really stays at the last request, so a seek after the way starts from
-//! there. The way to the end is paid; the way back is paid only as far as `look` pays it.
+//! there. The way to the end costs its time; the way back costs only as much as in `look`.
 //!
-//! Promise: as `look`, with two ways more; the registry states no number.
+//! Promise: as `look`, with two more ways; the registry states no number.
 //!
 //! Source: P. J. Denning, "Effects of scheduling on file memory operations", AFIPS Spring Joint
 //! Computer Conference 1967; E. G. Coffman, L. A. Klimko, B. Ryan, "Analysis of scanning policies
 //! for reducing disk seek times", SIAM Journal on Computing 1(3), 1972. The rest at an end is ours:
-//! an arm that swept on with nothing to do would never let a run end.
+//! an arm that kept sweeping without requests would never let a run end.
 
 use alloc::boxed::Box;
 

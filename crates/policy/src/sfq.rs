@@ -1,17 +1,17 @@
 //! Start-time fair queueing with several commands in flight, SFQ(D): shares of disk time by weight.
 //!
-//! Use it as the baseline of every scheduler that divides a disk by weights: it is small, has no
+//! Use it as the baseline for schedulers that divide a disk by weights: it is small, and has no
 //! cycle and no history. Each class has a queue in order of arrival; neighbours of one class are
-//! merged. The first command of a queue has a start tag: where the class's last command ended in
-//! virtual time, but not before the current virtual time, so that an idle class saves nothing up.
-//! The lowest start tag goes first, and becomes the virtual time. The class's next tag is later by
-//! the charge of the command divided by the weight. What a command will cost is not known before it
-//! has completed, so the charge is the running mean of the class; under `charge = "law"` it is known.
-//! O(log n) a request.
+//! merged. The first command of a queue has a start tag: the virtual time at which the class's last
+//! command ended, but not before the current virtual time, so that an idle class gets no credit.
+//! The command with the lowest start tag goes first, and virtual time becomes its tag. The class's
+//! next tag is later by the charge of the command divided by the weight. The cost of a command is
+//! not known before it has completed, so the charge is the running mean of the class; under `charge
+//! = "law"` it is known. O(log n) per request.
 //!
-//! Promise: classes that always have something queued are charged in proportion to their weights,
-//! but for what `depth` commands cost. A mean that is wrong stays uncorrected. No bound on a wait: it
-//! depends on weights and costs.
+//! Promise: classes that always have requests queued are charged in proportion to their weights, up
+//! to the cost of `depth` commands. Errors of the running mean are not corrected. There is no bound
+//! on a wait: it depends on weights and costs.
 //!
 //! Source: Jin, Chase and Kaur, "Interposed Proportional Sharing for a Storage Service Utility"
 //! (2004); the charge by a running mean of measured time is ours.

@@ -1,19 +1,22 @@
 //! Short requests go before long ones; long ones are split, so that short ones wait for a piece.
 //!
-//! The control of online and batch work on one disk. No task is named: the length alone separates
-//! them. At every piece boundary the oldest short request goes, otherwise the next piece of a long
-//! one. Without the guard this is the paper's rule, under which enough short requests starve the
-//! long ones. With it one long piece goes after `guard.after` short requests, or when the long ones
-//! have not moved for `guard.stall`. O(log n) a request, to find its neighbours.
+//! The control of online and batch work on one disk. Tasks need not be named: the length of a
+//! request alone separates them. At every piece boundary the oldest short request goes, otherwise
+//! the next piece of a long one. Without the guard this is the paper's rule, under which enough
+//! short requests starve the long ones. With the guard a long piece goes after `guard.after` short
+//! requests, or when no long piece has gone for `guard.stall`. O(log n) per request, to find its
+//! neighbours.
 //!
-//! Neighbours of one class are merged, short ones with short ones and long ones with long ones: a
-//! chain is what its first request is. A long chain goes in pieces of whole requests where these
-//! are shorter than a piece. Discards are not split: their length says nothing of their time.
+//! Neighbours of one class are merged, short ones with short ones and long ones with long ones; the
+//! first request of a chain decides whether the chain is short or long. A long chain goes in pieces
+//! of whole requests if these are shorter than a piece. Discards are not split: their length does
+//! not determine their time.
 //!
 //! Promise, with the guard: a piece of a long request waits for at most `guard.after` short
-//! requests. A short request waits for the short ones before it and a piece of a long one for each.
+//! requests. A short request waits for the short ones before it and for a piece of a long one for
+//! each.
 //!
-//! How long a piece is may be learned: a piece costs the device a command of its own.
+//! The length of a piece may be learned: each piece costs the device a command of its own.
 //!
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 //! section IV.A (two queues, division, priority) and V.B (lengths); the guard and the bound on

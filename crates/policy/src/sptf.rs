@@ -1,22 +1,22 @@
 //! Shortest positioning time first: the device itself states the cost of reaching each request.
 //!
-//! Use it as a disk's own queue, or above a modelled disk, to find out how much rotation hides from
-//! policies that know only addresses. Seek and rotational wait count, the transfer does not. Of
-//! equal costs the oldest request goes. So where position costs nothing (flash, and real devices,
-//! which do not report it) it is `fcfs` among the candidates. Neighbours are merged.
+//! Use it as a disk's own queue, or above a modelled disk, to find the effect of rotation that
+//! policies with addresses alone cannot see. Seek and rotational wait count, the transfer does not.
+//! Among equal costs the oldest request goes. So if position costs nothing (flash, and real
+//! devices, which do not report it) it is `fcfs` among the candidates. Neighbours are merged.
 //!
-//! The device is asked for `candidates` requests: the nearest to where the last command ended, from
-//! both sides in order of address. With at most that many queued the choice is exact. Asking for
-//! all of 100,000 would take milliseconds for each dispatch and gain nothing: the more requests are
-//! queued, the closer together lie the nearest, and one of them comes round soon. O(log n +
-//! candidates) a request.
+//! The device is asked about `candidates` requests: those nearest to the end of the last command,
+//! from both sides in order of address. With at most that many queued the choice is exact. Asking
+//! about all of 100,000 would take milliseconds for each dispatch and gain nothing: the more
+//! requests are queued, the closer together the nearest lie, and one of them soon passes under the
+//! head. O(log n + candidates) per request.
 //!
-//! Promise: none. Choosing the shortest time starves as choosing the shortest distance does, though
-//! less at the edges.
+//! Promise: none. The shortest time starves requests as the shortest distance does, though less at
+//! the edges.
 //!
-//! Source: M. Seltzer, P. Chen, J. Ousterhout, "Disk scheduling revisited", USENIX Winter 1990;
-//! D. M. Jacobson, J. Wilkes, "Disk scheduling algorithms based on rotational position",
-//! HPL-CSL-91-7, 1991. The limit on candidates is ours.
+//! Source: M. Seltzer, P. Chen, J. Ousterhout, "Disk scheduling revisited", USENIX Winter 1990; D.
+//! M. Jacobson, J. Wilkes, "Disk scheduling algorithms based on rotational position", HPL-CSL-91-7,
+//! 1991. The limit on candidates is ours.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -1,9 +1,9 @@
-//! Shortest seek first: the request that begins nearest to where the last command ended.
+//! Shortest seek first: the request that begins nearest to the end of the last command.
 //!
-//! Use it to compare a greedy choice with sweeps: with a few requests waiting it serves more than a
-//! sweep, with many no more, and requests far away wait in its tail. Distance is in bytes, in
-//! either direction. Of two equally near requests the one ahead goes; of several with one first
-//! byte, the oldest. O(log n) a request. Neighbours are merged.
+//! Use it to compare a greedy choice with sweeps: with a few requests waiting its throughput is
+//! higher than that of a sweep, with many it is equal, and requests far away make its tail long.
+//! Distance is in bytes, in either direction. Of two equally near requests the one ahead goes; of
+//! several with the same first byte, the oldest. O(log n) per request. Neighbours are merged.
 //!
 //! Promise: none. A request far away waits for as long as nearer ones keep coming.
 //!
