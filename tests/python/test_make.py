@@ -74,7 +74,7 @@ def test_a_rust_that_is_new_enough_is_taken(programs: Path, found: str) -> None:
     assert make("rust", env={"PATH": str(programs)}) == (0, "", "")
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_pages_name_the_rust_that_is_needed(page: str) -> None:
     assert NEEDED is not None
     assert f"Rust {NEEDED[1]} or later" in (ROOT / page).read_text()
