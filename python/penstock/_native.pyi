@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Final, final
 
 from penstock.merging import Files
@@ -128,14 +127,10 @@ class Session:
 
 @final
 class MergeSession:
-    """Merges whose disks are open; targets stay locked as long as it lives."""
+    """Merges whose folders are there."""
 
     def __new__(cls, files: Files) -> MergeSession:
-        """Open the disks of `files`. A missing target is made only if the merges fit it."""
-
-    @property
-    def nodes(self) -> list[Path]:
-        """What other programs open to use each target; empty if disks are folders."""
+        """Check `files` and find their folders."""
 
     def merge(self, number: int) -> str:
         """Merge once, as round `number`; what came of it, as JSON."""

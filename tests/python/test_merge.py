@@ -127,28 +127,25 @@ def test_records_are_merged_by_their_keys_and_equal_ones_stay_in_order(folder: P
     assert (folder / "merged").read_bytes() == b"".join(want)
 
 
-def test_several_merges_with_rounds_and_other_programs_beside(
-    folder: Path, runs: list[Path]
-) -> None:
+def test_several_merges_with_rounds_and_sort_beside(folder: Path, runs: list[Path]) -> None:
     lists = (runs[:2], runs[2:])
     sections = [
         f'[[merge]]\nruns = {json.dumps([str(run) for run in some])}\noutput = "{name}"\n'
         for some, name in zip(lists, ("first", "second"), strict=True)
     ]
     (folder / "merges.toml").write_text("".join(sections))
-    command = "sort -m {inputs} -o {output}"
-    words = ("--beside", "sort", "--beside", command, "--rounds", "3")
+    words = ("--beside", "sort", "--rounds", "3")
     result = merge("--jobs", folder / "merges.toml", "--to", folder / "on0", folder / "on1", *words)
     for some, name, to in zip(lists, ("first", "second"), ("on0", "on1"), strict=True):
         assert (folder / to / name).read_bytes() == sort_m(some)
-    assert [beside["command"] for beside in result["beside"]] == ["sort", command]
+    assert [beside["command"] for beside in result["beside"]] == ["sort"]
     spans = [one["makespan_s"] for one in result["rounds"]]
     assert len(spans) == 3
     assert result["makespan_s"] == statistics.median(spans)
     for one in result["rounds"]:
         assert all(beside["identical"] and beside["cpu_s"] > 0 for beside in one["beside"])
     hidden = [path for path in folder.rglob(".*") if path.is_file()]
-    assert not hidden, "what others wrote is gone"
+    assert not hidden, "what sort wrote is gone"
 
 
 def test_the_answer_is_printed_first_and_then_what_it_depends_on(
@@ -188,12 +185,20 @@ def test_runs_that_stay_in_memory_for_another_program_are_counted(
     assert not any("page cache" in one for one in result["remarks"])
 
 
-def test_another_program_that_merges_wrongly_is_found_out(folder: Path, runs: list[Path]) -> None:
-    script = folder / "wrong.sh"
-    script.write_text('#!/bin/sh\ncp "$2" "$1"\n')
+def test_a_sort_that_merges_wrongly_or_fails_is_found_out(
+    folder: Path, runs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = folder / "bin" / "sort"
+    script.parent.mkdir()
+    script.write_text('#!/bin/sh\ncp "$6" "$4"\n')
     script.chmod(0o755)
-    result = merge(*runs[:2], "--to", folder, "--beside", f"{script} {{output}} {{inputs}}")
+    monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
+    words: list[str | Path] = [*runs[:2], "--beside", "sort", "--to"]
+    result = merge(*words, folder)
     assert [beside["identical"] for beside in result["beside"]] == [False]
+    script.write_text("#!/bin/sh\nexit 3\n")
+    done = penstock("merge", *words, folder / "on0")
+    assert (done.code, done.err) == (1, "error: --beside sort ended with exit code 3\n")
 
 
 MADE = ("--make", "--to", *DISKS, "--set", "merge.runs=6", "--set", "merge.run=150blocks")
@@ -372,13 +377,13 @@ WRONG = {
     ),
     "a place of another kind": (("short", "--to", ".", "--on", "hdd-7200"), "--on hdd-7200"),
     "a policy that is not there": (("short", "--to", ".", "--policy", "fcsf"), "fcsf"),
-    "a program without an output": (
-        ("short", "--to", ".", "--beside", "sort -m {inputs}"),
-        "has no {output}",
+    "sort beside records": (
+        ("short", "--to", ".", "--record", "4", "--beside", "sort"),
+        "--beside sort does not go with --record",
     ),
-    "a program that is not there": (
-        ("short", "--to", ".", "--beside", "no-such-program {inputs} {output}"),
-        "cannot be started",
+    "another program beside": (
+        ("short", "--to", ".", "--beside", "cat"),
+        "Invalid value for '--beside': 'cat' is not one of 'sort'",
     ),
     "a misspelt key of a file of merges": (
         ("--jobs", "jobs.toml", "--to", "."),
@@ -403,10 +408,7 @@ def test_what_is_wrong_is_said_and_leaves_nothing(
     assert message.replace("FOLDER", str(tmp_path.resolve())) in done.err
     assert done.err.startswith(("error: ", "Usage: "))
     assert not done.out
-    after = contents(tmp_path)
-    if "--beside" in words and (tmp_path / "merged") in after:
-        assert after.pop(tmp_path / "merged"), "the merge itself went well"
-    assert after == before
+    assert contents(tmp_path) == before
 
 
 def test_memory_that_nobody_frees_ends_the_merges(folder: Path) -> None:

@@ -37,7 +37,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"errors", "ranges", "signals", "target"},
+    {"errors", "signals", "target"},
     {"answer", "results"},
     {"text"},
     {"charts"},

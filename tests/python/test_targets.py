@@ -8,7 +8,7 @@ import subprocess
 import time
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,6 @@ from command import ROOT, penstock, running
 from penstock import compare
 from penstock.results.json_types import Comparison, Run
 from test_devices import gone, losetup
-from test_merge_targets import nodes
 
 JOB = ROOT / "examples/four-disks.toml"
 
@@ -36,6 +35,20 @@ def folder(disk: Path) -> Path:
 
 def images(folder: Path, count: int = 4) -> list[Path]:
     return [folder / f"disk{number}.img" for number in range(count)]
+
+
+@contextmanager
+def nodes(folder: Path, count: int) -> Iterator[list[str]]:
+    """Block devices with nothing on them."""
+    with ExitStack() as stack:
+        found = []
+        for number in range(count):
+            file = folder / f"device{number}"
+            with file.open("wb") as image:
+                image.truncate(16 << 20)
+            found.append(losetup("--find", "--show", file))
+            stack.callback(losetup, "--detach", found[-1])
+        yield found
 
 
 def on(*places: str | Path) -> tuple[str, str]:

@@ -66,7 +66,7 @@ pub use targets::leftovers::{
     LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
 };
 pub use targets::plain::{Input, Output, PageCache};
-pub use targets::{Contents, DirectIo, Target, TargetError, TargetWriter, User, file_system};
+pub use targets::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use verify::verifier::{
     DIFFERENCES_KEPT, Difference, RereadError, Verified, Verifier, VerifyPlan,
 };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use penstock_run::merge::{MergeOptions, MergeSession as Opened};
 use pyo3::prelude::*;
 
-use crate::answer::{interruptible, json};
+use crate::answer::{interruptible, json, raise};
 
 /// A `penstock.merging.Files`.
 #[derive(FromPyObject)]
@@ -13,9 +13,6 @@ pub(crate) struct Files {
     runs: Vec<PathBuf>,
     jobs: Option<PathBuf>,
     to: Vec<PathBuf>,
-    create: Option<String>,
-    i_will_lose_data: Vec<String>,
-    even_if_not_empty: bool,
     on: Option<String>,
     policy: String,
     sets: Vec<String>,
@@ -27,42 +24,22 @@ pub(crate) struct Files {
 
 impl From<Files> for MergeOptions {
     fn from(files: Files) -> Self {
-        let Files { runs, jobs, to, on, policy, sets, placement, record, make, engine, .. } = files;
-        let Files { create, i_will_lose_data, even_if_not_empty, .. } = files;
-        Self {
-            runs,
-            jobs,
-            to,
-            create,
-            i_will_lose_data,
-            even_if_not_empty,
-            on,
-            policy,
-            sets,
-            placement,
-            record,
-            make,
-            engine,
-        }
+        let Files { runs, jobs, to, on, policy, sets, placement, record, make, engine } = files;
+        Self { runs, jobs, to, on, policy, sets, placement, record, make, engine }
     }
 }
 
-/// Merges whose disks are open; targets stay locked as long as it lives.
+/// Merges whose folders are there.
 #[pyclass(frozen, module = "penstock._native")]
 pub(crate) struct MergeSession(Opened);
 
 #[pymethods]
 impl MergeSession {
-    /// Opens the disks of `files`. A missing target is made only if the merges fit it.
+    /// Checks `files` and finds their folders.
     #[new]
     fn new(py: Python<'_>, files: Files) -> PyResult<Self> {
-        interruptible(py, |go_on| Opened::open(files.into(), go_on)).map(Self)
-    }
-
-    /// What other programs open to use each target; empty if disks are folders.
-    #[getter]
-    fn nodes(&self) -> Vec<PathBuf> {
-        self.0.nodes()
+        let opened = py.detach(|| Opened::open(files.into()));
+        opened.map(Self).map_err(|failure| raise(py, &failure))
     }
 
     /// Merges once, as round `number`, and returns what came of it, as JSON. A signal's handler that

@@ -151,8 +151,7 @@ fn of_each(files: &[FileTarget], options: &TargetOptions) -> Result<Vec<TargetOp
     let targets = files.iter().zip(&devices);
     let targets =
         targets.map(|(file, &is_device)| ToBeNamed { path: unlooped(&file.path).0, is_device });
-    let again =
-        target::named_again(&targets.collect::<Vec<_>>(), &options.i_will_lose_data, "--on")?;
+    let again = target::named_again(&targets.collect::<Vec<_>>(), &options.i_will_lose_data)?;
     let only_devices = devices.iter().all(|&device| device);
     let each = devices.iter().zip(again).map(|(&device, again)| TargetOptions {
         // Of devices alone it is refused.

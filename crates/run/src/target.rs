@@ -70,14 +70,13 @@ pub(crate) struct ToBeNamed<'a> {
 }
 
 /// Which of `given`, all that `--i-will-lose-data` says, names each of `targets`, which are those of
-/// `option`.
+/// `--on`.
 ///
 /// # Errors
 /// One of them names none of the targets.
 pub(crate) fn named_again(
     targets: &[ToBeNamed<'_>],
     given: &[String],
-    option: &str,
 ) -> Result<Vec<Option<String>>, Failure> {
     let names =
         |target: &ToBeNamed<'_>| given.iter().position(|name| Target::is_named(target.path, name));
@@ -90,9 +89,8 @@ pub(crate) fn named_again(
         // The refusal of the device says what it could be named.
         (Some(name), Some(target)) => found[target] = Some(name),
         (Some(name), None) => {
-            let message = format!("--i-will-lose-data {} names no target of {option}", given[name]);
-            let hint =
-                format!("name block devices of {option} once more, by serial number or path");
+            let message = format!("--i-will-lose-data {} names no target of --on", given[name]);
+            let hint = "name block devices of --on once more, by serial number or path";
             return Err(Failure::wrong(message, hint));
         }
         (None, _) => {}
@@ -125,9 +123,7 @@ pub(crate) fn open(
     let named = match &options.i_will_lose_data[..] {
         [] => None,
         [one] => Some(one.clone()),
-        several => {
-            named_again(&[ToBeNamed { path, is_device: is_device(on) }], several, "--on")?.remove(0)
-        }
+        several => named_again(&[ToBeNamed { path, is_device: is_device(on) }], several)?.remove(0),
     };
     let named = named.as_deref();
     if options.even_if_not_empty && named.is_none() {

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,11 +13,11 @@ from typer.core import TyperCommand
 
 from penstock.answer.value import Answer
 from penstock.cli.answering import answer
-from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json
+from penstock.cli.options import Engine, Json
 from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
 from penstock.errors import wrong
-from penstock.merging import Files, merge
+from penstock.merging import SORT, Files, merge
 from penstock.results.merge_types import Merges, Models
 from penstock.results.rounds import ROUNDS_MOST
 from penstock.text import places, prose, units
@@ -58,20 +59,8 @@ To = Annotated[
     typer.Option(
         "--to",
         metavar="DISK…",
-        help="A folder on each disk: merge 0 writes to the first, merge 1 to the second. With "
-        "--make also an owned file, loop:FILE or a block device, on which the runs are made and "
-        "merged without files. All words behind it are disks, up to the next option.",
-    ),
-]
-
-LoseData = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--i-will-lose-data",
-        metavar="SERIAL|PATH",
-        help="A block device of --to once more, by serial number or path: what is on it is written "
-        "over. Repeat it for each. A device that is in use or carries anything is refused all the "
-        "same. Or the path of an owned file, if what a gate wrote to it may be lost.",
+        help="A folder on each disk: merge 0 writes to the first, merge 1 to the second. All words "
+        "behind it are disks, up to the next option.",
     ),
 ]
 
@@ -153,13 +142,20 @@ Make = Annotated[
     ),
 ]
 
-BesideCommands = Annotated[
-    list[str] | None,
+
+class Programs(StrEnum):
+    """Programs that can merge the same files."""
+
+    SORT = SORT
+
+
+Beside = Annotated[
+    Programs | None,
     typer.Option(
         "--beside",
-        metavar="sort|COMMAND",
-        help="Then merge the same files with GNU sort, or a command with {inputs} and {output}, a "
-        "process for each merge.",
+        metavar="sort",
+        help="Then merge the same files with GNU sort, a process for each merge.",
+        show_default=False,
     ),
 ]
 
@@ -174,9 +170,6 @@ def run(
     *,
     runs: Runs = None,
     to: To = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    even_if_not_empty: EvenIfNotEmpty = False,
     jobs: Jobs = None,
     on: On = None,
     policy: Policy = "fcfs",
@@ -187,7 +180,7 @@ def run(
     key: Key = None,
     make: Make = False,
     engine: Engine = None,
-    beside: BesideCommands = None,
+    beside: Beside = None,
     rounds: Rounds = 1,
     as_json: Json = False,
 ) -> None:
@@ -195,14 +188,11 @@ def run(
 
     Each disk has a queue with a policy, each merge reads and writes in groups of blocks, past the
     page cache where that is possible. Runs are only read; outputs are new files, and have their
-    names when they are whole. On a target without files the answer names an output PATH@BYTE.
+    names when they are whole.
     """
     files = Files(
         runs=runs or [],
         to=to or [],
-        create=create,
-        i_will_lose_data=i_will_lose_data or [],
-        even_if_not_empty=even_if_not_empty,
         jobs=jobs,
         on=on,
         policy=policy,
@@ -211,11 +201,10 @@ def run(
         record=_record(record, key),
         make=make,
         engine=engine,
-        beside=beside or [],
     )
 
     def merged(_: Progress) -> Answer:
-        result = merge(files, rounds=rounds)
+        result = merge(files, rounds=rounds, beside_sort=beside is not None)
         return Answer(
             data=lambda: json.dumps(result, indent=2, ensure_ascii=False),
             show=lambda console: show(result, console),

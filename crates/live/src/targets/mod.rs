@@ -24,7 +24,6 @@ pub(crate) mod plain;
 pub(crate) mod residency;
 mod signature;
 mod trial;
-mod writer;
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -46,7 +45,6 @@ use self::mark::{Found, Holds};
 pub(crate) use self::mark::{GRAIN, MARK};
 use self::opened::{Locked, Opened, check_kind, not_ours, open_direct};
 pub use self::trial::{DirectIo, file_system};
-pub use self::writer::TargetWriter;
 use crate::record::record_file::{give_up_record, record_beside};
 
 /// A file or device that may be written over, open for direct I/O and locked against other runs.
@@ -251,14 +249,6 @@ impl Target {
         &self.inner.path
     }
 
-    /// What other programs open to read and write the same bytes: the path of a file, the node of a
-    /// device, also of the loop device over a file.
-    pub fn node(&self) -> PathBuf {
-        let device = self.file().metadata().is_ok_and(|meta| meta.file_type().is_block_device());
-        let own = || std::fs::read_link(format!("/proc/self/fd/{}", self.file().as_raw_fd())).ok();
-        device.then(own).flatten().unwrap_or_else(|| self.inner.path.clone())
-    }
-
     /// Usable bytes.
     pub fn capacity(&self) -> u64 {
         self.len
@@ -287,26 +277,6 @@ impl Target {
     /// What ranges are rounded to so that both offset and memory are aligned, in bytes.
     pub fn unit(&self) -> u32 {
         self.inner.alignment.offset.max(self.inner.alignment.memory)
-    }
-
-    /// Writes its bytes one after the other through the page cache, for what is not measured.
-    ///
-    /// # Errors
-    /// [`TargetError`]: the system's.
-    pub fn writer(&self) -> Result<TargetWriter, TargetError> {
-        let record = record_beside(self.path());
-        let file = give_up_record(&record).and_then(|()| self.buffered());
-        let file = file.map_err(|error| TargetError::system(self.path(), "open it", error))?;
-        Ok(TargetWriter::new(file, self.start, self.start + self.len))
-    }
-
-    /// Makes durable what was written to it.
-    ///
-    /// # Errors
-    /// [`TargetError`]: the system's.
-    pub fn sync(&self) -> Result<(), TargetError> {
-        let durable = self.file().sync_all();
-        durable.map_err(|error| TargetError::system(self.path(), "make it durable", error))
     }
 
     pub(crate) fn file(&self) -> &Arc<File> {

@@ -1,21 +1,21 @@
-//! What lies below the folders or targets of merges: disks, their schedulers, and whether several have the same.
+//! What lies below the folders of merges: disks, their schedulers, and whether several have the same.
 
 use std::collections::BTreeSet;
 
 use super::plan::PlannedDisk;
 use crate::below::{Schedulers, Seen, on_one_disk};
 
-/// What is said of folders or targets of which several lie on one disk.
+/// What is said of folders of which several lie on one disk.
 const SHARED: &str =
     "all merges use that disk, so these figures do not show the effect of placement";
 
-/// The kernel's schedulers in front of all disks below, and what has to be known of the figures. The disks are called `noun`.
-pub(super) fn below(disks: &[PlannedDisk], noun: &str) -> (Schedulers, Vec<String>) {
+/// The kernel's schedulers in front of all disks below, and what has to be known of the figures.
+pub(super) fn below(disks: &[PlannedDisk]) -> (Schedulers, Vec<String>) {
     let seen = disks.iter().filter_map(|disk| disk.files.first());
     let seen: Vec<Seen> = seen.map(|(_, target)| Seen::now(target)).collect();
     let below: Vec<Schedulers> = seen.iter().map(Seen::schedulers).collect();
     // Folders on loop devices give the same remark on the disk below them: one is enough.
     let remarks: BTreeSet<String> = seen.iter().flat_map(Seen::remarks).collect();
-    let remarks = remarks.into_iter().chain(on_one_disk(&below, noun, SHARED)).collect();
+    let remarks = remarks.into_iter().chain(on_one_disk(&below, "folders", SHARED)).collect();
     (below.into_iter().flatten().collect(), remarks)
 }

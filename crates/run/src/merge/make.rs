@@ -4,10 +4,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use penstock_core::{Rng, Seed};
+use penstock_live::Output;
 use penstock_workload::merge::{Depletion, DepletionOrder, Shape};
 use rand::RngExt;
 
-use super::output::MergeOutput;
 use crate::failure::Failure;
 
 /// Bytes of a line where no number of keys says how long one is.
@@ -25,7 +25,7 @@ const SHORTEST: u32 = 17;
 /// [`Failure`]: a block is too small for so many lines; a run cannot be written.
 pub(super) fn make(
     job: u32,
-    runs: Vec<MergeOutput>,
+    runs: Vec<Output>,
     shape: &Shape,
     depletion: Depletion,
     seed: Seed,
@@ -43,7 +43,8 @@ pub(super) fn make(
     let width = (shape.block / lines) as usize;
     let mut files = Vec::new();
     for run in &runs {
-        files.push(BufWriter::new(run.writer()?));
+        let file = run.file().map_err(|error| failed(run.path(), &error))?;
+        files.push(BufWriter::new(file));
     }
     match depletion {
         Depletion::RandomBlock => {
@@ -66,7 +67,7 @@ pub(super) fn make(
     for (mut file, run) in files.into_iter().zip(&runs) {
         file.flush().map_err(|error| failed(run.path(), &error))?;
     }
-    runs.into_iter().try_for_each(MergeOutput::finish)
+    Ok(runs.into_iter().try_for_each(Output::finish)?)
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {

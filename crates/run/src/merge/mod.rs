@@ -3,19 +3,17 @@
 //! Use it for what `sort -m` does where several such merges share disks: each disk has a queue with a
 //! policy before it, each merge reads ahead and writes in groups of blocks, and its memory has a bound.
 //! The output is that of `LC_ALL=C sort -m`, byte for byte; of records it is that of a stable sort by
-//! the key. A model that answers in real time may stand for each disk. On a target without files, an owned
-//! file or a device, runs are made and lie with the outputs where a placement has them.
+//! the key. A model that answers in real time may stand for each disk.
 //!
 //! Always true: runs are only read; there is room for all outputs before anything of them is written; an
-//! output that is a file is new and has its name when it is whole.
+//! output is a new file and has its name when it is whole.
 //!
 //! | file | what it is |
 //! |---|---|
 //! | `options` | what is asked for |
-//! | `disks` | what `--to` names: folders, or targets |
+//! | `folders` | what `--to` names |
 //! | `plan` | which file lies in which folder; all of them opened |
-//! | `ranges` | the same on targets |
-//! | `output`, `make` | what is written; runs, where there are none |
+//! | `make` | runs, where there are none |
 //! | `record`, `run`, `tree` | records, a run of them, and the run whose record comes next |
 //! | `job` | one merge |
 //! | `source` | all of them as a source of requests |
@@ -29,14 +27,12 @@
 
 mod below;
 mod disk;
-mod disks;
 mod figures;
+mod folders;
 mod job;
 mod make;
 mod options;
-mod output;
 mod plan;
-mod ranges;
 mod record;
 mod result;
 mod run;
@@ -62,7 +58,6 @@ use penstock_live::{
 use penstock_policy::{Entry, Params};
 
 use self::disk::FilesOfDisk;
-use self::disks::MergeDisks;
 use self::options::AskedMerges;
 pub use self::options::MergeOptions;
 use self::plan::{MergePlan, PlannedDisk, PlannedMerge};
@@ -84,31 +79,22 @@ const MOST: u32 = 32;
 /// Requests that may wait: as many as there can be blocks in memory.
 const OUTSTANDING: u32 = 1 << 24;
 
-/// Merges whose disks are open, and whose targets are locked: they may go on once or in rounds.
+/// Merges whose folders are there: they may go on once or in rounds.
 pub struct MergeSession {
     options: MergeOptions,
     asked: AskedMerges,
-    disks: MergeDisks,
+    folders: Vec<PathBuf>,
 }
 
 impl MergeSession {
-    /// Opens what `options` name. `go_on` is asked some times a second while a file is made; `false` ends
-    /// that, and nothing of the file stays.
+    /// Checks `options` and finds the folders that they name.
     ///
     /// # Errors
-    /// [`Failure`]: options that do not go together; a disk that cannot be used, or is too small.
-    pub fn open(options: MergeOptions, go_on: &mut dyn FnMut() -> bool) -> Result<Self, Failure> {
+    /// [`Failure`]: options that do not go together; a folder that is not there.
+    pub fn open(options: MergeOptions) -> Result<Self, Failure> {
         let asked = AskedMerges::new(&options)?;
-        let disks = MergeDisks::open(&asked, &options, go_on)?;
-        Ok(Self { options, asked, disks })
-    }
-
-    /// What other programs open to read and write the bytes of each target; empty if disks are folders.
-    pub fn nodes(&self) -> Vec<PathBuf> {
-        match &self.disks {
-            MergeDisks::Folders(_) => Vec::new(),
-            MergeDisks::Targets(disks) => disks.iter().map(|disk| disk.target.node()).collect(),
-        }
+        let folders = folders::open(&asked, &options)?;
+        Ok(Self { options, asked, folders })
     }
 
     /// Merges once, as round `round`, counted from 0: each has the next seed, and the first makes the runs.
@@ -122,14 +108,11 @@ impl MergeSession {
         round: u32,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<MergesResult, Failure> {
-        let Self { options, asked, disks } = self;
+        let Self { options, asked, folders } = self;
         let parts = MergeParts::new(asked, options, round)?;
-        let plan = match disks {
-            MergeDisks::Folders(folders) => plan::plan(asked, options, folders, round, go_on)?,
-            MergeDisks::Targets(disks) => ranges::plan(asked, disks, round, go_on)?,
-        };
+        let plan = plan::plan(asked, options, folders, round, go_on)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let work = MergeWork { parts, plan, noun: disks.noun(), stop: Arc::clone(&stop) };
+        let work = MergeWork { parts, plan, stop: Arc::clone(&stop) };
         // Never joined: a disk that does not answer may hold its thread.
         let mut work = Handover::spawn("penstock-merge", move || work.run())
             .map_err(|error| Failure::here("start a thread", &error))?;
@@ -239,14 +222,12 @@ struct MergeStage {
 struct MergeWork {
     parts: MergeParts,
     plan: MergePlan,
-    /// What the disks are called.
-    noun: &'static str,
     stop: Arc<AtomicBool>,
 }
 
 impl MergeWork {
     fn run(self) -> Result<MergesResult, Failure> {
-        let Self { parts, plan, noun, stop } = self;
+        let Self { parts, plan, stop } = self;
         let MergePlan { jobs, mut files, disks, direct } = plan;
         let began = process_time();
         let cargo = Cargo::default();
@@ -256,7 +237,7 @@ impl MergeWork {
             None => Timekeeper::Real(clock.stopwatch()),
         };
         let (schedulers, below) =
-            if parts.model.is_none() { below::below(&disks, noun) } else { Default::default() };
+            if parts.model.is_none() { below::below(&disks) } else { Default::default() };
         let mut base = 0;
         for (number, disk) in (0..).zip(rack.devices()) {
             for file in &mut files {
@@ -281,7 +262,7 @@ impl MergeWork {
             return Err(failure);
         }
         let result = result(&parts, &outcome, &files, &disks);
-        let emulation = answers.first().map(|_| ModelsResult::of(&answers));
+        let emulation = answers.first().map(|_| ModelsResult::from_answers(&answers));
         for file in files {
             file.output.finish()?;
         }
@@ -301,10 +282,6 @@ fn failure(
     match (&outcome.failed, trouble, ended) {
         // What became of a target explains what was read from it.
         (_, Some(what), _) => run(&what),
-        (Some(MergeFailed::Input(what)), ..) if files.iter().any(|it| it.output.is_range()) => {
-            let hint = "the run was sorted when it was made: does anything else use the target?";
-            run(what).map(|failure| failure.hint(hint))
-        }
         (Some(MergeFailed::Input(what)), ..) => {
             let hint = "sort it, with `LC_ALL=C sort` if it has lines";
             Some(Failure::wrong(what, format!("{hint}; {NO_OUTPUT}")))
@@ -324,7 +301,7 @@ const NO_OUTPUT: &str = "no output is complete";
 fn states(what: &str, outcome: &MergeOutcome, files: &[PlannedMerge]) -> String {
     let state = |(progress, file): (&f64, &PlannedMerge)| {
         let (part, path) = (100.0 * progress, file.output.path().display());
-        format!("\n  {path}: {part:.0} % merged; it {}", file.output.unfinished())
+        format!("\n  {path}: {part:.0} % merged; it was not made")
     };
     let states: String = outcome.progress.iter().zip(files).map(state).collect();
     format!("{what}{states}")

@@ -20,14 +20,8 @@ pub struct MergeOptions {
     pub runs: Vec<PathBuf>,
     /// A file with the runs and the output of each merge.
     pub jobs: Option<PathBuf>,
-    /// The disks: folders that outputs go to, or targets on which runs are made and merged.
+    /// A folder on each disk, for the outputs.
     pub to: Vec<PathBuf>,
-    /// Size of the owned file to create where `to` names a target that is missing.
-    pub create: Option<String>,
-    /// Each block device of `to` once more, by serial number or path: what is on it may be lost.
-    pub i_will_lose_data: Vec<String>,
-    /// These block devices may hold data that no format announces.
-    pub even_if_not_empty: bool,
     /// `emulated:DEVICE[@SPEED][:FOLDER]`, if models answer in real time for the disks. With a folder,
     /// the paths of `to` begin there, and those that are missing are made.
     pub on: Option<String>,

@@ -13,7 +13,6 @@ use penstock_workload::merge::{JobDisks, Placement, Shape};
 use super::job::Merging;
 use super::make::make;
 use super::options::{AskedMerges, MergeOptions};
-use super::output::MergeOutput;
 use super::record::RecordFormat;
 use super::run::RunReader;
 use super::source::{FilePlace, MergePlaces};
@@ -32,7 +31,7 @@ pub(super) struct MergePlan {
 /// The files of a merge.
 pub(super) struct PlannedMerge {
     pub(super) inputs: Vec<PathBuf>,
-    pub(super) output: MergeOutput,
+    pub(super) output: Output,
     pub(super) places: MergePlaces,
     pub(super) bytes: u64,
 }
@@ -76,8 +75,7 @@ pub(super) fn plan(
         let bytes = u64::from(run) * u64::from(block);
         let new = |path: &PathBuf| Output::create(path, bytes, PageCache::Used);
         for (job, (inputs, _)) in (0..).zip(&merges) {
-            let runs = inputs.iter().map(|path| Ok(MergeOutput::File(new(path)?)));
-            let runs = runs.collect::<Result<_, Failure>>()?;
+            let runs = inputs.iter().map(new).collect::<Result<_, _>>()?;
             make(job, runs, &spec.shape, spec.depletion, asked.seed(round), go_on)?;
         }
     }
@@ -95,7 +93,7 @@ pub(super) fn plan(
 }
 
 /// How long after the first merge merge `number` begins.
-pub(super) fn later(stagger: Span, number: usize) -> Span {
+fn later(stagger: Span, number: usize) -> Span {
     stagger.share(number as u64, 1)
 }
 
@@ -277,7 +275,6 @@ impl MergePlan {
         let laid = layout.map(|layout| layout.output.block * block);
         let place = self.lay(disks.output, output.target.as_ref(), laid, asked)?;
         let places = MergePlaces { runs: places, output: (path.display().to_string(), place) };
-        let output = MergeOutput::File(output);
         self.files.push(PlannedMerge { inputs, output, places, bytes: merging.bytes });
         self.jobs.push(merging);
         Ok(())
@@ -306,7 +303,7 @@ impl MergePlan {
             }
             planned.files.push((address, target.clone()));
         }
-        Ok(FilePlace { disk, address, offset: 0, unit })
+        Ok(FilePlace { disk, address, unit })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What merges of files came to.
+//! The result of merges of files.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,56 +10,56 @@ use serde::Serialize;
 
 use crate::result::{BlockedResult, EmulationResult, World};
 
-/// What `merge` prints with `--json`: the round with the median makespan, and all of them. Times of an
-/// emulated run are those of the model, whatever its speed.
+/// What `merge` prints with `--json`: the round with the median makespan, and a list of all rounds. Times of
+/// an emulated run are those of the model, whatever its speed.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Merges")]
 pub struct MergesResult {
-    /// Whether real disks took that long, or models of disks.
+    /// Whether the times are those of real disks or of models of disks.
     pub world: World,
-    /// The disks: folders, or targets, of which a loop device is `loop:` and the path of its file. The model
-    /// before each, if there is one, is `model`.
+    /// The folder on each disk.
     pub disks: Vec<PathBuf>,
-    /// `DEVICE[@SPEED]`, of an emulated run.
+    /// The model before each disk, as `DEVICE[@SPEED]`; null on real disks.
     pub model: Option<String>,
     /// The policy before each disk.
     pub policy: String,
     /// Seconds until the last merge had written its last block.
     pub makespan_s: f64,
-    /// Each merge.
+    /// The merges, in the order in which they were named.
     pub merges: Vec<MergedResult>,
-    /// How far the merges were apart at most, as a part of an output.
+    /// The largest difference between the progress of two merges at one time, as a part of an output.
     pub divergence_max: f64,
-    /// The most writes that were at one disk at once, waiting or in service.
+    /// The largest number of writes at one disk at one time, waiting or in service.
     pub max_queued_writes: u64,
-    /// Seconds of a processor that all of it took, whatever the speed of a model.
+    /// Seconds of processor time of all merges, whatever the speed of a model.
     pub cpu_s: f64,
-    /// Whether every file went past the page cache. Below models none does: it is they that take the time.
+    /// Whether every file was read and written past the page cache. Always false in an emulated run, where
+    /// the models determine the times.
     pub direct: bool,
-    /// Of an emulated run: how well the models kept their schedules; left out elsewhere.
+    /// How well the models kept their schedules; only in an emulated run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulation: Option<ModelsResult>,
-    /// The kernel's scheduler in front of each real disk below these, by its name; null of a disk
-    /// without one. Left out of an emulated run, and where no disk is listed.
+    /// The kernel's scheduler in front of each real disk below the folders, by the name of the disk; null for
+    /// a disk without one. Left out of an emulated run, and where no disk is listed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub schedulers: BTreeMap<String, Option<String>>,
-    /// What has to be known of the figures, in words.
+    /// Notes on what limits the figures.
     pub remarks: Vec<String>,
-    /// Other programs that merged the same files then, in the order in which they were named.
+    /// The program that merged the same files after this round, as `--beside` says; empty without it.
     pub beside: Vec<OtherProgramResult>,
-    /// Every round.
+    /// All rounds.
     pub rounds: Vec<RoundOfMerges>,
 }
 
-/// What another program took for the same merges, a process for each.
+/// Another program that did the same merges, with a process for each.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "OtherProgram")]
 pub struct OtherProgramResult {
-    /// `sort`, or the command as it was given.
+    /// The name of the program: `sort`.
     pub command: String,
     /// Seconds until the last process had ended.
     pub makespan_s: f64,
-    /// Seconds of a processor that all of them took.
+    /// Seconds of processor time of all processes.
     pub cpu_s: f64,
     /// Whether all outputs have the same bytes.
     pub identical: bool,
@@ -71,15 +71,15 @@ pub struct OtherProgramResult {
 pub struct RoundOfMerges {
     /// Seconds until the last merge had written its last block.
     pub makespan_s: f64,
-    /// The same of each merge.
+    /// Seconds until each merge had written its last block.
     pub finish_s: Vec<f64>,
-    /// Seconds of a processor that all of it took.
+    /// Seconds of processor time of all merges.
     pub cpu_s: f64,
-    /// How far the merges were apart at most, as a part of an output.
+    /// The largest difference between the progress of two merges at one time, as a part of an output.
     pub divergence_max: f64,
-    /// The most writes that were at one disk at once.
+    /// The largest number of writes at one disk at one time.
     pub max_queued_writes: u64,
-    /// Other programs that merged the same files then.
+    /// The program that merged the same files after this round; empty without `--beside`.
     pub beside: Vec<OtherProgramResult>,
 }
 
@@ -87,22 +87,22 @@ pub struct RoundOfMerges {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Models")]
 pub struct ModelsResult {
-    /// How late their completions were reported. A merge goes on as if it had them in time.
+    /// How late completions were reported. This changes no result: a merge goes on as if they had been in time.
     pub lateness: EmulationResult,
-    /// How long completions waited for their files, of requests that took longer there than on the
-    /// model. That counts.
+    /// How long completions waited for their files, for requests that took longer there than on the model.
+    /// This does change the times of merges.
     pub file_waits: EmulationResult,
 }
 
 impl ModelsResult {
-    /// Those of the models of all disks, of which there is one at least.
-    pub(super) fn of(disks: &[Rc<Answers>]) -> Self {
-        let sum = |of: fn(&Answers) -> Lateness| {
-            let all = disks.iter().map(|disk| of(disk)).reduce(|mut sum, one| {
-                sum.add(&one);
+    /// Adds up the answers of the models of all disks. There is at least one disk.
+    pub(super) fn from_answers(disks: &[Rc<Answers>]) -> Self {
+        let sum = |part: fn(&Answers) -> Lateness| {
+            let parts = disks.iter().map(|disk| part(disk)).reduce(|mut sum, part| {
+                sum.add(&part);
                 sum
             });
-            EmulationResult::from(&all.expect("a disk at least"))
+            EmulationResult::from(&parts.expect("a disk at least"))
         };
         Self {
             lateness: sum(|disk| disk.lateness().clone()),
@@ -115,21 +115,21 @@ impl ModelsResult {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Merged")]
 pub struct MergedResult {
-    /// Its runs: files, or on a target `PATH@BYTE`, the path of the target and the first byte of the run.
+    /// The files that were merged.
     pub inputs: Vec<PathBuf>,
-    /// The file with all of their records, or the place of them on a target.
+    /// The file with all of their records.
     pub output: PathBuf,
-    /// The disk of each run, and of the output, by number.
+    /// The disk of each run, by number.
     pub disks: Vec<u32>,
-    /// The same of the output.
+    /// The disk of the output, by number.
     pub output_disk: u32,
     /// Bytes of the output.
     pub bytes: u64,
-    /// Seconds until it had written its last block.
+    /// Seconds until the last block was written.
     pub finish_s: f64,
-    /// Seconds of a processor that merging took, without reading and writing, whatever the speed of a
-    /// model.
+    /// Seconds of processor time for comparing and copying records, without reading and writing, whatever the
+    /// speed of a model.
     pub cpu_s: f64,
-    /// What it waited for.
+    /// Seconds in which the merge waited, by reason.
     pub blocked_s: BlockedResult,
 }

@@ -19,8 +19,6 @@ pub(super) struct FilePlace {
     pub(super) disk: u32,
     /// Its first byte among those of all disks.
     pub(super) address: u64,
-    /// The same in its file.
-    pub(super) offset: u64,
     /// What its writes are rounded up to.
     pub(super) unit: u32,
 }
@@ -206,23 +204,23 @@ impl MergeSource {
             let nothing = self.jobs[job].buffer(0);
             return self.jobs[job].runs[run].arrives(nothing);
         }
-        let FilePlace { disk, address, offset, .. } = self.places[job].runs[run].1;
+        let FilePlace { disk, address, .. } = self.places[job].runs[run].1;
         let bytes = self.jobs[job].buffer(group.read as usize);
-        let load = Load { start: offset + group.from, bytes };
+        let load = Load { start: group.from, bytes };
         let flight = MergeFlight { job, run: Some(run), disk, bytes: group.bytes };
         self.send(Op::Read, address + group.from, load, flight, now);
     }
 
     /// Writes `bytes` at byte `at` of the output of `job`.
     fn write(&mut self, job: usize, at: u64, mut bytes: Vec<u8>, now: Time) {
-        let FilePlace { disk, address, offset, unit } = self.places[job].output.1;
+        let FilePlace { disk, address, unit } = self.places[job].output.1;
         let flight = MergeFlight { job, run: None, disk, bytes: bytes.len() as u64 };
         if at + flight.bytes == self.jobs[job].bytes {
             // The file is cut to its length when it is whole.
             bytes.resize(bytes.len().next_multiple_of(unit as usize), 0);
         }
         self.outcome.borrow_mut().times.writes(disk as usize);
-        self.send(Op::Write, address + at, Load { start: offset + at, bytes }, flight, now);
+        self.send(Op::Write, address + at, Load { start: at, bytes }, flight, now);
     }
 
     fn send(&mut self, op: Op, start: u64, load: Load, flight: MergeFlight, now: Time) {
