@@ -220,10 +220,10 @@ proptest! {
         let options = lzma_rust2::XzOptions::with_preset(0);
         let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
         std::io::Write::write_all(&mut xz, &text).unwrap();
-        let mut tar = vec![0; 512];
-        tar[124..135].copy_from_slice(format!("{:011o}", text.len()).as_bytes());
-        tar[257..262].copy_from_slice(b"ustar");
-        tar.extend_from_slice(&text);
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        header.set_cksum();
+        let tar = [header.as_bytes(), &text[..]].concat();
         for mut packed in [zstd, gzip.finish().unwrap(), xz.finish().unwrap(), tar] {
             for (at, byte) in &changes {
                 let at = at.index(packed.len());

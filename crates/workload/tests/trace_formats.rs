@@ -274,12 +274,12 @@ fn the_one_file_in_an_archive_is_read() {
 
 /// Returns a member of a tar archive, with its header.
 fn member(name: &str, kind: u8, content: &[u8]) -> Vec<u8> {
-    let mut member = vec![0; 512];
-    member[..name.len()].copy_from_slice(name.as_bytes());
-    member[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-    member[156] = kind;
-    member[257..263].copy_from_slice(b"ustar\0");
-    member.extend_from_slice(content);
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name).unwrap();
+    header.set_entry_type(tar::EntryType::new(kind));
+    header.set_size(content.len() as u64);
+    header.set_cksum();
+    let mut member = [header.as_bytes(), content].concat();
     member.resize(member.len().next_multiple_of(512), 0);
     member
 }

@@ -1,21 +1,19 @@
 //! Tar archives: the single file in an archive is read as if it were not in one.
 //!
-//! An archive is a sequence of members, each a header of 512 bytes and its content, padded to 512
-//! bytes; a block of zeros ends it. Folders and the attributes of members are skipped. An archive
-//! of several files is an error that names two of them. Source: POSIX.1-2017, pax, "ustar
-//! Interchange Format".
+//! Folders and the attributes of members are skipped. An archive of several files is an error that names
+//! two of them. The crate `tar` reads the headers. Its archives lend their reader to one member at a time,
+//! so each member is read from an archive of its own, which begins where the member before it ends.
 
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
+use std::ops::Range;
 
+use tar::Archive;
 use thiserror::Error;
 
-/// Bytes of which the beginnings of headers and contents are multiples.
-const BLOCK: usize = 512;
-/// Places of the name, the length, the kind and the mark of the format in a header.
-const NAME: std::ops::Range<usize> = 0..100;
-const LENGTH: std::ops::Range<usize> = 124..136;
-const KIND: usize = 156;
-const MARK: std::ops::Range<usize> = 257..262;
+/// Bytes of a header. Headers and contents begin at multiples of it.
+const BLOCK: u64 = 512;
+/// Place of the mark `ustar` in a header, in every version of the format that has one.
+const MARK: Range<usize> = 257..262;
 
 /// The reason why an archive cannot be read as a single file.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -59,75 +57,59 @@ impl From<ArchiveError> for io::Error {
 
 /// Reads the single file in an archive; reads input that is not an archive unchanged.
 pub(super) struct Untar<R> {
-    inner: R,
+    bytes: Watched<R>,
     state: Untarring,
 }
 
 enum Untarring {
     /// Nothing has been read.
     Begin,
-    /// The input is not an archive: the bytes read to find that out, and an error behind them, if
-    /// any.
-    Plain(io::Cursor<Vec<u8>>, Option<io::Error>),
-    /// The content of the file is being read.
-    Content { file: Member, left: u64 },
+    /// The input is not an archive.
+    Plain,
+    /// The content of the file is being read, and `left` bytes of it are still to be read.
+    Content { file: MemberFile, left: u64 },
     /// The file was read.
     End,
 }
 
+/// A file in an archive.
+#[derive(Default)]
+struct MemberFile {
+    name: String,
+    length: u64,
+}
+
 impl<R: Read> Untar<R> {
     pub(super) fn new(inner: R) -> Self {
-        Self { inner, state: Untarring::Begin }
+        Self { bytes: Watched::new(inner), state: Untarring::Begin }
     }
 
-    /// Reads the next block. Returns the bytes that could be read, and the error behind them, if
-    /// any.
-    fn block(&mut self) -> (Vec<u8>, io::Result<()>) {
-        let mut block = Vec::with_capacity(BLOCK);
-        let read = self.inner.by_ref().take(BLOCK as u64).read_to_end(&mut block);
-        (block, read.map(drop))
-    }
-
-    /// Reads the first block, and finds the first file if the input is an archive.
+    /// Finds out whether the input is an archive, and goes to the content of its first file.
     fn begin(&mut self) -> io::Result<()> {
-        let (block, read) = self.block();
-        self.state = if block.len() == BLOCK && block[MARK] == *b"ustar" {
-            let file = self.file(block, 0)?.ok_or(ArchiveError::None)?;
+        self.state = if self.bytes.look_ahead().get(MARK) == Some(b"ustar") {
+            let file = self.next_file()?.ok_or(ArchiveError::None)?;
             Untarring::Content { left: file.length, file }
         } else {
-            Untarring::Plain(io::Cursor::new(block), read.err())
+            Untarring::Plain
         };
         Ok(())
     }
 
-    /// Finds the first file from the header `block` on, which begins at `byte`. Skips members that
-    /// are not files.
-    fn file(&mut self, mut block: Vec<u8>, mut byte: u64) -> io::Result<Option<Member>> {
-        // An archive ends in blocks of zeros, or with its last member.
-        while block.iter().any(|&byte| byte != 0) {
-            if block.len() < BLOCK {
-                return Err(ArchiveError::Cut.into());
-            }
-            let member = Member::parse(&block, byte).ok_or(ArchiveError::Damaged { byte })?;
-            if matches!(block[KIND], b'0' | 0 | b'7') {
-                return Ok(Some(member));
-            }
-            self.skip(member.next - byte - BLOCK as u64)?;
-            byte = member.next;
-            block = self.next_block()?;
-        }
-        Ok(None)
+    /// Goes to the content of the next file from a header on; `None` at the end of the archive.
+    fn next_file(&mut self) -> io::Result<Option<MemberFile>> {
+        let found = first_file(&mut self.bytes);
+        found.map_err(|error| match &self.bytes {
+            Watched { failed: true, .. } => error,
+            Watched { ended: true, .. } => ArchiveError::Cut.into(),
+            Watched { position, .. } => ArchiveError::Damaged { byte: position - BLOCK }.into(),
+        })
     }
 
-    fn next_block(&mut self) -> io::Result<Vec<u8>> {
-        let (block, read) = self.block();
-        read.map(|()| block)
-    }
-
-    /// Skips `bytes` bytes.
-    fn skip(&mut self, bytes: u64) -> io::Result<()> {
-        let skipped = io::copy(&mut self.inner.by_ref().take(bytes), &mut io::sink())?;
-        if skipped < bytes { Err(ArchiveError::Cut.into()) } else { Ok(()) }
+    /// Skips the bytes between the end of the content of `file` and the next header.
+    fn skip_padding(&mut self, file: &MemberFile) -> io::Result<()> {
+        let padding = file.length.next_multiple_of(BLOCK) - file.length;
+        let skipped = io::copy(&mut self.bytes.by_ref().take(padding), &mut io::sink())?;
+        if skipped < padding { Err(ArchiveError::Cut.into()) } else { Ok(()) }
     }
 }
 
@@ -136,17 +118,10 @@ impl<R: Read> Read for Untar<R> {
         loop {
             match &mut self.state {
                 Untarring::Begin => self.begin()?,
-                Untarring::Plain(head, error) => {
-                    let read = head.read(buffer)?;
-                    return match error.take_if(|_| read == 0) {
-                        Some(error) => Err(error),
-                        None if read == 0 => self.inner.read(buffer),
-                        None => Ok(read),
-                    };
-                }
+                Untarring::Plain => return self.bytes.read(buffer),
                 Untarring::Content { left, .. } if *left > 0 => {
                     let limit = buffer.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
-                    let read = self.inner.read(&mut buffer[..limit])?;
+                    let read = self.bytes.read(&mut buffer[..limit])?;
                     *left -= read as u64;
                     let cut = read == 0 && limit > 0;
                     return if cut { Err(ArchiveError::Cut.into()) } else { Ok(read) };
@@ -154,9 +129,8 @@ impl<R: Read> Read for Untar<R> {
                 Untarring::Content { file: first, .. } => {
                     let first = std::mem::take(first);
                     self.state = Untarring::End;
-                    self.skip(first.padding())?;
-                    let block = self.next_block()?;
-                    if let Some(second) = self.file(block, first.next)? {
+                    self.skip_padding(&first)?;
+                    if let Some(second) = self.next_file()? {
                         let (first, second) = (first.name, second.name);
                         return Err(ArchiveError::Several { first, second }.into());
                     }
@@ -167,34 +141,72 @@ impl<R: Read> Read for Untar<R> {
     }
 }
 
-/// A member of an archive.
-#[derive(Default)]
-struct Member {
-    name: String,
-    length: u64,
-    /// First byte of the next header.
-    next: u64,
+/// Reads `bytes` up to the content of the first member that is a file.
+fn first_file(bytes: impl Read) -> io::Result<Option<MemberFile>> {
+    for member in Archive::new(bytes).entries()? {
+        let member = member?;
+        let kind = member.header().entry_type();
+        if kind.is_file() || kind.is_contiguous() {
+            let name = String::from_utf8_lossy(&member.path_bytes()).into_owned();
+            return Ok(Some(MemberFile { name, length: member.size() }));
+        }
+    }
+    Ok(None)
 }
 
-impl Member {
-    /// Parses the header `block`, which begins at `byte`; `None` if it is not a header.
-    fn parse(block: &[u8], byte: u64) -> Option<Self> {
-        let length = octal(&block[LENGTH]).filter(|_| block[MARK] == *b"ustar")?;
-        let padded = length.checked_next_multiple_of(BLOCK as u64)?;
-        let next = padded.checked_add(byte)?.checked_add(BLOCK as u64)?;
-        let name = block[NAME].split(|&byte| byte == 0).next().unwrap_or_default();
-        Some(Self { name: String::from_utf8_lossy(name).into_owned(), length, next })
+/// A reader that remembers how its last read ended, which explains why an archive cannot be read.
+struct Watched<R> {
+    /// Bytes that were read ahead.
+    head: Cursor<Vec<u8>>,
+    /// The error behind the bytes that were read ahead.
+    error: Option<io::Error>,
+    inner: R,
+    /// Bytes that have been read.
+    position: u64,
+    /// The last read found the end.
+    ended: bool,
+    /// The last read failed.
+    failed: bool,
+}
+
+impl<R: Read> Watched<R> {
+    fn new(inner: R) -> Self {
+        let head = Cursor::new(Vec::new());
+        Self { head, error: None, inner, position: 0, ended: false, failed: false }
     }
 
-    /// Number of bytes between the end of its content and the next header.
-    fn padding(&self) -> u64 {
-        self.length.next_multiple_of(BLOCK as u64) - self.length
+    /// Returns the first header, or as much of it as there is. It is still to be read.
+    fn look_ahead(&mut self) -> &[u8] {
+        let head = self.head.get_mut();
+        self.error = self.inner.by_ref().take(BLOCK).read_to_end(head).err();
+        head
+    }
+
+    fn read_on(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.head.read(buffer)?;
+        match self.error.take_if(|_| read == 0) {
+            Some(error) => Err(error),
+            None if read == 0 => self.inner.read(buffer),
+            None => Ok(read),
+        }
     }
 }
 
-/// Parses a number in octal digits, which blanks and zero bytes may surround.
-fn octal(field: &[u8]) -> Option<u64> {
-    let digits = field.trim_ascii().split(|&byte| byte == 0 || byte == b' ').next()?;
-    let digits = std::str::from_utf8(digits).ok()?;
-    u64::from_str_radix(digits, 8).ok()
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.read_on(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.failed = true;
+                    return Err(error);
+                }
+                Ok(read) => {
+                    self.position += read as u64;
+                    self.ended = read == 0 && !buffer.is_empty();
+                    return Ok(read);
+                }
+            }
+        }
+    }
 }
