@@ -15,44 +15,45 @@ target."""
 
 
 class Merges(TypedDict):
-    """What `merge` prints with `--json`: the round with the median makespan, and all of them.
+    """The JSON of `merge`: the round with the median makespan, and all rounds.
 
     Times of an emulated run are those of the model, whatever its speed.
     """
 
     world: World
-    """Whether real disks took that long, or models of disks."""
+    """Whether the times are those of real disks or of models of disks."""
     disks: list[str]
-    """The disks: folders, or targets, of which a loop device is `loop:` and the path of its file.
-    The model before each, if there is one, is `model`."""
+    """The folder on each disk."""
     model: str | None
-    """`DEVICE[@SPEED]`, of an emulated run."""
+    """The model before each disk, as `DEVICE[@SPEED]`; null on real disks."""
     policy: str
     """The policy before each disk."""
     makespan_s: float
     """Seconds until the last merge had written its last block."""
     merges: list[Merged]
-    """Each merge."""
+    """The merges, in the order in which they were named."""
     divergence_max: float
-    """How far the merges were apart at most, as a part of an output."""
+    """The largest difference between the progress of two merges at one time, as a part of an
+    output."""
     max_queued_writes: int
-    """The most writes that were at one disk at once, waiting or in service."""
+    """The largest number of writes at one disk at one time, waiting or in service."""
     cpu_s: float
-    """Seconds of a processor that all of it took, whatever the speed of a model."""
+    """Seconds of processor time of all merges, whatever the speed of a model."""
     direct: bool
-    """Whether every file went past the page cache. Below models none does: it is they that take the
-    time."""
+    """Whether every file was read and written past the page cache. Always false in an emulated run,
+    where the models determine the times."""
     remarks: list[str]
-    """What has to be known of the figures, in words."""
+    """Notes on what limits the figures."""
     beside: list[OtherProgram]
-    """Other programs that merged the same files then, in the order in which they were named."""
+    """The program that merged the same files after this round, as `--beside` says; empty without
+    it."""
     rounds: list[RoundOfMerges]
-    """Every round."""
+    """All rounds."""
     emulation: NotRequired[Models]
-    """Of an emulated run: how well the models kept their schedules; left out elsewhere."""
+    """How well the models kept their schedules; only in an emulated run."""
     schedulers: NotRequired[dict[str, str | None]]
-    """The kernel's scheduler in front of each real disk below these, by its name; null of a disk
-    without one. Left out of an emulated run, and where no disk is listed."""
+    """The kernel's scheduler in front of each real disk below the folders, by the name of the disk;
+    null for a disk without one. Left out of an emulated run, and where no disk is listed."""
 
 
 class Blocked(TypedDict):
@@ -83,44 +84,44 @@ class Merged(TypedDict):
     """One merge."""
 
     inputs: list[str]
-    """Its runs: files, or on a target `PATH@BYTE`, the path of the target and the first byte of the
-    run."""
+    """The files that were merged."""
     output: str
-    """The file with all of their records, or the place of them on a target."""
+    """The file with all of their records."""
     disks: list[int]
-    """The disk of each run, and of the output, by number."""
+    """The disk of each run, by number."""
     output_disk: int
-    """The same of the output."""
+    """The disk of the output, by number."""
     bytes: int
     """Bytes of the output."""
     finish_s: float
-    """Seconds until it had written its last block."""
+    """Seconds until the last block was written."""
     cpu_s: float
-    """Seconds of a processor that merging took, without reading and writing, whatever the speed of
-    a model."""
+    """Seconds of processor time for comparing and copying records, without reading and writing,
+    whatever the speed of a model."""
     blocked_s: Blocked
-    """What it waited for."""
+    """Seconds in which the merge waited, by reason."""
 
 
 class Models(TypedDict):
     """How well models kept their schedules, in real time."""
 
     lateness: Emulation
-    """How late their completions were reported. A merge goes on as if it had them in time."""
+    """How late completions were reported. This changes no result: a merge goes on as if they had
+    been in time."""
     file_waits: Emulation
-    """How long completions waited for their files, of requests that took longer there than on the
-    model. That counts."""
+    """How long completions waited for their files, for requests that took longer there than on the
+    model. This does change the times of merges."""
 
 
 class OtherProgram(TypedDict):
-    """What another program took for the same merges, a process for each."""
+    """Another program that did the same merges, with a process for each."""
 
     command: str
-    """`sort`, or the command as it was given."""
+    """The name of the program: `sort`."""
     makespan_s: float
     """Seconds until the last process had ended."""
     cpu_s: float
-    """Seconds of a processor that all of them took."""
+    """Seconds of processor time of all processes."""
     identical: bool
     """Whether all outputs have the same bytes."""
 
@@ -131,12 +132,13 @@ class RoundOfMerges(TypedDict):
     makespan_s: float
     """Seconds until the last merge had written its last block."""
     finish_s: list[float]
-    """The same of each merge."""
+    """Seconds until each merge had written its last block."""
     cpu_s: float
-    """Seconds of a processor that all of it took."""
+    """Seconds of processor time of all merges."""
     divergence_max: float
-    """How far the merges were apart at most, as a part of an output."""
+    """The largest difference between the progress of two merges at one time, as a part of an
+    output."""
     max_queued_writes: int
-    """The most writes that were at one disk at once."""
+    """The largest number of writes at one disk at one time."""
     beside: list[OtherProgram]
-    """Other programs that merged the same files then."""
+    """The program that merged the same files after this round; empty without `--beside`."""

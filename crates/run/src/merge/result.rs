@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::result::{BlockedResult, EmulationResult, World};
 
-/// What `merge` prints with `--json`: the round with the median makespan, and a list of all rounds. Times of
-/// an emulated run are those of the model, whatever its speed.
+/// The JSON of `merge`: the round with the median makespan, and all rounds. Times of an emulated run are
+/// those of the model, whatever its speed.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Merges")]
 pub struct MergesResult {
