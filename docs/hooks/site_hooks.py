@@ -101,8 +101,8 @@ def papers_page() -> str:
     rows = ((f"[{name}]({name}.md)", paper.line) for name, paper in papers.PAPERS.items())
     return page(
         "# Papers",
-        "Papers whose figures are made again, next to what they published. "
-        "[To add one](../project/CONTRIBUTING.md#a-paper-of-your-own) takes two folders and a "
+        "These pages reproduce the figures of papers, next to the published ones. "
+        "[To add a paper](../project/CONTRIBUTING.md#a-paper-of-your-own) takes two folders and a "
         "line.",
         table(("paper", "what it is about"), rows),
     )

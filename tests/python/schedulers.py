@@ -342,24 +342,23 @@ In Linux {linux}.
 TEXT = """\
 # The schedulers of Linux
 
-The I/O schedulers that Linux has or had, as models. Everything on this page is simulated, on
-modelled devices in virtual time, and so the same on every machine. The models are written from
-papers and documentation and are not the kernel's code ([limits](explanation/limits.md#policies));
-`penstock list policies NAME` shows all that is said of one. `make schedulers` writes this page
-anew.
+This page compares models of the I/O schedulers that Linux has or had. Everything is simulated on
+modelled devices in virtual time, and so the same on every machine. The models follow papers and
+documentation and are not the kernel's code ([limits](explanation/limits.md#policies));
+`penstock list policies NAME` describes each of them. `make schedulers` writes this page.
 
 {schedulers}
 
-## Seven jobs under each
+## Seven jobs under each scheduler
 
 {table}
 
-A figure in __bold__ is within {alike:.0f} % of the best of its row; none is bold where all are. One
-in _italics_ is of a run with all the figures of that under `noop`: there was nothing to choose, or
-the same was chosen. `cfq` runs in both of its modes; all else is as the job sets it. Jain's index
-is 1 where all get the same, and 0.25 where one of four gets all.
+A figure in __bold__ is within {alike:.0f} % of the best of its row; if all of them are, none is
+bold. A figure in _italics_ is from a run with the same figures as under `noop`: there was nothing
+to choose, or the choices were the same. `cfq` runs in both of its modes; everything else is as in
+the job. Jain's index is 1 if all get the same, and 0.25 if one of four gets everything.
 
-To repeat the rows of a job, call these two commands with it; here with the first:
+These two commands repeat the rows of a job, here of the first one:
 
 ```console
 $ penstock compare {burst} --policies {policies} --set cfq.mode={modes[0]}
@@ -372,10 +371,11 @@ $ penstock compare {burst} --policies cfq --set cfq.mode={modes[1]}
 
 ## The pictures
 
-Each scheduler below has a picture of the arm on `burst`, and those that keep the disk idle for a
-program's next read one on `deceptive-idleness`: the cylinder under the heads over time, a line for
-the way, a mark where each access ended. The ground is shaded while the disk was held idle although
-requests were queued. `--report arm.html --for {stretch}` with the commands above draws the former.
+Each scheduler below has a picture of the arm on `burst`. Those that keep the disk idle for a
+program's next read also have one on `deceptive-idleness`. A picture shows the cylinder under the
+heads over time, with a line for the path and a mark at the end of each access. It is shaded while
+the disk was kept idle although requests were queued. `--report arm.html --for {stretch}` with the
+commands above draws the pictures on `burst`.
 
 {sections}"""
 
