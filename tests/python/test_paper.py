@@ -1,11 +1,14 @@
 """`penstock paper online-batch`: the table to a hundredth, the claims, the variants, the report."""
 
 import json
+import threading
+from collections.abc import Sequence
 
 import pytest
 
 from command import penstock
 from penstock import _native
+from penstock.experiment.trial import Setup
 from penstock.job import Job
 from penstock.papers import page
 from penstock.papers.claims import Claim
@@ -15,13 +18,12 @@ from penstock.papers.online_batch.simulation import (
     CASES,
     CONTROLS,
     SETTINGS,
-    Row,
     job,
-    row,
-    rows,
 )
 from penstock.papers.online_batch.tables import PUBLISHED
+from penstock.papers.published import Row
 from penstock.papers.result import simulated
+from penstock.session import Session, Variant
 from penstock.text import programs
 
 TABLE = """
@@ -41,7 +43,7 @@ processors, of those the online and the batch part, seconds of all, then times a
 
 @pytest.fixture(scope="module")
 def ours() -> list[Row]:
-    return rows({})
+    return PAPER.simulate({})
 
 
 def test_the_table_is_that_of_two_other_programs_to_a_hundredth(ours: list[Row]) -> None:
@@ -108,12 +110,12 @@ def test_a_claim_can_fail(ours: list[Row]) -> None:
         return {one["id"] for one in found if one["holds"]}
 
     assert holding(PAPER.claims(ours[::-1])) != holding(PAPER.claims(ours))
-    assert "1A-none" not in holding(PAPER.claims(rows({"disk": "rr"})))
+    assert "1A-none" not in holding(PAPER.claims(PAPER.simulate({"disk": "rr"})))
 
 
 @pytest.mark.parametrize("variant", SENSITIVITY.variants)
 def test_every_variant_runs(variant: str) -> None:
-    assert len(rows(SENSITIVITY.variants[variant].changes)) == 9
+    assert len(PAPER.simulate(SENSITIVITY.variants[variant].changes)) == 9
 
 
 @pytest.mark.parametrize(
@@ -138,8 +140,9 @@ def test_every_variant_runs(variant: str) -> None:
 )
 def test_every_setting_changes_something(setting: str, ours: list[Row]) -> None:
     # Priority everywhere, and the only control under which processors are taken away.
-    assert row("cpu+io", 3, SETTINGS.read([setting])) != ours[-1] or setting == "disk=rr"
-    assert row("cpu", 3, SETTINGS.read([setting])) != ours[5]
+    changed = PAPER.simulate(SETTINGS.read([setting]))
+    assert changed[-1] != ours[-1] or setting == "disk=rr"
+    assert changed[5] != ours[5]
 
 
 def test_the_settings_above_are_all(request: pytest.FixtureRequest) -> None:
@@ -149,9 +152,8 @@ def test_the_settings_above_are_all(request: pytest.FixtureRequest) -> None:
 
 def test_a_lone_batch_job_takes_ten_seconds_and_its_writes() -> None:
     alone = SETTINGS.read(["batch.n=1", "online.offsets=0ms", "online.period=1h"])
-    for control in CONTROLS:
-        for case, seconds in zip(CASES, (11.0, 12.0, 14.0), strict=True):
-            assert row(control, case, alone)["batch_s"] == seconds
+    found = [row["batch_s"] for row in PAPER.simulate(alone)]
+    assert found == [11.0, 12.0, 14.0] * len(CONTROLS)
 
 
 def test_what_is_set_wrongly_is_said_in_its_own_words() -> None:
@@ -169,6 +171,21 @@ def test_its_report_has_the_figures_and_the_pictures() -> None:
     assert text.count('<svg class="chart"') == 4
     assert "22.43 / 23.5 (-1.07)" in text
     assert "does not hold" in text
+
+
+def test_the_points_of_a_variant_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[int] = []
+    session = Setup.session
+
+    def counted(setup: Setup[Row], first: Sequence[Variant], workers: int | None) -> Session:
+        opened.append(threading.get_ident())
+        assert len(first) == len(SENSITIVITY.points) * 9
+        assert workers is None
+        return session(setup, first, workers)
+
+    monkeypatch.setattr(Setup, "session", counted)
+    assert len(PAPER.varied({}, lambda _: None)) == len(SENSITIVITY.variants)
+    assert opened == [threading.get_ident()] * len(SENSITIVITY.variants)
 
 
 def test_the_help_of_its_sensitivity_counts_the_runs() -> None:

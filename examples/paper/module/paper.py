@@ -3,18 +3,15 @@
 Three runs of one job, each with another rate of Poisson arrivals. A request takes 1 ms.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from penstock import _native
-from penstock.errors import translated
-from penstock.papers import files
 from penstock.papers.claims import Rule, grow
-from penstock.papers.paper import Paper
+from penstock.papers.paper import Paper, Simulation
 from penstock.papers.pictures import Picture, Pictures
 from penstock.papers.published import PERCENT, Cell, Published, Row
 from penstock.papers.sensitivity import Sensitivity, Variant
 from penstock.papers.settings import Settings
+from penstock.results.json_types import Run
 
 NAME = "mean-wait"
 
@@ -26,20 +23,17 @@ SETTINGS = Settings(
 )
 
 
-def rows(given: Mapping[str, str]) -> list[Row]:
+def runs(given: Mapping[str, str]) -> Iterator[Simulation]:
     """A run for each rate."""
-    return [row(rate, given) for rate in RATES]
+    for rate in RATES:
+        sets = [f"agent.0.arrivals.rate={rate}/s", *SETTINGS.of_job(given)]
+        yield Simulation({"arrivals": "poisson", "rate": rate}, "fcfs", sets)
 
 
-def row(rate: int, given: Mapping[str, str]) -> Row:
-    """One run."""
-    sets = [f"agent.0.arrivals.rate={rate}/s", *SETTINGS.of_job(given)]
-    with SETTINGS.errors(given), translated():
-        text = files.text(NAME, "job.toml")
-        found = _native.compare(NAME, text=text, policies=["fcfs"], sets=sets, detail=False)
-    (run,) = json.loads(found)["runs"]
-    (one,) = run["classes"]
-    return {"arrivals": "poisson", "rate": rate, "wait_ms": one["wait_ns"]["mean"] / 1e6}
+def figures(run: Run) -> Row:
+    """The mean wait of a run."""
+    (requests,) = run["classes"]
+    return {"wait_ms": requests["wait_ns"]["mean"] / 1e6}
 
 
 PAPER = Paper(
@@ -53,7 +47,8 @@ PAPER = Paper(
         away=PERCENT,
     ),
     settings=SETTINGS,
-    simulate=rows,
+    runs=runs,
+    figures=figures,
     series="arrivals",
     cases="rates 300, 500, 800",
     rules=(

@@ -1,15 +1,31 @@
 """A paper with one published table, and where papers are found."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, only_run
+from penstock.papers import files
 from penstock.papers.claims import Claim, Rule, judged
 from penstock.papers.pictures import Pictures
 from penstock.papers.published import Away, Published, Row
 from penstock.papers.sensitivity import Found, Judged, found
 from penstock.papers.study import Block, Study
+from penstock.results.json_types import Comparison, Run
+from penstock.session import Variant
+from penstock.target import Target
+
+
+class Simulation(NamedTuple):
+    """A run of the paper's job that gives a row."""
+
+    names: Row
+    """The columns that say which row it is."""
+    policy: str
+    sets: Sequence[str]
+    """Changes of the job, as `--set` has them."""
 
 
 def _no_more(_rows: Sequence[Row]) -> Sequence[Block]:
@@ -23,6 +39,10 @@ class Paper(Study):
     title: str
     """What the published table is called."""
     published: Published
+    runs: Callable[[Mapping[str, str]], Iterable[Simulation]]
+    """The runs under some settings, in the order of the rows."""
+    figures: Callable[[Run], Row]
+    """The other columns of the row of a run."""
     series: str
     """The column that says which series a row is of, for the claims."""
     rules: Sequence[Rule]
@@ -34,6 +54,11 @@ class Paper(Study):
     def away(self) -> Away:
         """In what our figures are compared with the paper's."""
         return self.published.away
+
+    def simulate(self, given: Mapping[str, str]) -> list[Row]:
+        """Our rows under some settings."""
+        (rows,) = self._rows([given])
+        return rows
 
     def claims(self, ours: Sequence[Row]) -> list[Claim]:
         """What the paper says, held to these rows."""
@@ -60,12 +85,29 @@ class Paper(Study):
         """How much hangs on what is open; `say` is called with the next variant."""
         if self.sensitivity is None:
             return ()
-        return found(self.sensitivity, self._judge, self.away, given, say)
+        return found(self.sensitivity, self._judged, self.away, given, say)
 
-    def _judge(self, given: Mapping[str, str]) -> Judged:
-        """The claims under some settings, and how far the farthest cell is."""
-        rows = self.simulate(given)
-        return self.claims(rows), self.published.farthest(rows)
+    def _judged(self, every: Sequence[Mapping[str, str]]) -> Iterator[Judged]:
+        """The claims under each of several settings, and how far the farthest cell is."""
+        for rows in self._rows(every):
+            yield self.claims(rows), self.published.farthest(rows)
+
+    def _rows(self, every: Sequence[Mapping[str, str]]) -> list[list[Row]]:
+        """Our rows under each of several settings, whose runs share the processors."""
+        runs = [list(self.runs(given)) for given in every]
+        setup = Setup(target=Target(), reduce=self._figures)
+        text = files.text(self.name, "job.toml")
+        variants = [
+            Variant(name=self.name, text=text, sets=run.sets, policies=[run.policy])
+            for some in runs
+            for run in some
+        ]
+        with self.settings.errors(every[0]):
+            figures = iter(run_all(setup, variants))
+        return [[{**run.names, **next(figures)} for run in some] for some in runs]
+
+    def _figures(self, comparison: Comparison) -> Row:
+        return self.figures(only_run(comparison))
 
 
 def load(name: str) -> Study:

@@ -3,10 +3,8 @@
 Each variant of the model runs at many points: with other values of something that is left open.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import cpu_count
 from statistics import median, quantiles
 from typing import Any, NamedTuple, TypeAlias
 
@@ -56,8 +54,8 @@ Found: TypeAlias = Mapping[str, Any]
 Judged: TypeAlias = tuple[Sequence[Claim], float | None]
 """The claims under some settings, and how far the farthest cell is, if one was published."""
 
-Judge: TypeAlias = Callable[[Mapping[str, str]], Judged]
-"""Judges some settings."""
+Judge: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Iterable[Judged]]
+"""Judges each of several settings; it shares the processors among their runs."""
 
 
 def found(
@@ -72,10 +70,8 @@ def found(
     for name, variant in of.variants.items():
         say(f"{len(of.points)} {of.noun} of {name}: {variant.text}")
         each = [{**given, **variant.changes, **point} for point in of.points]
-        with ThreadPoolExecutor(cpu_count()) as pool:
-            judged = list(pool.map(judge, each))
         about = {"variant": name, "text": variant.text, of.noun: len(of.points)}
-        results.append({**about, **_counted(judged, away)})
+        results.append({**about, **_counted(list(judge(each)), away)})
     return results
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 Ours: TypeAlias = Any
-"""Our figures of a paper, as JSON has them: what `simulate` returns."""
+"""Our figures of a paper, as JSON has them: what `Study.simulate` returns."""
 
 
 class Block(NamedTuple):
@@ -66,8 +66,6 @@ class Study(ABC):
     help: str
     """What the command makes again, and of what."""
     settings: Settings
-    simulate: Callable[[Mapping[str, str]], Ours]
-    """Our figures under some settings."""
     cases: str
     """What the numbers of a claim are, a heading."""
     pictures: Gallery | None = None
@@ -81,6 +79,10 @@ class Study(ABC):
     def away(self) -> Away:
         """In what our figures are compared with the paper's."""
         return POINTS
+
+    @abstractmethod
+    def simulate(self, given: Mapping[str, str]) -> Ours:
+        """Our figures under some settings."""
 
     @abstractmethod
     def claims(self, ours: Ours) -> list[Claim]:

@@ -2,7 +2,7 @@
 
 from penstock.papers.online_batch.claims import RULES
 from penstock.papers.online_batch.phases import SENSITIVITY
-from penstock.papers.online_batch.simulation import CASES, NAME, SETTINGS, rows
+from penstock.papers.online_batch.simulation import CASES, NAME, SETTINGS, figures, runs
 from penstock.papers.online_batch.tables import PICTURES, PUBLISHED, more
 from penstock.papers.paper import Paper
 
@@ -16,7 +16,8 @@ three loads of the disk. What the paper leaves open was chosen with its tables i
     title="Tables IV and V",
     published=PUBLISHED,
     settings=SETTINGS,
-    simulate=rows,
+    runs=runs,
+    figures=figures,
     series="control",
     cases=f"cases {', '.join(map(str, CASES))}",
     rules=RULES,

@@ -4,17 +4,18 @@ Nine runs of one job: no control, priority on the processors, priority on proces
 with batch work that writes little, more and most.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias, TypedDict
+from itertools import product
+from typing import Literal, TypeAlias
 
-from penstock import _native
-from penstock.errors import translated, wrong
+from penstock.errors import wrong
 from penstock.papers import files
+from penstock.papers.paper import Simulation
+from penstock.papers.published import Row
 from penstock.papers.settings import Settings
-from penstock.results import json_types
+from penstock.results.json_types import Run
 from penstock.text.units import LENGTHS
 
 NAME = "online-batch"
@@ -57,40 +58,19 @@ SETTINGS = Settings(
 )
 
 
-class Row(TypedDict):
-    """The result of one run: shares in percent of the time in which batch jobs ran, and means."""
-
-    control: Control
-    case: int
-    disk_pct: float
-    cpu_pct: float
-    online_cpu_pct: float
-    batch_cpu_pct: float
-    makespan_s: float
-    online_ms: float
-    batch_s: float
-    online_wait_ms: float
-    batch_wait_ms: float
-
-
-def rows(given: Mapping[str, str]) -> list[Row]:
+def runs(given: Mapping[str, str]) -> Iterator[Simulation]:
     """The nine runs, with what is set."""
-    return [row(control, case, given) for control in CONTROLS for case in CASES]
+    sets = list(_sets(given))
+    for control, case in product(CONTROLS, CASES):
+        own = (f"program.1.phases.1.write={_WRITES[case]}", *_CONTROL[control])
+        yield Simulation({"control": control, "case": case}, "size-priority", [*own, *sets])
 
 
-def row(control: Control, case: int, given: Mapping[str, str]) -> Row:
-    """One run."""
-    sets = [f"program.1.phases.1.write={_WRITES[case]}", *_CONTROL[control], *_sets(given)]
-    with SETTINGS.errors(given), translated():
-        found = _native.compare(
-            NAME, text=job(), policies=["size-priority"], sets=sets, detail=False
-        )
-    (run,) = json.loads(found)["runs"]
-    classes: dict[str, json_types.Class] = {one["name"]: one for one in run["classes"]}
+def figures(run: Run) -> Row:
+    """Shares in percent of the time in which batch jobs ran, and means."""
+    classes = {one["name"]: one for one in run["classes"]}
     online, batch = classes["online"]["programs"], classes["batch"]["programs"]
     return {
-        "control": control,
-        "case": case,
         "disk_pct": 100 * run["device_busy"],
         "cpu_pct": 100 * (online["cpu_share"] + batch["cpu_share"]),
         "online_cpu_pct": 100 * online["cpu_share"],
