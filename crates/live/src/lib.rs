@@ -11,16 +11,16 @@
 //! # }
 //! ```
 //!
-//! From the bottom: a [`Target`] is a file or a block device that is safe to write over; an
+//! From bottom to top: a [`Target`] is a file or a block device that is safe to write over; an
 //! [`Engine`] takes commands to the kernel; a [`Stage`] puts a [`LiveClock`] and [`LiveDevice`]s on
-//! one of them. Layers above cannot find out that time is real. For models there is [`Paced`]:
+//! one of them. Layers above cannot tell that time is real. For models there is [`Paced`]:
 //! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `faults`, `libaio`, `loops`,
-//! `mapped`, `memory`, `posix_aio`, `psync`, `record_file`, `residency`, `uring` and `vsync`; the only one that reads the machine's clock, in
-//! `clock`, `paced` and `report_timer`; nothing outside the usable bytes of a target is ever written,
-//! but for a file without a name that a trial makes for itself; no allocation per request. Linux
-//! only.
+//! `mapped`, `memory`, `posix_aio`, `psync`, `record_file`, `residency`, `uring` and `vsync`; the only one
+//! that reads the machine's clock, in `clock`, `paced` and `report_timer`; nothing outside the usable bytes
+//! of a target is ever written, except an unnamed file that a trial makes for itself; no allocation per
+//! request. Linux only.
 
 mod below;
 mod emulated;

@@ -1,24 +1,23 @@
 //! Blocking calls on the thread of the loop, one command at a time.
 //!
-//! Use them for programs that wait for each of their requests: there is no hand-over between threads,
-//! so a request costs its call and no more. Nothing else happens on the thread meanwhile, so a loop over
-//! such an engine holds one command.
+//! Use them for programs that wait for each of their requests: nothing passes between threads, so a
+//! request costs only its call. The call blocks the loop, so such an engine holds one command.
 
 use std::time::Duration;
 
 use crate::engine::driver::{Bell, Command, Driver, Outcome};
 use crate::engine::idle::Idle;
 
-/// How one command is carried out.
+/// Carries out one command at a time.
 pub(crate) trait Call {
-    /// Makes the call: bytes transferred, or a negated error number.
+    /// Makes the call. Returns the bytes transferred, or a negated error number.
     fn serve(&mut self, command: &Command) -> i32;
 }
 
-/// An engine of such calls.
+/// An engine that makes each call when it gets the command.
 pub(crate) struct Blocking<C> {
     call: C,
-    /// The result of the command that ended last, until it is reaped.
+    /// The result of the last command, until it is reaped.
     ended: Option<Outcome>,
 }
 
@@ -34,7 +33,7 @@ impl<C: Call> Driver for Blocking<C> {
         self.ended = Some(Outcome { slot, result: self.call.serve(command) });
     }
 
-    fn hand_on(&mut self) {}
+    fn submit(&mut self) {}
 
     fn ready(&mut self) -> bool {
         self.ended.is_some()

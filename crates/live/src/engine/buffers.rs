@@ -1,16 +1,16 @@
-//! The memory that disks read into and write from.
+//! The memory of commands' data: buffers of reads and the source of writes.
 //!
-//! One anonymous mapping, made once: a buffer for each command in flight, and behind them one
-//! region of seeded pseudo-random bytes. Every write takes its data from that region, unless it
-//! carries an application's. Reads go into their own buffers, so written data depends on the seed
-//! and the place alone, never on data that was read.
+//! One anonymous mapping, made once: a buffer for each command in flight, followed by the source of
+//! writes, a region of seeded pseudo-random bytes. Every write takes its data from the source, unless it
+//! carries an application's data or is verified. Reads go into the buffers, so generated data depends on
+//! the seed and the place only.
 //!
-//! Engines and the kernel reach all of it through addresses. References to the buffer of a slot come from
-//! [`SlotBuffers`] alone, which lends it to a command and gives none until it is back.
+//! Engines and the kernel use addresses. References to the buffer of a slot come only from [`SlotBuffers`],
+//! which lends the buffer to a command and gives no reference until it is back.
 //!
 //! Invariants: every buffer is aligned for direct I/O; the source region is not written after `Area::new`;
-//! the mapping lives until the last holder of its `Arc` is dropped. An engine for which the kernel
-//! may still be writing holds one.
+//! the mapping lives until the last holder of its `Arc` is dropped, and an engine whose commands may
+//! still be in flight holds one.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -25,24 +25,24 @@ use crate::filling::fill;
 /// a page.
 pub(crate) const BUFFER_ALIGNMENT: u32 = 4096;
 
-/// The largest single command in bytes. Disks split far below it, and a buffer registered with
-/// the ring must stay below 1 GiB.
+/// The largest command in bytes. Disks split far smaller ones, and a buffer registered with a ring must
+/// stay below 1 GiB.
 const MAX_LEN: u32 = 256 << 20;
 
-/// All buffers together, in bytes: a depth and a length that need more are a mistake.
+/// The largest size of all buffers together, in bytes: a depth and a length that need more are a mistake.
 const MAX_TOTAL: u64 = 4 << 30;
 
-/// A huge page in bytes. Where it is another, the kernel rounds as it likes: nothing but speed depends on it.
+/// The size of a huge page in bytes. Only speed depends on it, where the machine has another.
 const HUGE: usize = 2 << 20;
 
-/// From so many bytes on, memory lies in huge pages.
+/// Memory of at least this many bytes is put into huge pages.
 const HUGE_FROM: usize = HUGE / 8;
 
-/// Writes begin at one of this many multiples of the alignment in the source. A prime number, so neighbours are not equal whatever their
-/// size; a disk that looks for equal blocks far apart finds some.
+/// The number of offsets in the source at which writes begin. A prime number, so that neighbours of any size differ; a disk
+/// that looks for equal blocks far apart finds some.
 const SOURCE_STEPS: u64 = 31;
 
-/// Where each buffer lies in the mapping.
+/// The places of the buffers in the mapping.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     stride: usize,
@@ -51,12 +51,12 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Buffers for `slots` commands of up to `max_len` bytes, each rounded outward to `unit`.
+    /// Lays out buffers for `slots` commands of up to `max_len` bytes, each rounded outward to `unit`.
     pub(crate) fn new(slots: u32, max_len: u32, unit: u32) -> Result<Self, EngineError> {
         if max_len == 0 || max_len > MAX_LEN {
             return Err(EngineError::Length { found: max_len, max: MAX_LEN });
         }
-        // A range that begins and ends inside a unit touches one unit more than its length holds.
+        // A range that begins and ends inside a unit touches one more unit than its length has.
         let rounded = u64::from(max_len.next_multiple_of(unit)) + u64::from(unit);
         let stride = rounded.next_multiple_of(u64::from(BUFFER_ALIGNMENT));
         let needed =
@@ -67,34 +67,34 @@ impl Layout {
         Ok(Self { stride: stride as usize, slots: slots as usize, huge_pages: true })
     }
 
-    /// The same, in huge pages if they are filled and the kernel has any, or in no case.
+    /// Sets whether the buffers are put into huge pages, if they fill one and the kernel has any.
     pub(crate) const fn in_huge_pages(self, huge_pages: bool) -> Self {
         Self { huge_pages, ..self }
     }
 
-    /// Bytes that a slot's buffer holds.
+    /// Returns the size of a slot's buffer in bytes.
     pub(crate) const fn stride(&self) -> usize {
         self.stride
     }
 
-    /// Where the buffer of `slot` begins.
+    /// Returns the offset of the buffer of `slot`.
     pub(crate) fn slot(&self, slot: u32) -> usize {
         assert!((slot as usize) < self.slots, "slot {slot} of {}", self.slots);
         slot as usize * self.stride
     }
 
-    /// Where the source of all writes begins.
+    /// Returns the offset of the source of writes.
     pub(crate) const fn source(&self) -> usize {
         self.slots * self.stride
     }
 
-    /// Where a write to `start` of the target takes its data: a function of the place alone.
+    /// Returns the offset of the data of a write to byte `start` of the file; it depends on the place only.
     pub(crate) fn source_for(&self, start: u64) -> usize {
         let step = u64::from(BUFFER_ALIGNMENT);
         self.source() + (start / step % SOURCE_STEPS * step) as usize
     }
 
-    /// Bytes of the whole mapping.
+    /// Returns the size of the mapping in bytes.
     pub(crate) const fn total(&self) -> usize {
         self.source() + self.stride + (SOURCE_STEPS as usize - 1) * BUFFER_ALIGNMENT as usize
     }
@@ -110,11 +110,11 @@ pub(crate) struct Area {
 
 // SAFETY: the mapping belongs to the process, not to a thread.
 unsafe impl Send for Area {}
-// SAFETY: a shared area gives references to its source alone, which is never written after `new`.
+// SAFETY: a shared area gives references to its source only, which is never written after `new`.
 unsafe impl Sync for Area {}
 
 impl Area {
-    /// Maps and fills: read buffers begin as zeros, `seed` determines the source.
+    /// Maps the memory. Buffers begin as zeros, and `seed` determines the source.
     pub(crate) fn new(layout: Layout, seed: Seed) -> Result<Self, EngineError> {
         let total = layout.total();
         let huge = layout.huge_pages && total >= HUGE_FROM;
@@ -125,33 +125,33 @@ impl Area {
         Ok(area)
     }
 
-    /// Where each buffer lies.
+    /// Returns the places of the buffers.
     pub(crate) const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The address of byte `offset`, with at least `len` bytes of the mapping behind it.
+    /// Returns the address of byte `offset`, which has at least `len` bytes of the mapping behind it.
     pub(crate) fn address(&self, offset: usize, len: usize) -> *mut u8 {
         assert!(offset <= self.len && len <= self.len - offset, "{len} bytes at {offset}");
         // SAFETY: inside the mapping, as was just checked.
         unsafe { self.base.as_ptr().add(offset) }
     }
 
-    /// Bytes of the source of writes.
+    /// Returns `len` bytes of the source of writes from `offset` on.
     pub(crate) fn source(&self, offset: usize, len: usize) -> &[u8] {
         assert!(offset >= self.layout.source(), "only the source is shared");
         // SAFETY: mapped and initialised; the source is not written after `new`.
         unsafe { std::slice::from_raw_parts(self.address(offset, len), len) }
     }
 
-    /// The bytes from `offset` on, for the only holder of the area.
+    /// Returns `len` bytes from `offset` on, for the only holder of the area.
     pub(crate) fn own(&mut self, offset: usize, len: usize) -> &mut [u8] {
         // SAFETY: mapped and initialised (anonymous pages are zero); this is the only holder of the area, so no other
         // reference to a part of it exists, and no command uses it.
         unsafe { std::slice::from_raw_parts_mut(self.address(offset, len), len) }
     }
 
-    /// The area for engines, and the buffers of its slots for those who fill and read them.
+    /// Returns the area for engines, and the buffers of its slots for code that fills and reads them.
     pub(crate) fn split(self) -> (Arc<Self>, SlotBuffers) {
         let area = Arc::new(self);
         let is_lent = vec![false; area.layout.slots];
@@ -159,7 +159,7 @@ impl Area {
     }
 }
 
-/// The buffers of all slots of an area, each of which a command may have.
+/// The buffers of all slots of an area, each of which can be lent to a command.
 #[derive(Debug)]
 pub(crate) struct SlotBuffers {
     area: Arc<Area>,
@@ -167,24 +167,24 @@ pub(crate) struct SlotBuffers {
 }
 
 impl SlotBuffers {
-    /// The area that they lie in.
+    /// Returns the area of the buffers.
     pub(crate) fn area(&self) -> &Arc<Area> {
         &self.area
     }
 
-    /// Lends the buffer of `slot` to a command. Returns where it begins in the area.
+    /// Lends the buffer of `slot` to a command. Returns its offset in the area.
     pub(crate) fn lend(&mut self, slot: u32) -> usize {
         let was_lent = std::mem::replace(&mut self.is_lent[slot as usize], true);
         assert!(!was_lent, "one command for each slot");
         self.area.layout.slot(slot)
     }
 
-    /// Takes the buffer of `slot` back from its command, which has ended, if one had it.
+    /// Takes the buffer of `slot` back from its command, which has ended. Does nothing if it was not lent.
     pub(crate) fn take_back(&mut self, slot: u32) {
         self.is_lent[slot as usize] = false;
     }
 
-    /// `len` bytes of the buffer of `slot`, from its byte `from` on.
+    /// Returns `len` bytes of the buffer of `slot`, from its byte `from` on.
     pub(crate) fn bytes(&mut self, slot: u32, from: usize, len: usize) -> &mut [u8] {
         assert!(!self.is_lent[slot as usize], "a command has the buffer");
         let stride = self.area.layout.stride;
@@ -198,23 +198,23 @@ impl SlotBuffers {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // An `Arc` guards every use, so none remains.
+        // Every user holds the area, so none is left.
         unmap(self.base, self.len);
     }
 }
 
-/// Fresh memory of `len` bytes, and its length. All of it is there: a page fault inside the run would be charged
-/// to the disk.
+/// Maps `len` bytes of populated memory, and returns its length too: a page fault during the run would count as time of
+/// the disk.
 fn mapped(len: usize) -> Result<(NonNull<u8>, usize), EngineError> {
     Ok((anonymous(len, MapFlags::PRIVATE | MapFlags::POPULATE)?, len))
 }
 
-/// The same in huge pages, if the kernel has any: it pins fewer of them for a command, and disks get fewer pieces
-/// of memory. Behind `needed` bytes there may be none before they are touched.
+/// Maps at least `needed` bytes in huge pages, if the kernel has any, and returns the length: the kernel pins fewer pages
+/// for a command, and disks get fewer pieces of memory. Only the first `needed` bytes are populated.
 fn mapped_huge(needed: usize) -> Result<(NonNull<u8>, usize), EngineError> {
     let len = needed.next_multiple_of(HUGE);
     let room = anonymous(len + HUGE, MapFlags::PRIVATE)?;
-    // What lies before the first whole huge page and behind the last goes back.
+    // Unmaps the memory before the first whole huge page and behind the last.
     let before = room.as_ptr().addr().next_multiple_of(HUGE) - room.as_ptr().addr();
     // SAFETY: inside the mapping of above.
     let (base, behind) = unsafe { (room.add(before), room.add(before + len)) };
@@ -224,10 +224,10 @@ fn mapped_huge(needed: usize) -> Result<(NonNull<u8>, usize), EngineError> {
         // SAFETY: advice on a fresh mapping changes none of its bytes.
         unsafe { madvise(base.as_ptr().cast(), len, advice) }
     };
-    // A kernel without them has small pages.
+    // A kernel without huge pages uses small ones.
     let _ = advise(len, Advice::LinuxHugepage);
     if advise(needed, Advice::LinuxPopulateWrite).is_err() {
-        // A kernel before 5.14, or too little memory, which the next lines find out.
+        // The kernel is older than 5.14, or memory is short, which the next lines will show.
         for page in (0..needed).step_by(BUFFER_ALIGNMENT as usize) {
             // SAFETY: inside the mapping, to which nothing else refers.
             unsafe { base.add(page).write_volatile(0) };
@@ -236,7 +236,7 @@ fn mapped_huge(needed: usize) -> Result<(NonNull<u8>, usize), EngineError> {
     Ok((base, len))
 }
 
-/// A mapping of no file.
+/// Maps `len` bytes of anonymous memory.
 fn anonymous(len: usize, flags: MapFlags) -> Result<NonNull<u8>, EngineError> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
@@ -248,10 +248,10 @@ fn anonymous(len: usize, flags: MapFlags) -> Result<NonNull<u8>, EngineError> {
     Ok(NonNull::new(base.cast()).expect("the kernel maps nothing at address zero"))
 }
 
-/// Gives back `len` bytes of a mapping from `base` on, both whole pages.
+/// Unmaps `len` bytes of a mapping from `base` on; both are whole pages.
 fn unmap(base: NonNull<u8>, len: usize) {
     if len > 0 {
-        // SAFETY: callers own these pages, and refer to them no more.
+        // SAFETY: callers own these pages and have no references to them.
         let unmapped = unsafe { rustix::mm::munmap(base.as_ptr().cast(), len) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
     }

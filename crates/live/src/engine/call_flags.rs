@@ -1,21 +1,21 @@
-//! What calls ask of the kernel in addition to what a command says.
+//! Flags of system calls beyond what a command asks for.
 
 use rustix::io::ReadWriteFlags;
 
 use crate::engine::driver::Action;
 
-/// What an engine asks of the kernel with all of its calls.
+/// Options that apply to all calls of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct CallFlags {
-    /// A transfer that cannot be done or handed on at once fails with `EAGAIN`.
+    /// Transfers that would have to wait fail with `EAGAIN`.
     pub(crate) nowait: bool,
-    /// A flush writes all that is known of a file (`fsync`), and not only what its data needs (`fdatasync`).
+    /// Flushes write all metadata of the file (`fsync`), not only what its data needs (`fdatasync`).
     pub(crate) fsync: bool,
 }
 
 impl CallFlags {
-    /// Those that a command is given.
-    pub(crate) fn of(self, action: Action) -> ReadWriteFlags {
+    /// Returns the flags of a transfer by `action`.
+    pub(crate) fn for_action(self, action: Action) -> ReadWriteFlags {
         let transfers = matches!(action, Action::Read | Action::Write | Action::WriteThrough);
         let nowait =
             if self.nowait && transfers { ReadWriteFlags::NOWAIT } else { ReadWriteFlags::empty() };

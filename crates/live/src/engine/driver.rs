@@ -1,43 +1,43 @@
-//! The interface of an engine: it takes commands and returns results, whatever the system call.
+//! The interface of an engine: it takes commands and returns results, whichever system calls it makes.
 //!
-//! Everything that engines have in common (slots, rounding, short transfers, device time) is in
-//! `hub`; a new engine implements [`Driver`] and nothing else.
+//! Everything that engines share (slots, rounding, short transfers, device time) is in `stage::hub`; a new
+//! engine implements [`Driver`] only.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use penstock_core::Errno;
 
-/// What a command does.
+/// The operation of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
-    /// Into the buffer.
+    /// Reads the range into the buffer.
     Read,
-    /// From the buffer.
+    /// Writes the buffer to the range.
     Write,
-    /// From the buffer; on stable media when it is done.
+    /// Writes the buffer to the range; the data is on stable media when the command ends.
     WriteThrough,
-    /// Data of completed writes goes to stable media. No range.
+    /// Moves the data of completed writes to stable media. Has no range.
     Flush,
-    /// The range reads as zeros from now on and takes no space.
+    /// Frees the range, which reads as zeros from then on.
     Discard,
 }
 
-/// One command as an engine sees it.
+/// A command as an engine sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
     pub(crate) action: Action,
-    /// Which of the open files.
+    /// Index of the open file.
     pub(crate) file: u32,
-    /// First byte of the target.
+    /// First byte in the file.
     pub(crate) start: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub(crate) len: u32,
-    /// Where in the area of buffers its data lies.
+    /// Offset of its data in the [`Area`](crate::engine::buffers::Area).
     pub(crate) buffer: usize,
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     /// The slot that it was queued under.
@@ -46,33 +46,33 @@ pub(crate) struct Outcome {
     pub(crate) result: i32,
 }
 
-/// An engine. It never has more commands than it was built for, one for each slot.
+/// An engine. It holds at most one command per slot.
 ///
-/// Dropping one waits until the kernel uses no buffer of its area any more.
+/// Dropping an engine waits until the kernel no longer uses any buffer of its area.
 pub(crate) trait Driver {
-    /// Takes a command. It may wait for others; [`hand_on`](Self::hand_on) submits it.
+    /// Takes a command. The engine may hold it back until [`submit`](Self::submit) to submit several at once.
     fn queue(&mut self, slot: u32, command: &Command);
 
     /// Submits queued commands to the kernel.
-    fn hand_on(&mut self);
+    fn submit(&mut self);
 
-    /// Whether [`reap`](Self::reap) has results.
+    /// Returns whether [`reap`](Self::reap) has results.
     fn ready(&mut self) -> bool;
 
-    /// Moves ended commands to `outcomes`.
+    /// Appends the results of ended commands to `outcomes`.
     fn reap(&mut self, outcomes: &mut Vec<Outcome>);
 
-    /// Why the kernel took nothing at the last submission; `None` if it took commands.
+    /// Returns the error with which the kernel refused the last submission; `None` if it took commands.
     fn refused(&self) -> Option<Errno> {
         None
     }
 
-    /// Submits queued commands to the kernel, and sleeps until a command ends or at most `longest`
-    /// has passed. A signal may end it early.
+    /// Submits queued commands and sleeps until a command ends, for at most `longest`. A signal may end the
+    /// sleep early.
     fn wait(&mut self, longest: Duration);
 
-    /// Ends its waits from another thread; `None` if it cannot do so. The waiting thread must ask
-    /// for it before it waits.
+    /// Returns a bell with which another thread can end its waits; `None` if the engine has none. The waiting
+    /// thread must call this before it waits.
     fn bell(&mut self) -> Option<Bell> {
         None
     }
@@ -83,12 +83,12 @@ pub(crate) trait Driver {
 pub struct Bell(Arc<dyn Fn() + Send + Sync>);
 
 impl Bell {
-    /// A bell that is rung by calling `ring`.
+    /// Creates a bell; ringing it calls `ring`.
     pub(crate) fn new(ring: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new(ring))
     }
 
-    /// Rings it.
+    /// Ends the wait.
     pub fn ring(&self) {
         (self.0)();
     }

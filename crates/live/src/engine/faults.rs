@@ -1,12 +1,12 @@
-//! Pages of a mapped file that cannot be had: `SIGBUS` becomes a count.
+//! Lost pages of mapped files, which the kernel cannot provide: `SIGBUS` becomes a count.
 //!
-//! The kernel answers an access to a mapped page that it cannot read or write with a signal, and a process
-//! that does not handle it ends. While a range is watched, a handler puts a page of zeros in the place of a lost one and
-//! counts it, so that the copy that ran into it goes on and its command can fail by itself. All other signals get
-//! what they would have got without the handler, which goes with the last range.
+//! The kernel answers an access to a mapped page that it cannot read or write with a signal, which ends the
+//! process by default. While a range is watched, a handler replaces a lost page by a page of zeros and counts it,
+//! so that the copy that met it goes on and its command can fail by itself. All other signals are handled as they
+//! would be without the handler, which is removed with the last range.
 //!
 //! Invariants: a handler calls nothing but the kernel and touches nothing but atomics; a watched range is
-//! taken off the list before it is unmapped.
+//! removed from the list before it is unmapped.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::engine::error::EngineError;
 
-/// Mappings at once: more than runs have targets and threads.
+/// The most mappings at once: more than runs have targets and threads.
 const MOST: usize = 1024;
 
 /// A range of addresses and the pages of it that were lost.
@@ -38,11 +38,11 @@ static RANGES: [Range; MOST] = [const {
     }
 }; MOST];
 
-/// What `SIGBUS` did before our handler: a function, or one of the kernel's constants.
+/// The action for `SIGBUS` before our handler: a function, or one of the kernel's constants.
 static PREVIOUS: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 static PREVIOUS_FLAGS: AtomicI32 = AtomicI32::new(0);
 
-/// Our handler in the process.
+/// The state of our handler in the process.
 struct Installation {
     /// Watched ranges.
     ranges: usize,
@@ -56,8 +56,7 @@ static INSTALLATION: Mutex<Installation> = Mutex::new(Installation { ranges: 0, 
 #[derive(Debug)]
 pub(crate) struct Watched(usize);
 
-/// Watches `len` bytes from the address `first` on, which are those of a mapped file. Lost pages are replaced in whole
-/// ones of `page` bytes.
+/// Watches the `len` bytes of a mapped file from the address `first` on. A page has `page` bytes.
 pub(crate) fn watch(first: usize, len: usize, page: usize) -> Result<Watched, EngineError> {
     let mut installation = installation();
     let free = RANGES.iter().position(|range| range.first.load(Ordering::Relaxed) == 0);
@@ -76,7 +75,7 @@ pub(crate) fn watch(first: usize, len: usize, page: usize) -> Result<Watched, En
 }
 
 impl Watched {
-    /// How many of its pages were lost so far.
+    /// Returns how many of its pages were lost so far.
     pub(crate) fn count(&self) -> u64 {
         RANGES[self.0].lost.load(Ordering::Acquire)
     }
@@ -95,11 +94,11 @@ fn installation() -> MutexGuard<'static, Installation> {
 }
 
 impl Installation {
-    /// Counts a range more; the first puts our handler in its place.
+    /// Counts a new range; the first installs our handler.
     fn enter(&mut self) -> io::Result<()> {
         if self.replaced.is_none() {
             let replaced = action()?;
-            // The handler may need it at once.
+            // The handler may need the previous action at once.
             PREVIOUS.store(replaced.sa_sigaction, Ordering::Relaxed);
             PREVIOUS_FLAGS.store(replaced.sa_flags, Ordering::Release);
             // SAFETY: zeros are a valid value of the structure.
@@ -113,8 +112,8 @@ impl Installation {
         Ok(())
     }
 
-    /// Counts a range less; the last takes our handler away. If another one was put in front of it meanwhile, it
-    /// stays: that one may call it.
+    /// Counts a removed range; the last removes our handler. Our handler stays if another was installed on top of it,
+    /// which may call it.
     fn leave(&mut self) {
         self.ranges -= 1;
         let is_ours = || action().is_ok_and(|action| action.sa_sigaction == our_handler());
@@ -132,7 +131,7 @@ fn our_handler() -> usize {
     lost as *const () as usize
 }
 
-/// What `SIGBUS` does now.
+/// Returns the present action for `SIGBUS`.
 fn action() -> io::Result<libc::sigaction> {
     let mut action = MaybeUninit::zeroed();
     // SAFETY: it writes the present action into a structure of its kind.
@@ -176,15 +175,14 @@ extern "C" fn lost(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::
     range.lost.fetch_add(1, Ordering::AcqRel);
 }
 
-/// Does what would have been done without our handler.
+/// Handles the signal as the previous action does.
 fn pass_on(is_fault: bool, signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let flags = PREVIOUS_FLAGS.load(Ordering::Acquire);
     match PREVIOUS.load(Ordering::Relaxed) {
-        // The kernel lets nobody ignore a fault.
+        // A fault cannot be ignored.
         libc::SIG_IGN if !is_fault => {}
         libc::SIG_DFL | libc::SIG_IGN => {
-            // SAFETY: both may be called in a handler. The signal comes when this handler returns, and ends the
-            // process.
+            // SAFETY: both may be called in a handler. The signal ends the process when this handler returns.
             unsafe {
                 libc::signal(signal, libc::SIG_DFL);
                 libc::raise(signal);

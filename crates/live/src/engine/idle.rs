@@ -1,10 +1,10 @@
-//! No engine: for devices that need no system call, where the clock only sleeps.
+//! An engine without commands, for devices that need no system call: the clock only sleeps on it.
 
 use std::time::Duration;
 
 use crate::engine::driver::{Bell, Command, Driver, Outcome};
 
-/// Carries out no command, because it gets none.
+/// An engine that never gets a command.
 pub(crate) struct Idle;
 
 impl Driver for Idle {
@@ -12,7 +12,7 @@ impl Driver for Idle {
         unreachable!("{command:?} has no target");
     }
 
-    fn hand_on(&mut self) {}
+    fn submit(&mut self) {}
 
     fn ready(&mut self) -> bool {
         false

@@ -1,9 +1,9 @@
 //! The engine over Linux's older asynchronous calls (`io_submit`, `io_getevents`).
 //!
 //! Use it where io_uring is missing or forbidden, and to compare with the calls that most databases
-//! and benchmarks of the last twenty years used. Two system calls carry many commands each; files
-//! and buffers are looked up anew for each of them. No such call exists for a discard: it is made
-//! at once, and the loop waits for it.
+//! and benchmarks of the last twenty years make. Two system calls carry many commands each; the
+//! kernel looks files and buffers up for each command. There is no such call for a discard: it is made at
+//! once, and the loop waits for it.
 //!
 //! Invariants: a control block and its buffer stay where they are until the command has ended;
 //! dropping the engine waits for what is in flight.
@@ -26,8 +26,8 @@ use crate::engine::idle::Idle;
 use crate::engine::refusals::Refusals;
 use crate::engine::uring::discard_flags;
 
-/// Control blocks that one context takes; the system's bound over all processes is
-/// `/proc/sys/fs/aio-max-nr`, 65,536 unless it was raised.
+/// Commands in flight that one context may have. The limit of the whole system is
+/// `/proc/sys/fs/aio-max-nr`, 65,536 by default.
 pub(crate) const MAX_SLOTS: u32 = 32_768;
 
 /// `struct iocb` of `linux/aio_abi.h` on a little-endian machine.
@@ -64,27 +64,27 @@ const PWRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
 
-/// One context of the kernel and its commands.
+/// A context of the kernel and its commands.
 pub(crate) struct Aio {
     context: Context,
     files: Arc<[Arc<File>]>,
     area: Arc<Area>,
-    /// One for each slot; they never move.
+    /// The control block of each slot; they never move.
     blocks: Box<[ControlBlock]>,
-    /// Slots that were not submitted to the kernel yet, in order.
+    /// Slots whose commands are not submitted yet, in order.
     queued: Vec<u32>,
     batch: usize,
     flags: CallFlags,
-    /// Commands with the kernel whose results are not yet in `outcomes`.
+    /// Commands that the kernel has and whose results are not in `outcomes`.
     submitted: usize,
     events: Box<[Event]>,
-    /// Results that are not yet reaped.
+    /// Results that are not reaped yet.
     outcomes: Vec<Outcome>,
     refusals: Refusals,
 }
 
 impl Aio {
-    /// An engine of `slots` commands over `files`.
+    /// Creates an engine for `slots` commands over `files`.
     pub(crate) fn new(
         files: &[Arc<File>],
         slots: u32,
@@ -107,14 +107,14 @@ impl Aio {
         })
     }
 
-    /// The same with these `flags`.
+    /// Sets the flags of its calls.
     pub(crate) fn with(mut self, flags: CallFlags) -> Self {
         self.flags = flags;
         self
     }
 
     /// Submits queued commands, as many as the kernel takes.
-    fn submit(&mut self) {
+    fn submit_queued(&mut self) {
         while !self.queued.is_empty() {
             match self.context.submit(&self.queued, &mut self.blocks) {
                 Ok(taken) => {
@@ -122,12 +122,12 @@ impl Aio {
                     self.submitted += taken;
                     self.refusals.end();
                 }
-                // No memory for it now: the next turn tries again.
+                // A temporary lack of memory: the next turn tries again.
                 Err(code @ (libc::EAGAIN | libc::EINTR | libc::ENOMEM)) => {
                     self.refusals.add(code);
                     return;
                 }
-                // The first of them is refused as invalid: that is its result.
+                // The kernel refused the first command as invalid: that is its result.
                 Err(code) => {
                     let slot = self.queued.remove(0);
                     self.outcomes.push(Outcome { slot, result: -code });
@@ -136,12 +136,12 @@ impl Aio {
         }
     }
 
-    /// Moves results to `outcomes`, waiting for one of them for at most `longest`.
+    /// Moves results to `outcomes`. Waits for `least` of them, for at most `longest`.
     fn gather(&mut self, least: usize, longest: Duration) {
         if self.submitted == 0 {
             return;
         }
-        // A signal ends a wait early; the kernel refuses a context of our own for no other reason.
+        // The only error for a context of our own is a signal, which ends the wait early.
         let Ok(count) = self.context.events(least, &mut self.events, longest) else { return };
         self.submitted -= count;
         let outcome = |event: &Event| Outcome { slot: event.data as u32, result: event.res as i32 };
@@ -168,7 +168,7 @@ impl Driver for Aio {
         self.blocks[slot as usize] = ControlBlock {
             data: slot.into(),
             opcode,
-            rw_flags: self.flags.of(action).bits().cast_signed(),
+            rw_flags: self.flags.for_action(action).bits().cast_signed(),
             fildes: file.as_raw_fd().cast_unsigned(),
             buf: address.addr() as u64,
             nbytes: len.into(),
@@ -177,12 +177,12 @@ impl Driver for Aio {
         };
         self.queued.push(slot);
         if self.queued.len() >= self.batch {
-            self.submit();
+            self.submit_queued();
         }
     }
 
-    fn hand_on(&mut self) {
-        self.submit();
+    fn submit(&mut self) {
+        self.submit_queued();
     }
 
     fn ready(&mut self) -> bool {
@@ -202,7 +202,7 @@ impl Driver for Aio {
     }
 
     fn wait(&mut self, longest: Duration) {
-        self.submit();
+        self.submit_queued();
         if !self.outcomes.is_empty() {
             return;
         }
@@ -215,7 +215,7 @@ impl Driver for Aio {
     }
 }
 
-/// A context of the kernel. It is destroyed when it is dropped, after its last command.
+/// A context of the kernel. Dropping it waits for its last command.
 struct Context(usize);
 
 impl Context {
@@ -228,7 +228,7 @@ impl Context {
         }
     }
 
-    /// How many of `slots` the kernel took, from the first on, or why not even that one.
+    /// Submits the commands of `slots`. Returns how many of them the kernel took, or the error number of the first.
     fn submit(&self, slots: &[u32], blocks: &mut [ControlBlock]) -> Result<usize, i32> {
         /// Commands of one call.
         const MOST: usize = 64;
@@ -237,8 +237,8 @@ impl Context {
         for (address, slot) in addresses.iter_mut().zip(slots) {
             *address = &raw mut blocks[*slot as usize];
         }
-        // SAFETY: the addresses are of blocks that stay in place until their command has ended, and
-        // so do the buffers that they name: the engine's drop waits for all of them.
+        // SAFETY: the blocks and the buffers that they name stay in place until their commands have
+        // ended: dropping the engine waits for all of them.
         let taken = unsafe {
             libc::syscall(libc::SYS_io_submit, self.0, count.cast_signed(), addresses.as_mut_ptr())
         };
@@ -267,7 +267,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // It waits for commands in flight: no block or buffer is in use afterwards.
+        // The call waits for commands in flight: no block or buffer is in use afterwards.
         // SAFETY: the context is not used from here on.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
     }
@@ -277,12 +277,12 @@ fn last_code() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// Whether this machine has it, or why not.
+/// Checks that the engine works on this machine. The error says why not.
 pub(crate) fn probe() -> Result<(), EngineError> {
     Context::new(1).map(drop)
 }
 
-/// Why there is no context, in words for a person.
+/// Returns the error for a context that could not be made.
 fn missing(error: &io::Error) -> EngineError {
     let (why, hint) = match error.raw_os_error() {
         Some(libc::ENOSYS) => ("the kernel has no asynchronous I/O", "use the engine `threads`"),

@@ -1,11 +1,11 @@
-//! A file in memory: commands copy from and to its pages.
+//! The engine over mapped files: commands copy from and to their pages.
 //!
 //! Use it to measure programs that map their files, as many key-value stores do. A read copies from the
-//! page cache, a write into it; the thread of the loop waits while the kernel reads a page, one command at
-//! a time. Nothing goes past the page cache.
+//! page cache, a write into it; the loop waits while the kernel reads a page, one command at a time. All
+//! commands go through the page cache.
 //!
-//! A page that cannot be had (the file was cut, the disk answers with an error, no space is left) ends the
-//! command with `EIO`, not the process: [`faults`](crate::engine::faults) puts a page of zeros in its place, and
+//! A page that the kernel cannot provide (the file was cut, the disk answers with an error, no space is
+//! left) ends the command with `EIO`, not the process: [`faults`](crate::engine::faults) puts a page of zeros in its place, and
 //! the file's own pages are mapped again before the next command. If that fails, all further commands on the
 //! file end with `EIO`: its mapping no longer shows the file.
 
@@ -26,31 +26,31 @@ use crate::engine::error::EngineError;
 use crate::engine::faults::{self, Watched};
 use crate::engine::psync::Psync;
 
-/// What is to be mapped of a target: its file, from the first byte on.
+/// A target to be mapped: its file, from the first byte on.
 pub(crate) struct ToMap<'a> {
     pub(crate) path: &'a Path,
     pub(crate) len: u64,
     pub(crate) is_only_read: bool,
 }
 
-/// Targets in memory.
+/// Mapped targets.
 pub(crate) struct Mapped {
     files: Vec<MappedFile>,
     area: Arc<Area>,
-    /// For flushes and discards.
+    /// Makes the calls for flushes and discards.
     calls: Psync,
 }
 
-/// A file in memory, from its first byte on.
+/// A mapped file, from its first byte on.
 struct MappedFile {
-    // Before the pages: they are watched no more when they are unmapped.
+    // Dropped before the pages are unmapped.
     faults: Watched,
     pages: Pages,
     file: Arc<File>,
     protection: ProtFlags,
     /// Bytes of a page.
     page: usize,
-    /// Lost pages could not be mapped again.
+    /// Whether lost pages could not be mapped again.
     is_dead: bool,
 }
 
@@ -64,7 +64,7 @@ struct Pages {
 unsafe impl Send for Pages {}
 
 impl Mapped {
-    /// `targets` with their own `files`, and behind those the ones that are open through the page cache.
+    /// Maps `targets`. `files` has their own files, followed by those that are open through the page cache.
     pub(crate) fn new(
         targets: &[ToMap<'_>],
         files: &[Arc<File>],
@@ -79,7 +79,7 @@ impl Mapped {
         Ok(Self { files: mapped, area: Arc::clone(area), calls: Psync::new(files, area) })
     }
 
-    /// The same with these `flags`.
+    /// Sets the flags of its calls.
     pub(crate) fn with(self, flags: CallFlags) -> Self {
         Self { calls: self.calls.with(flags), ..self }
     }
@@ -112,8 +112,7 @@ impl MappedFile {
         Ok(Self { faults, pages, file: Arc::clone(file), protection, page, is_dead: false })
     }
 
-    /// Copies `len` bytes at `start` by `copy`, which gets their address: how many there are, or an error
-    /// number below zero.
+    /// Calls `copy` with the address of `len` bytes at `start`. Returns `len`, or a negated error number.
     fn copied(&mut self, start: u64, len: u32, copy: impl FnOnce(*mut u8)) -> i32 {
         let before = self.faults.count();
         copy(self.pages.address(start, len as usize));
@@ -130,7 +129,7 @@ impl MappedFile {
         -libc::EIO
     }
 
-    /// Writes `len` bytes at `start` to the device: an error number below zero if that fails.
+    /// Writes `len` bytes at `start` to the device. Returns `len`, or a negated error number.
     fn synced(&self, start: u64, len: u32) -> i32 {
         let (from, pages) = pages_around(start, len, self.page);
         // SAFETY: pages of this mapping, which lives as long as `self`.
@@ -140,7 +139,7 @@ impl MappedFile {
 }
 
 impl Pages {
-    /// The address of byte `start`, with `len` bytes of the mapping behind it.
+    /// Returns the address of byte `start`, which has at least `len` bytes of the mapping behind it.
     fn address(&self, start: u64, len: usize) -> *mut u8 {
         let start = start as usize;
         assert!(start <= self.len && len <= self.len - start, "{len} bytes at {start}");
@@ -149,7 +148,7 @@ impl Pages {
     }
 }
 
-/// The whole pages of `page` bytes that `len` bytes at `start` touch: their first byte and their length.
+/// Returns the first byte and the length of the whole pages, of `page` bytes, that `len` bytes at `start` touch.
 fn pages_around(start: u64, len: u32, page: usize) -> (u64, usize) {
     let page = page as u64;
     let (from, to) = (start / page * page, (start + u64::from(len)).next_multiple_of(page));
@@ -159,7 +158,7 @@ fn pages_around(start: u64, len: u32, page: usize) -> (u64, usize) {
 impl Call for Mapped {
     fn serve(&mut self, command: &Command) -> i32 {
         let Command { action, file, start, len, buffer } = *command;
-        // Transfers go to the files behind the targets' own, discards to these.
+        // Transfers have the numbers of the files behind the targets' own, discards those of these.
         let count = self.files.len();
         let mapped = &mut self.files[file as usize % count];
         if mapped.is_dead {
@@ -188,7 +187,7 @@ impl Call for Mapped {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, whole; no command is in flight, so nothing uses it.
+        // SAFETY: our own mapping; no command is in flight, so nothing uses it.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
     }

@@ -1,4 +1,4 @@
-//! Ways in which commands reach the kernel.
+//! Engines: the ways in which commands reach the kernel.
 
 pub(crate) mod blocking;
 pub(crate) mod buffers;
@@ -16,27 +16,27 @@ pub(crate) mod threads;
 pub(crate) mod uring;
 pub(crate) mod vsync;
 
-/// How commands reach the kernel.
+/// A way in which commands reach the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
-    /// One ring, registered files and buffers.
+    /// io_uring: one ring, with registered files and buffers.
     Uring,
-    /// Linux's older asynchronous calls.
+    /// Linux's older asynchronous calls (`io_submit`).
     Aio,
     /// A blocking call on a worker thread for each command in flight.
     Threads,
-    /// The C library's asynchronous calls.
+    /// The C library's asynchronous calls (`aio_read`).
     PosixAio,
-    /// A blocking call on the thread of the loop.
+    /// A blocking call per command on the thread of the loop.
     Psync,
-    /// The same, one for all commands that lie behind each other.
+    /// A blocking call per run of adjacent commands on the thread of the loop.
     Vsync,
     /// Copies from and to the pages of a mapped file.
     Mmap,
 }
 
 impl Engine {
-    /// Every engine, the one to prefer first.
+    /// Every engine, in order of preference.
     pub const ALL: [Self; 7] = [
         Self::Uring,
         Self::Aio,
@@ -47,7 +47,7 @@ impl Engine {
         Self::Mmap,
     ];
 
-    /// The name by which a person chooses it.
+    /// The name that users choose it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uring => "io_uring",
@@ -60,32 +60,32 @@ impl Engine {
         }
     }
 
-    /// The engine of that name.
+    /// Returns the engine called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|engine| engine.name() == name)
     }
 
-    /// Whether its calls block the thread of the loop.
+    /// Returns whether its calls block the thread of the loop.
     pub const fn is_blocking(self) -> bool {
         matches!(self, Self::Psync | Self::Vsync | Self::Mmap)
     }
 
-    /// Whether its calls return before their commands are done.
+    /// Returns whether its calls return before their commands are done.
     pub const fn is_asynchronous(self) -> bool {
         matches!(self, Self::Uring | Self::Aio | Self::PosixAio)
     }
 
-    /// Whether other threads can end its waits, and its calls never block the loop.
+    /// Returns whether other threads can end its waits and its calls never block the loop.
     pub const fn can_be_woken(self) -> bool {
         matches!(self, Self::Uring | Self::Threads)
     }
 
-    /// Whether its transfers can be refused where they would have to wait.
+    /// Returns whether it can make transfers fail where they would have to wait (`RWF_NOWAIT`).
     pub const fn has_nowait(self) -> bool {
         !matches!(self, Self::PosixAio | Self::Mmap)
     }
 
-    /// Whether it can go past the page cache.
+    /// Returns whether it can bypass the page cache.
     pub const fn can_be_direct(self) -> bool {
         !matches!(self, Self::Mmap)
     }

@@ -1,4 +1,4 @@
-//! POSIX asynchronous I/O (`aio_read`, `aio_write`): the C library's own, made of its threads.
+//! The engine over POSIX asynchronous I/O (`aio_read`, `aio_write`), which the C library makes of threads.
 //!
 //! Use it to measure programs that use these portable calls. With glibc each file has one thread, which
 //! serves the file's commands one after another, whatever the depth. There is no call for a discard or for
@@ -24,48 +24,48 @@ use crate::engine::idle::Idle;
 use crate::engine::psync::Psync;
 use crate::engine::refusals::Refusals;
 
-/// How often the oldest command is looked at before the loop sleeps: some microseconds.
+/// How often the oldest command is polled before the loop sleeps: for some microseconds.
 const LOOKS: u32 = 200;
 
-/// Waits in a row without a look, at most.
+/// The most consecutive waits without polling.
 const SKIPPED_MOST: u32 = 63;
 
-/// Whether the commands of a file end in the order in which the library got them, as with glibc.
+/// Whether the commands of a file end in the order of submission, as with glibc.
 const IN_ORDER: bool = cfg!(target_env = "gnu");
 
-/// Then a sleep ends when one in so many of a file's commands in flight have ended. The file's thread wakes the
-/// sleeper before it goes on, and both want the same lock then: with a sleep for each command a fast disk loses a tenth
-/// of its rate.
+/// The share of a file's commands in flight that end a sleep with such a library, as a divisor. The file's thread
+/// wakes the sleeper before it goes on, and both want the same lock then: with a sleep for each command a fast disk loses
+/// a tenth of its rate.
 const TOGETHER: usize = 8;
 
-/// Commands in flight: the library looks at each of them whenever it waits.
+/// The limit on commands in flight: the library looks at each of them whenever it waits.
 pub(crate) const MAX_SLOTS: u32 = 1024;
 
 /// The commands of one engine.
 pub(crate) struct PosixAio {
     files: Arc<[Arc<File>]>,
     area: Arc<Area>,
-    /// For what has no asynchronous call.
-    now: Psync,
-    /// What flushes ask for.
+    /// Makes the calls that have no asynchronous form.
+    sync: Psync,
+    /// The kind of flush: `O_DSYNC` or `O_SYNC`.
     flush: i32,
-    /// One for each slot; they never move.
+    /// The control block of each slot; they never move.
     blocks: Box<[libc::aiocb]>,
-    /// Slots whose commands are in flight, for each file in the order in which the library got them.
+    /// Slots whose commands are in flight, for each file in the order of submission.
     flying: Vec<Vec<u32>>,
     /// Commands that the library refused for the moment.
     refused: Vec<(u32, Command)>,
-    /// What a wait is for; kept for its memory.
+    /// The commands that a sleep waits for; kept for its memory.
     list: Vec<*const libc::aiocb>,
     ended: Vec<Outcome>,
-    /// Waits until the next look, and those of them that were.
+    /// How many waits go without polling, and how many of them are over.
     skip: u32,
     skipped: u32,
     refusals: Refusals,
 }
 
 impl PosixAio {
-    /// An engine of `slots` commands.
+    /// Creates an engine for `slots` commands.
     pub(crate) fn new(files: &[Arc<File>], slots: u32, area: &Arc<Area>) -> Self {
         let slots = slots as usize;
         // SAFETY: a control block is a plain structure for which zeros are a valid value.
@@ -73,7 +73,7 @@ impl PosixAio {
         Self {
             files: files.into(),
             area: Arc::clone(area),
-            now: Psync::new(files, area),
+            sync: Psync::new(files, area),
             flush: libc::O_DSYNC,
             blocks: vec![zero; slots].into(),
             flying: files.iter().map(|_| Vec::with_capacity(slots)).collect(),
@@ -86,14 +86,14 @@ impl PosixAio {
         }
     }
 
-    /// The same with these `flags`.
+    /// Sets the flags of its calls.
     pub(crate) fn with(mut self, flags: CallFlags) -> Self {
         self.flush = if flags.fsync { libc::O_SYNC } else { libc::O_DSYNC };
         self
     }
 
     /// Gives `command` to the library, which may refuse it for the moment.
-    fn submit(&mut self, slot: u32, command: &Command) {
+    fn start(&mut self, slot: u32, command: &Command) {
         let Command { action, file, start, len, buffer } = *command;
         let block = &mut self.blocks[slot as usize];
         block.aio_fildes = self.files[file as usize].as_raw_fd();
@@ -117,7 +117,7 @@ impl PosixAio {
             return;
         }
         match std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) {
-            // No memory or no thread for it now: a later turn tries again.
+            // No memory or thread at the moment: a later turn tries again.
             code @ libc::EAGAIN => {
                 self.refusals.add(code);
                 self.refused.push((slot, *command));
@@ -126,11 +126,11 @@ impl PosixAio {
         }
     }
 
-    /// Tries again what was refused.
-    fn again(&mut self) {
+    /// Retries refused commands.
+    fn retry(&mut self) {
         for _ in 0..self.refused.len() {
             let (slot, command) = self.refused.remove(0);
-            self.submit(slot, &command);
+            self.start(slot, &command);
         }
     }
 
@@ -150,20 +150,20 @@ impl PosixAio {
             ended.push(Outcome { slot: *slot, result });
             false
         };
-        for of_file in flying {
-            of_file.retain(&mut flies);
+        for slots in flying {
+            slots.retain(&mut flies);
         }
     }
 
-    /// Whether the oldest command ends while it is looked at for some microseconds, as those that are served from memory do: to be woken
-    /// costs more than they take. It is not tried on devices where it did not help the last times.
+    /// Polls the oldest command for some microseconds, and returns whether it ends: for commands that are served from
+    /// memory a sleep costs more than they take. Polling is skipped more and more often while it does not help.
     fn soon(&mut self) -> bool {
         if self.skipped < self.skip {
             self.skipped += 1;
             return false;
         }
         self.skipped = 0;
-        let Some(&oldest) = self.flying.iter().find_map(|of_file| of_file.first()) else {
+        let Some(&oldest) = self.flying.iter().find_map(|slots| slots.first()) else {
             return false;
         };
         let block = ptr::from_ref(&self.blocks[oldest as usize]);
@@ -177,13 +177,13 @@ impl PosixAio {
         soon
     }
 
-    /// Sleeps until commands in flight have ended, for at most `longest`.
+    /// Sleeps until some commands in flight have ended, for at most `longest`.
     fn sleep(&mut self, longest: Option<Duration>) {
         let Self { flying, blocks, list, .. } = self;
         list.clear();
-        for of_file in flying {
-            let nth = of_file.get((of_file.len() / TOGETHER).saturating_sub(1));
-            let waited = if IN_ORDER { nth.map_or(&[][..], slice::from_ref) } else { of_file };
+        for slots in flying {
+            let nth = slots.get((slots.len() / TOGETHER).saturating_sub(1));
+            let waited = if IN_ORDER { nth.map_or(&[][..], slice::from_ref) } else { slots };
             list.extend(waited.iter().map(|slot| ptr::from_ref(&blocks[*slot as usize])));
         }
         let timeout = longest.map(|longest| libc::timespec {
@@ -192,8 +192,8 @@ impl PosixAio {
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
         let count = i32::try_from(self.list.len()).expect("no more than there are slots");
-        // SAFETY: the list names blocks of commands in flight, and lives until the call returns. A signal
-        // or the timeout may end the wait: what has ended is looked for afterwards in any case.
+        // SAFETY: the list names blocks of commands in flight, and lives until the call returns. Whatever
+        // ends the wait, ended commands are looked for afterwards.
         unsafe { libc::aio_suspend(self.list.as_ptr(), count, timeout) };
     }
 }
@@ -202,15 +202,15 @@ impl Driver for PosixAio {
     fn queue(&mut self, slot: u32, command: &Command) {
         match command.action {
             Action::WriteThrough | Action::Discard => {
-                let result = self.now.serve(command);
+                let result = self.sync.serve(command);
                 self.ended.push(Outcome { slot, result });
             }
-            _ => self.submit(slot, command),
+            _ => self.start(slot, command),
         }
     }
 
-    fn hand_on(&mut self) {
-        self.again();
+    fn submit(&mut self) {
+        self.retry();
     }
 
     fn ready(&mut self) -> bool {
@@ -230,7 +230,7 @@ impl Driver for PosixAio {
     }
 
     fn wait(&mut self, longest: Duration) {
-        self.again();
+        self.retry();
         if self.ready() {
             return;
         }

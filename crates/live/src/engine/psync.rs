@@ -1,4 +1,4 @@
-//! `pread` and `pwrite`: the calls of most programs.
+//! `pread` and `pwrite`: the calls that most programs make.
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut};
@@ -13,7 +13,7 @@ use crate::engine::call_flags::CallFlags;
 use crate::engine::driver::{Action, Command};
 use crate::engine::uring::discard_flags;
 
-/// The calls on some files.
+/// Blocking calls on open files.
 #[derive(Clone)]
 pub(crate) struct Psync {
     files: Arc<[Arc<File>]>,
@@ -26,7 +26,7 @@ impl Psync {
         Self { files: files.into(), area: Arc::clone(area), flags: CallFlags::default() }
     }
 
-    /// The same with these `flags`.
+    /// Sets the flags of its calls.
     pub(crate) fn with(mut self, flags: CallFlags) -> Self {
         self.flags = flags;
         self
@@ -38,7 +38,7 @@ impl Call for Psync {
         let Command { action, file, start, len, buffer } = *command;
         let (file, bytes_of_buffer) = (&*self.files[file as usize], len as usize);
         let address = self.area.address(buffer, bytes_of_buffer);
-        let flags = self.flags.of(action);
+        let flags = self.flags.for_action(action);
         let result = match action {
             Action::Read => {
                 // SAFETY: the slot's own buffer: one command at a time has it, and this is it.

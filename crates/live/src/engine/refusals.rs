@@ -1,46 +1,45 @@
-//! A kernel that takes no commands: the pause before the next try.
+//! Pauses between retries while the kernel refuses commands.
 //!
-//! Under memory pressure the kernel refuses commands for a while. An engine that tried again at
-//! once would only take the processor from the work that frees the memory. One that slept long
-//! would add to the time of the device. So pauses begin short and double. No engine gives up by
-//! itself: the [`Guard`](crate::Guard) ends a run with commands that have waited for too long, and
-//! its partial result remains.
+//! Under memory pressure the kernel refuses commands for a while. An engine that retried at
+//! once would take processor time from the work that frees the memory; one that slept long would add to
+//! the measured device time. So pauses begin short and double. No engine gives up by itself: the
+//! [`Guard`](crate::Guard) ends a run whose commands wait too long, and keeps its partial result.
 
 use std::time::Duration;
 
 use penstock_core::Errno;
 
-/// The first pause: about as long as a fast disk takes for a command.
+/// The first pause: about the time of a command on a fast disk.
 const FIRST: Duration = Duration::from_micros(50);
 
-/// The longest pause: the most that a run loses after the kernel takes commands again.
+/// The longest pause: the most time that a run loses once the kernel takes commands again.
 const LONGEST: Duration = Duration::from_millis(10);
 
-/// The refusals in a row, up to now.
+/// Consecutive refusals.
 #[derive(Default)]
 pub(crate) struct Refusals {
     last: Option<(Errno, Duration)>,
 }
 
 impl Refusals {
-    /// The kernel took a command.
+    /// Records that the kernel took a command.
     pub(crate) fn end(&mut self) {
         self.last = None;
     }
 
-    /// The kernel refused with the error numbered `code`.
+    /// Records that the kernel refused with the error number `code`.
     pub(crate) fn add(&mut self, code: i32) {
         let error = Errno::new(code).unwrap_or(Errno::EIO);
         let pause = self.last.map_or(FIRST, |(_, pause)| (pause * 2).min(LONGEST));
         self.last = Some((error, pause));
     }
 
-    /// How long to wait before the next try, if the last one was refused.
+    /// Returns the pause before the next try; `None` if the last one was not refused.
     pub(crate) fn pause(&self) -> Option<Duration> {
         self.last.map(|(_, pause)| pause)
     }
 
-    /// The error of the last try, if it was refused.
+    /// Returns the error of the last try; `None` if it was not refused.
     pub(crate) fn error(&self) -> Option<Errno> {
         self.last.map(|(error, _)| error)
     }

@@ -2,7 +2,7 @@
 //!
 //! Use it where io_uring is missing or forbidden, and to compare with it. It costs more processor
 //! time: a wake-up for each command and one for each result. Each command is submitted at once,
-//! because a worker can take only one.
+//! because a worker takes one at a time.
 //!
 //! Task slots and an outbox of our own rather than channels: a channel allocates when a thread first
 //! sleeps on it, which for the last of many workers is long after the run began.
@@ -20,10 +20,10 @@ use crate::engine::driver::{Bell, Command, Driver, Outcome};
 use crate::engine::error::EngineError;
 use crate::engine::psync::Psync;
 
-/// The limit on workers: beyond it the machine schedules threads rather than I/O.
+/// The limit on workers: with more, the machine is busy scheduling threads.
 pub(crate) const MAX_SLOTS: u32 = 1024;
 
-/// Stack of a worker in bytes: it makes one call, not deep.
+/// Stack of a worker in bytes: its calls are not deep.
 const STACK: usize = 128 << 10;
 
 /// The workers, and what they share with the loop.
@@ -33,11 +33,11 @@ pub(crate) struct Pool {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// The place where the worker of one slot finds its work.
+/// The mailbox of the worker of one slot.
 #[derive(Default)]
 struct TaskSlot {
     task: Mutex<Task>,
-    given: Condvar,
+    added: Condvar,
 }
 
 /// The content of a task slot.
@@ -49,7 +49,7 @@ enum Task {
     Stop,
 }
 
-/// Where every worker puts its results.
+/// The mailbox of all workers' results.
 struct Outbox {
     ended: Mutex<Ended>,
     /// Notified only while the loop waits: a wake-up is a system call even if no thread sleeps.
@@ -66,7 +66,7 @@ struct Ended {
 }
 
 impl Pool {
-    /// A pool of `slots` workers that make `calls`.
+    /// Starts `slots` workers that make `calls`.
     pub(crate) fn new(slots: u32, calls: &Psync) -> Result<Self, EngineError> {
         let outcomes = Vec::with_capacity(slots as usize);
         let ended = Ended { outcomes, waiting: false, rung: false };
@@ -75,9 +75,9 @@ impl Pool {
         let outbox = Arc::new(outbox);
         let mut pool =
             Self { task_slots: Vec::new(), outbox: Arc::clone(&outbox), workers: Vec::new() };
-        let (up, ups) = std::sync::mpsc::channel();
+        let (started, starts) = std::sync::mpsc::channel();
         for slot in 0..slots {
-            let up = up.clone();
+            let started = started.clone();
             let task_slot = Arc::new(TaskSlot::default());
             let (task_slot_of_worker, outbox) = (Arc::clone(&task_slot), Arc::clone(&outbox));
             let calls = calls.clone();
@@ -86,25 +86,24 @@ impl Pool {
                 .name(format!("penstock-io-{slot}"))
                 .stack_size(STACK)
                 .spawn(move || {
-                    let _ = up.send(());
+                    let _ = started.send(());
                     worker.work();
                 });
-            let started = thread
+            let thread = thread
                 .map_err(|source| EngineError::System { doing: "start a worker thread", source })?;
             pool.task_slots.push(task_slot);
-            pool.workers.push(started);
+            pool.workers.push(thread);
         }
-        // A thread initialises itself, and allocates, when it first gets a processor. That must not
-        // happen in the run.
-        ups.iter().take(slots as usize).for_each(drop);
+        // A thread allocates when it first runs, which must not happen during the run.
+        starts.iter().take(slots as usize).for_each(drop);
         Ok(pool)
     }
 }
 
-/// Whether a worker can be started.
+/// Checks that a worker can be started.
 pub(crate) fn probe() -> Result<(), EngineError> {
-    let started = std::thread::Builder::new().stack_size(STACK).spawn(|| {});
-    let ended = started.map(JoinHandle::join);
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(|| {});
+    let ended = thread.map(JoinHandle::join);
     ended.map(drop).map_err(|source| EngineError::System { doing: "start a worker thread", source })
 }
 
@@ -113,7 +112,7 @@ impl Driver for Pool {
         self.task_slots[slot as usize].put(Task::Serve(*command));
     }
 
-    fn hand_on(&mut self) {}
+    fn submit(&mut self) {}
 
     fn ready(&mut self) -> bool {
         self.outbox.count.load(Ordering::Relaxed) > 0
@@ -163,33 +162,33 @@ impl Drop for Pool {
 impl TaskSlot {
     /// Puts `task` into the empty slot.
     fn put(&self, task: Task) {
-        let mut place = lock(&self.task);
-        assert!(matches!(*place, Task::Nothing), "one command for each slot");
-        *place = task;
-        drop(place);
-        self.given.notify_one();
+        let mut current = lock(&self.task);
+        assert!(matches!(*current, Task::Nothing), "one command for each slot");
+        *current = task;
+        drop(current);
+        self.added.notify_one();
     }
 
     /// Waits for the task in the slot and takes it.
     fn take(&self) -> Task {
         let empty = |task: &mut Task| matches!(task, Task::Nothing);
-        let waited = self.given.wait_while(lock(&self.task), empty);
+        let waited = self.added.wait_while(lock(&self.task), empty);
         std::mem::take(&mut waited.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Ends the worker. A command that it has not begun is dropped with the run.
+    /// Ends the worker. A command that it has not begun is discarded.
     fn stop(&self) {
         *lock(&self.task) = Task::Stop;
-        self.given.notify_one();
+        self.added.notify_one();
     }
 }
 
-/// The lock, even after a panic: its content is consistent between any two statements.
+/// Locks `mutex`, even after a panic: its content is consistent between any two statements.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a worker needs.
+/// The state of a worker.
 struct Worker {
     slot: u32,
     calls: Psync,
@@ -198,7 +197,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Serves commands until it is ended.
+    /// Serves commands until it is stopped.
     fn work(&mut self) {
         while let Task::Serve(command) = self.task_slot.take() {
             let result = self.calls.serve(&command);

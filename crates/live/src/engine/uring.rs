@@ -1,12 +1,12 @@
 //! The io_uring engine: one ring for all targets of a stage.
 //!
 //! Use it wherever the kernel has it: one system call carries many commands, files and buffers are
-//! registered once, and the clock sleeps in the same call that submits. Commands go to the kernel a
-//! few at a time. Submitting everything that was reaped together runs in lock step with the disk's
-//! interrupts and costs throughput; submitting each alone costs a call for each.
+//! registered once, and the clock sleeps in the call that submits. Commands are submitted in small
+//! batches. Submitting everything that was reaped together would run in lock step with the disk's
+//! interrupts and cost throughput; submitting each command alone would cost a call for each.
 //!
-//! Invariants: the ring has an entry for each slot, so a push never fails; a buffer that the kernel
-//! knows outlives the kernel's use of it in all cases.
+//! Invariants: the ring has an entry for each slot, so a push never fails; a registered buffer
+//! always outlives the kernel's use of it.
 
 use std::fs::File;
 use std::io;
@@ -28,43 +28,43 @@ use crate::engine::error::EngineError;
 use crate::engine::idle::Idle;
 use crate::engine::refusals::Refusals;
 
-/// Entries that the kernel allows in one ring.
+/// The kernel's limit on the entries of a ring.
 pub(crate) const MAX_SLOTS: u32 = 32_768;
 
-/// Bytes that one registered buffer may have.
+/// The kernel's limit on a registered buffer, in bytes.
 const MAX_REGISTERED: usize = 1 << 30;
 
-/// Marks the entry of the bell; no slot has that number.
+/// `user_data` of the entry of the bell; no slot has this number.
 const BELL: u64 = u64::MAX;
 
 /// The ring, its buffers, and its outstanding entries.
 pub(crate) struct Ring {
     queues: IoUring,
     area: Arc<Area>,
-    /// Bytes of the area for each registered index, while buffers are registered; the source of
-    /// writes has the index after them.
+    /// Bytes of the area per registered index; `None` if buffers are not registered. The source of writes
+    /// has the last index.
     registered: Option<usize>,
     flags: CallFlags,
     batch: u32,
     /// Entries pushed and not yet submitted to the kernel.
     queued: u32,
-    /// Entries with the kernel and not yet reaped.
+    /// Entries submitted and not yet reaped.
     submitted: u32,
     refusals: Refusals,
-    /// The bell for other threads, if there is one.
+    /// The bell for other threads, if one was asked for.
     bell: Option<Arc<OwnedFd>>,
 }
 
 impl Ring {
-    /// A ring of `slots` entries over `files`, and a remark on features that the machine did not
-    /// grant.
+    /// Creates a ring of `slots` entries over `files`. Also returns a remark if the system did not let it register
+    /// buffers.
     pub(crate) fn new(
         files: &[Arc<File>],
         slots: u32,
         batch: u32,
         area: Arc<Area>,
     ) -> Result<(Self, Option<String>), EngineError> {
-        // An entry more for the bell.
+        // One more entry, for the bell.
         let queues = build((slots + 1).min(MAX_SLOTS))?;
         require(&queues)?;
         let files: Vec<_> = files.iter().map(AsRawFd::as_raw_fd).collect();
@@ -82,13 +82,13 @@ impl Ring {
         Ok((this, remark))
     }
 
-    /// The same with these `flags`.
+    /// Sets the flags of its calls.
     pub(crate) fn with(mut self, flags: CallFlags) -> Self {
         self.flags = flags;
         self
     }
 
-    /// A ring with nothing to do.
+    /// Creates a ring without files and registered buffers.
     fn idle(queues: IoUring, batch: u32, area: Arc<Area>) -> Self {
         Self {
             queues,
@@ -103,7 +103,7 @@ impl Ring {
         }
     }
 
-    /// Registers every buffer, in as few pieces as the kernel's limit allows.
+    /// Registers all buffers, in as few pieces as the kernel's limit allows.
     fn register_buffers(&mut self) -> io::Result<()> {
         let layout = *self.area.layout();
         let piece = MAX_REGISTERED / layout.stride() * layout.stride();
@@ -115,17 +115,17 @@ impl Ring {
         let mut iovecs: Vec<_> =
             (0..source).step_by(piece).map(|at| iovec(at, source.min(at + piece))).collect();
         iovecs.push(iovec(source, layout.total()));
-        // SAFETY: the pieces lie in the area, which `self` keeps until nothing is in flight.
+        // SAFETY: the pieces are parts of the area, which `self` keeps until nothing is in flight.
         unsafe { self.queues.submitter().register_buffers(&iovecs) }?;
         self.registered = Some(piece);
         Ok(())
     }
 
-    /// The submission entry for `command`.
+    /// Returns the submission entry for `command`.
     fn entry(&self, command: &Command) -> squeue::Entry {
         let Command { action, file, start, len, buffer } = *command;
         let file = Fixed(file);
-        let flags = self.flags.of(action).bits().cast_signed();
+        let flags = self.flags.for_action(action).bits().cast_signed();
         match action {
             Action::Read => {
                 let address = self.area.address(buffer, len as usize);
@@ -160,28 +160,28 @@ impl Ring {
         }
     }
 
-    /// The index that byte `buffer` of the area is registered under.
+    /// Returns the registered index of the area's byte `buffer`; `None` if buffers are not registered.
     fn registered_as(&self, buffer: usize) -> Option<u16> {
         let piece = self.registered?;
         let source = self.area.layout().source();
         let index = if buffer >= source { source.div_ceil(piece) } else { buffer / piece };
-        // The area has a few GiB at most, a piece at least half of one.
+        // The area has a few GiB at most, and a piece at least half a GiB.
         Some(index as u16)
     }
 
-    /// Submits a poll that completes when the bell rings next.
+    /// Queues a poll that completes at the next ring of the bell.
     fn listen(&mut self) {
         let Some(bell) = &self.bell else { return };
-        // Resets the bell before the loop handles the reason. It may be reset already.
+        // Resets the bell, which may be reset already, before the loop handles the reason.
         let _ = rustix::io::read(bell, &mut [0; 8]);
         let readable = PollFlags::IN.bits().into();
         let poll = opcode::PollAdd::new(Fd(bell.as_raw_fd()), readable).build().user_data(BELL);
-        // SAFETY: it has no buffer, and the ring keeps the bell.
+        // SAFETY: the entry has no buffer, and the ring keeps the bell.
         unsafe { self.queues.submission().push(&poll) }.expect("an entry for the bell");
         self.queued += 1;
     }
 
-    /// Submits, waiting for a completion or `longest` if that is named.
+    /// Submits queued entries. With `longest`, also waits that long for a completion.
     fn enter(&mut self, longest: Option<Duration>) {
         let result = match longest {
             None => self.queues.submit(),
@@ -191,14 +191,14 @@ impl Ring {
                 self.queues.submitter().submit_with_args(1, &args)
             }
         };
-        // The result is the number of taken entries, but a timeout or a signal replaces it.
+        // The call returns the number of entries taken, but a timeout or a signal replaces it.
         let left = self.queues.submission().len() as u32;
         self.submitted += self.queued - left;
         self.queued = left;
         match result.map_err(|error| error.raw_os_error()) {
             Ok(_) | Err(Some(libc::ETIME | libc::EINTR)) => self.refusals.end(),
-            // Mostly a temporary lack of memory: a later turn tries again. On any other error a
-            // panic would free buffers that the kernel still writes to.
+            // Usually a temporary lack of memory: a later turn tries again. A panic would free buffers that
+            // the kernel may still write to, whatever the error.
             Err(code) => self.refusals.add(code.unwrap_or(libc::EIO)),
         }
     }
@@ -208,7 +208,7 @@ impl Driver for Ring {
     fn queue(&mut self, slot: u32, command: &Command) {
         let entry = self.entry(command).user_data(u64::from(slot));
         // SAFETY: file and buffer stay valid until the command has ended: the area outlives the
-        // ring's use (see `Drop`), the slot's buffer has no other user, the source is only read.
+        // ring's use of it (see `Drop`), the slot's buffer has no other user, and the source is only read.
         unsafe { self.queues.submission().push(&entry) }.expect("an entry for each slot");
         self.queued += 1;
         if self.queued >= self.batch {
@@ -216,7 +216,7 @@ impl Driver for Ring {
         }
     }
 
-    fn hand_on(&mut self) {
+    fn submit(&mut self) {
         if self.queued > 0 {
             self.enter(None);
         }
@@ -226,7 +226,7 @@ impl Driver for Ring {
         if !self.queues.completion().is_empty() {
             return true;
         }
-        // The kernel has results but writes them only during a system call of ours.
+        // The kernel has results and writes them during our next system call.
         if self.queues.submission().taskrun() {
             self.enter(Some(Duration::ZERO));
             return !self.queues.completion().is_empty();
@@ -254,7 +254,7 @@ impl Driver for Ring {
 
     fn wait(&mut self, longest: Duration) {
         self.enter(Some(longest));
-        // The call that should have waited was refused.
+        // The kernel refused the call, which did not wait.
         if let Some(pause) = self.refusals.pause() {
             Idle.wait(pause.min(longest));
         }
@@ -270,13 +270,13 @@ impl Driver for Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // The poll of the bell is in flight too.
+        // Ends the poll of the bell, which is in flight too.
         if let Some(bell) = &self.bell {
             ring(bell);
         }
-        // Entries that were not submitted are forgotten: closing the ring takes them back.
+        // Closing the ring discards entries that were not submitted.
         while self.submitted > 0 {
-            // `enter` with nothing to submit: waits only.
+            // With nothing to submit the call only waits.
             // SAFETY: no argument is passed.
             let waited = unsafe {
                 let flags = 1; // IORING_ENTER_GETEVENTS
@@ -286,28 +286,28 @@ impl Drop for Ring {
             if let Err(error) = waited
                 && error.kind() != io::ErrorKind::Interrupted
             {
-                // The kernel may still be writing: the memory is given up rather than reused.
+                // The kernel may still write to the area: it is leaked rather than freed.
                 std::mem::forget(Arc::clone(&self.area));
                 return;
             }
         }
-        // A ring is taken apart some time after it is closed. Files that it knows would stay open
-        // until then, and a device in use. An error means that it knows no file.
+        // The kernel frees a ring some time after it is closed. Registered files would stay open until then, and
+        // a device in use. An error means that no file is registered.
         let _ = self.queues.submitter().unregister_files();
     }
 }
 
-/// Rings `bell`. A write can fail only because it is full of rings already.
+/// Rings `bell`. The write fails only if the bell has rung too often to count, and then it wakes the ring anyway.
 fn ring(bell: &OwnedFd) {
     let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
-/// How a discard goes to the kernel: the length of the file stays.
+/// The flags of a discard, which keeps the length of the file.
 pub(crate) fn discard_flags() -> FallocateFlags {
     FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE
 }
 
-/// Whether this machine has the features that the engine needs. The error says what is missing.
+/// Checks that this machine has the features that the engine needs. The error says what is missing.
 pub(crate) fn probe() -> Result<(), EngineError> {
     require(&build(1)?)
 }
@@ -316,7 +316,7 @@ pub(crate) fn probe() -> Result<(), EngineError> {
 /// them again. Returns their size in bytes.
 ///
 /// # Errors
-/// The reason of the failure, in words for a person.
+/// The reason of the failure, as text for the user.
 pub fn registered_buffers(commands: u32, max_len: u32) -> Result<u64, String> {
     let layout =
         Layout::new(commands, max_len, BUFFER_ALIGNMENT).map_err(|error| error.to_string())?;
@@ -327,9 +327,9 @@ pub fn registered_buffers(commands: u32, max_len: u32) -> Result<u64, String> {
     Ok(layout.total() as u64)
 }
 
-/// The ring, with features of newer kernels where they exist.
+/// Creates a ring, with features of newer kernels where they exist.
 fn build(slots: u32) -> Result<IoUring, EngineError> {
-    // One thread submits, and completions are written down when it asks for them, all at once
+    // One thread submits, and the kernel writes completions together when that thread asks for them
     // (Linux 6.1): they cause no interrupts.
     let modern = IoUring::builder()
         .setup_single_issuer()
@@ -374,7 +374,7 @@ fn require(ring: &IoUring) -> Result<(), EngineError> {
     }
 }
 
-/// Why there is no ring, in words for a person.
+/// Returns the error for a ring that could not be made.
 fn missing(error: &io::Error) -> EngineError {
     let (why, hint) = match error.raw_os_error() {
         Some(libc::ENOSYS) => ("the kernel has no io_uring", "use the engine `threads`"),

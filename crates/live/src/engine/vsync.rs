@@ -1,11 +1,11 @@
-//! `preadv` and `pwritev`: commands that lie behind each other go in one blocking call.
+//! `preadv` and `pwritev`: adjacent commands are carried out by one blocking call.
 //!
-//! Use it for programs that gather what they have before they call, as databases do with the pages of
-//! an extent. Commands wait until the loop has no more to do; each run of neighbours of one kind is
-//! then one call. The calls are made on the thread of the loop.
+//! Use it for programs that gather their writes before they call, as databases do with the pages of
+//! an extent. Commands wait until the loop has no more to do; each run of adjacent commands of one kind
+//! is then one call, on the thread of the loop.
 //!
-//! A call may transfer less than its commands together. Commands that got nothing of it are served one
-//! by one, so that each has a result of its own.
+//! A call may transfer less than all its commands. Commands that it did not reach are served one by one,
+//! so that each has a result of its own.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -19,24 +19,24 @@ use crate::engine::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::engine::idle::Idle;
 use crate::engine::psync::Psync;
 
-/// Ranges that the kernel takes in one call (`IOV_MAX`).
+/// The kernel's limit on the ranges of one call (`IOV_MAX`).
 pub(crate) const MAX_SLOTS: u32 = 1024;
 
-/// Calls on some files.
+/// Blocking calls on open files, with neighbours together.
 pub(crate) struct Vsync {
     files: Arc<[Arc<File>]>,
     area: Arc<Area>,
-    /// For what is no transfer, or stands alone.
+    /// Makes the calls for commands that are no transfer or have no neighbour.
     single: Psync,
     flags: CallFlags,
     queued: Vec<(u32, Command)>,
-    /// Of one call; kept for its memory.
+    /// The ranges of one call; kept for their memory.
     ranges: Vec<libc::iovec>,
     ended: Vec<Outcome>,
 }
 
 impl Vsync {
-    /// An engine of `slots` commands.
+    /// Creates an engine for `slots` commands.
     pub(crate) fn new(files: &[Arc<File>], slots: u32, area: &Arc<Area>) -> Self {
         let slots = slots as usize;
         Self {
@@ -50,15 +50,15 @@ impl Vsync {
         }
     }
 
-    /// The same with these `flags`.
+    /// Sets the flags of its calls.
     pub(crate) fn with(self, flags: CallFlags) -> Self {
         Self { flags, single: self.single.with(flags), ..self }
     }
 
-    /// Serves everything that is queued, each run of neighbours in one call.
+    /// Serves all queued commands, each run of neighbours in one call.
     fn serve(&mut self) {
         let mut queued = std::mem::take(&mut self.queued);
-        for run in queued.chunk_by(|(_, one), (_, next)| follows(one, next)) {
+        for run in queued.chunk_by(|(_, command), (_, next)| follows(command, next)) {
             let mut left = if run.len() > 1 { self.call(run) } else { 0 };
             for (slot, command) in run {
                 let part = left.min(command.len);
@@ -71,7 +71,7 @@ impl Vsync {
         self.queued = queued;
     }
 
-    /// The bytes that one call for all of `run` transfers; 0 if it fails.
+    /// Makes one call for all of `run`. Returns the bytes that it transfers; 0 if it fails.
     fn call(&mut self, run: &[(u32, Command)]) -> u32 {
         self.ranges.clear();
         self.ranges.extend(run.iter().map(|(_, command)| libc::iovec {
@@ -82,22 +82,22 @@ impl Vsync {
         let file = self.files[first.file as usize].as_raw_fd();
         let count = i32::try_from(run.len()).expect("no more than there are slots");
         let (ranges, start) = (self.ranges.as_ptr(), first.start.cast_signed());
-        let flags = self.flags.of(first.action).bits().cast_signed();
+        let flags = self.flags.for_action(first.action).bits().cast_signed();
         let moved = match first.action {
-            // SAFETY: each range is the own buffer of a slot that has this command.
+            // SAFETY: each range is the buffer of a slot whose command is in `run`.
             Action::Read => unsafe { libc::preadv2(file, ranges, count, start, flags) },
-            // SAFETY: each range is in the source of writes, which is only read, or as above.
+            // SAFETY: each range is in the source of writes, which is only read, or a buffer as above.
             _ => unsafe { libc::pwritev2(file, ranges, count, start, flags) },
         };
         u32::try_from(moved).unwrap_or(0)
     }
 }
 
-/// Whether `next` can go in one call with `one`.
-fn follows(one: &Command, next: &Command) -> bool {
-    let moves = matches!(one.action, Action::Read | Action::Write);
-    let behind = one.start + u64::from(one.len) == next.start;
-    moves && one.action == next.action && one.file == next.file && behind
+/// Returns whether `next` can be carried out by one call with `command`.
+fn follows(command: &Command, next: &Command) -> bool {
+    let moves = matches!(command.action, Action::Read | Action::Write);
+    let is_adjacent = command.start + u64::from(command.len) == next.start;
+    moves && command.action == next.action && command.file == next.file && is_adjacent
 }
 
 impl Driver for Vsync {
@@ -105,7 +105,7 @@ impl Driver for Vsync {
         self.queued.push((slot, *command));
     }
 
-    fn hand_on(&mut self) {
+    fn submit(&mut self) {
         self.serve();
     }
 

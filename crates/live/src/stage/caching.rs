@@ -1,4 +1,4 @@
-//! Past the page cache of the machine, or through it: a file is open once for each way.
+//! Direct and buffered I/O: a file is open once for each of the two.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -8,49 +8,50 @@ use rustix::fs::{Advice, fadvise};
 use crate::engine::error::EngineError;
 use crate::targets::Target;
 
-/// How commands go to the files of a stage.
+/// Whether the commands of a stage go through the page cache of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Caching {
-    /// All of them past the page cache.
+    /// All bypass it.
     Direct,
-    /// All of them through it.
+    /// All go through it.
     Buffered,
-    /// Those that are [buffered](penstock_core::Flags::BUFFERED) through it, and the others past it.
+    /// Those that are [buffered](penstock_core::Flags::BUFFERED) go through it, and the others bypass it.
     Mixed,
 }
 
-/// The order in which commands go through the page cache, as the kernel is advised of it.
+/// The order of buffered commands, which the kernel is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// The kernel is not advised.
+    /// The kernel is not told.
     #[default]
     Unknown,
-    /// One behind the other: it may read far ahead.
+    /// Sequential: the kernel may read far ahead.
     Sequential,
-    /// Anywhere: it reads nothing ahead.
+    /// Random: the kernel reads nothing ahead.
     Random,
 }
 
-/// The numbers of the open files that the commands of a target go to.
+/// Indices of the open files that the commands of a target go to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneFiles {
-    /// Of the target's own, which alone may discard: it holds a block device exclusively.
+    /// The target's own file, which gets discards because it holds a block device exclusively.
     pub(crate) own: u32,
-    /// Of direct transfers.
+    /// The file of direct transfers.
     pub(crate) direct: u32,
-    /// Of buffered ones.
+    /// The file of buffered transfers.
     pub(crate) buffered: u32,
 }
 
 impl LaneFiles {
-    /// One file for everything.
+    /// Returns the indices where one file does everything.
     pub(crate) const fn one(number: u32) -> Self {
         Self { own: number, direct: number, buffered: number }
     }
 }
 
 impl Order {
-    fn of_file(self) -> Advice {
+    /// Returns the advice for a file.
+    fn file_advice(self) -> Advice {
         match self {
             Self::Unknown => Advice::Normal,
             Self::Sequential => Advice::Sequential,
@@ -58,8 +59,8 @@ impl Order {
         }
     }
 
-    /// The same for pages in memory.
-    pub(crate) fn of_pages(self) -> rustix::mm::Advice {
+    /// Returns the advice for mapped pages.
+    pub(crate) fn page_advice(self) -> rustix::mm::Advice {
         match self {
             Self::Unknown => rustix::mm::Advice::Normal,
             Self::Sequential => rustix::mm::Advice::Sequential,
@@ -69,8 +70,8 @@ impl Order {
 }
 
 impl Caching {
-    /// The open files of `targets`, their own ones first, and which of them each uses; the kernel is advised of
-    /// their `order` in the page cache.
+    /// Opens the files of `targets`. Returns the open files, the targets' own ones first, and the files of each target. The
+    /// kernel is told the `order` of buffered commands.
     pub(crate) fn open(
         self,
         targets: &[Target],
@@ -84,8 +85,8 @@ impl Caching {
                     let doing = "open the target through the page cache";
                     EngineError::System { doing, source }
                 })?;
-                // Advice: a file system that takes none reads ahead as it does anyway.
-                let _ = fadvise(&buffered, 0, None, order.of_file());
+                // A file system may ignore advice: then it reads ahead as usual.
+                let _ = fadvise(&buffered, 0, None, order.file_advice());
                 files.push(Arc::new(buffered));
             }
         }

@@ -1,13 +1,13 @@
-//! The bytes of an application that requests carry.
+//! Cargo: the data of an application that requests carry.
 //!
-//! Runs generate the data that they write and discard the data that they read. A gate does neither:
-//! each of its requests names a [`Load`] by its stream, and each piece of the request carries the
-//! part of the load in its range. A write that begins or ends inside a block reads that block
-//! first, because the disk takes only whole blocks: exactly the named bytes change.
+//! Runs generate the data that they write and discard the data that they read. A gate carries data: the
+//! stream of a request names its [`Load`], and each piece of the request carries the part of the load in
+//! its range. A write that begins or ends inside a block reads that block first, because a disk takes only
+//! whole blocks: exactly the bytes of the request change.
 //!
-//! Invariants: a load is stored under its stream from before its request is started until after it
-//! has finished; two commands in flight share no block, or one may undo the other. The caller that
-//! starts them ensures both.
+//! Invariants, for which the caller is responsible: a load is stored under its stream from before its
+//! request is started until after it has finished; two commands in flight share no block, or one could
+//! undo the other.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,43 +17,43 @@ use penstock_core::{Io, Op, Request, StreamId};
 use crate::engine::buffers::SlotBuffers;
 use crate::engine::driver::{Action, Command};
 
-/// The bytes of a request.
+/// The data of a request.
 #[derive(Debug)]
 pub struct Load {
-    /// Where its first byte belongs in the target.
+    /// The offset of its first byte in the target.
     pub start: u64,
-    /// The data to be written, or room for the data to be read.
+    /// The data to be written, or space for the data to be read.
     pub bytes: Vec<u8>,
 }
 
-/// Loads by stream. Clones are the same.
+/// Loads by stream. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Cargo(Rc<RefCell<Vec<Option<Load>>>>);
 
 impl Cargo {
-    /// Puts `load` under the stream of its request.
+    /// Stores `load`. Returns the stream that its request must have.
     pub fn put(&self, load: Load) -> StreamId {
         let mut loads = self.0.borrow_mut();
         let free = loads.iter().position(Option::is_none);
-        let place = free.unwrap_or_else(|| {
+        let index = free.unwrap_or_else(|| {
             loads.push(None);
             loads.len() - 1
         });
-        loads[place] = Some(load);
-        StreamId(place as u32)
+        loads[index] = Some(load);
+        StreamId(index as u32)
     }
 
-    /// Takes the load of `stream` out.
+    /// Removes and returns the load of `stream`.
     pub fn take(&self, stream: StreamId) -> Load {
         self.0.borrow_mut()[stream.0 as usize].take().expect("a request has its load")
     }
 
-    /// The part of a load that `transfer` carries.
-    fn with(&self, transfer: &LoadTransfer, with: impl FnOnce(&mut [u8])) {
+    /// Calls `access` with the part of a load that `transfer` carries.
+    fn with(&self, transfer: &LoadTransfer, access: impl FnOnce(&mut [u8])) {
         let mut loads = self.0.borrow_mut();
         let load = loads[transfer.stream.0 as usize].as_mut().expect("a request has its load");
         let from = (transfer.start - load.start) as usize;
-        with(&mut load.bytes[from..from + transfer.len as usize]);
+        access(&mut load.bytes[from..from + transfer.len as usize]);
     }
 }
 
@@ -63,26 +63,26 @@ pub(crate) struct LoadCopier {
     buffers: SlotBuffers,
 }
 
-/// The transfer of one piece: its commands, one after the other.
+/// The transfer of one piece of a request: its commands, one after the other.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadTransfer {
     stream: StreamId,
     start: u64,
     len: u32,
     slot: u32,
-    /// Where in the buffer of the slot its first byte lies.
+    /// The offset of its first byte in the buffer of the slot.
     from: usize,
-    /// The whole range, in whole blocks.
+    /// The transfer of the whole range, in whole blocks.
     whole: Command,
-    /// Blocks to be read before it is written.
+    /// Reads of the first and last block, before a write that covers them in part.
     edges: [Option<Command>; 2],
-    /// The last command of the transfer was begun.
+    /// Whether `whole`, the last command, was begun.
     whole_begun: bool,
 }
 
 impl LoadTransfer {
-    /// The transfer for `req` in `slot`, with `whole` as its command in whole blocks of `unit`; `None` if it carries no
-    /// data.
+    /// Creates the transfer for `req` in `slot`. `whole` is its command, in whole blocks of `unit`. Returns `None` if it
+    /// carries no data.
     fn new(req: &Request, whole: Command, unit: u32, slot: u32, buffer: usize) -> Option<Self> {
         if !matches!(req.op, Op::Read | Op::Write) {
             return None;
@@ -114,8 +114,8 @@ impl LoadCopier {
         Self { cargo, buffers }
     }
 
-    /// The transfer for `req` in `slot`, with `whole` as its command in whole blocks of `unit`; `None` if it carries no
-    /// data.
+    /// Creates the transfer for `req` in `slot`. `whole` is its command, in whole blocks of `unit`. Returns `None` if it
+    /// carries no data.
     pub(crate) fn transfer(
         &self,
         req: &Request,
@@ -126,8 +126,8 @@ impl LoadCopier {
         LoadTransfer::new(req, whole, unit, slot, self.buffers.area().layout().slot(slot))
     }
 
-    /// The next command of `transfer`, after its last one succeeded, if there was one; `None`
-    /// when the transfer has ended.
+    /// Returns the first command of `transfer`, or the next one after a command succeeded; `None` at the end of
+    /// the transfer.
     pub(crate) fn next(&mut self, transfer: &mut LoadTransfer) -> Option<Command> {
         self.buffers.take_back(transfer.slot);
         if transfer.whole_begun {

@@ -1,4 +1,4 @@
-//! Real time. The clock owns waiting: it sleeps on the engine that its devices share.
+//! The clock of real time. Waiting is its job: it sleeps on the engine that its devices share.
 //!
 //! Deadlines are absolute. The clock sleeps until shortly before a deadline and spins for the rest,
 //! polling completions meanwhile, because a machine wakes late by tens of microseconds. It learns
@@ -25,7 +25,7 @@ use crate::stage::hub::Hub;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The longest wait: a signal handler sets a flag, and the loop must see it soon.
+/// The longest wait: the loop must soon see the flag that a signal handler sets.
 const LONGEST_PARK: Span = Span::from_ms(100);
 
 /// Nanoseconds since the run began, which is when the clock is first read.
@@ -34,13 +34,13 @@ const LONGEST_PARK: Span = Span::from_ms(100);
 /// Made and used on one thread, whose timer slack it sets to a nanosecond for as long as it lives.
 pub struct LiveClock {
     hub: Rc<RefCell<Hub>>,
-    /// By the machine's clock.
+    /// Nanoseconds of the machine's clock when the run began.
     begun: Option<u64>,
-    /// The time that it returned last: the time of the turn.
+    /// The time of the turn, which it returned last.
     turn: Time,
-    /// The loop had more to do at the time returned last.
+    /// Whether the loop had more to do at that time.
     more: bool,
-    /// It has returned that time twice.
+    /// Whether it has returned that time twice.
     again: bool,
     spin: Spin,
     remarks: Vec<String>,
@@ -48,13 +48,12 @@ pub struct LiveClock {
 }
 
 impl LiveClock {
-    /// Real time for devices without a target: models that answer in real time, or no device at
-    /// all.
+    /// Creates a clock for devices without a target: models that answer in real time, or none.
     pub fn bare() -> Self {
         Self::new(Rc::new(RefCell::new(Hub::idle())), Vec::new())
     }
 
-    /// A clock that waits on `hub`.
+    /// Creates a clock that waits on `hub`.
     pub(crate) fn new(hub: Rc<RefCell<Hub>>, remarks: Vec<String>) -> Self {
         Self {
             hub,
@@ -68,23 +67,23 @@ impl LiveClock {
         }
     }
 
-    /// What this machine did not grant to the engine, in words for a person; empty at best.
+    /// Returns remarks on what this machine did not grant to the engine, as text for the user.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// A guard of the targets that it waits for.
+    /// Creates a guard of the targets that it waits for.
     pub fn guard(&self) -> Guard {
         Guard::new(Rc::clone(&self.hub))
     }
 
-    /// Ends its waits from another thread; `None` if its engine cannot do so. The thread that waits
-    /// must ask for it.
+    /// Returns a bell with which another thread can end its waits; `None` if its engine has none. The thread
+    /// that waits must call this.
     pub fn bell(&self) -> Option<Bell> {
         self.hub.borrow_mut().driver().bell()
     }
 
-    /// The same time for other threads. The run begins now if it has not.
+    /// Returns a stopwatch that shows the same time on other threads. The run begins now if it has not.
     pub fn stopwatch(&mut self) -> Stopwatch {
         self.read();
         Stopwatch(self.begun.expect("it was read"))
@@ -96,7 +95,7 @@ impl LiveClock {
     }
 }
 
-/// Nanoseconds of the machine's clock that never goes back.
+/// Returns the nanoseconds of the machine's monotonic clock.
 fn monotonic() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
     // 64 bits of nanoseconds last 584 years.
@@ -114,20 +113,20 @@ impl Stopwatch {
     }
 }
 
-/// How long before a deadline to wake: the lateness that nine of ten sleeps stay within.
+/// How long before a deadline to wake: the 90th percentile of the lateness of sleeps.
 ///
-/// A sleep with more lateness raises it by nine steps, one with less lowers it by one. So it
-/// settles where one sleep in ten is later.
+/// A sleep that is later raises it by nine steps, one that is not lowers it by one step. So it settles
+/// where one sleep in ten is later.
 struct Spin(Span);
 
 impl Spin {
     const STEP: Span = Span::from_us(1);
-    /// Timers are not more precise than this.
+    /// The precision of timers: less does not help.
     const LEAST: Span = Span::from_us(10);
-    /// On a machine that is worse, more spinning would only use the processor.
+    /// The limit: on a machine with worse timers, more spinning would only use the processor.
     const MOST: Span = Span::from_us(200);
 
-    /// Learns from a sleep that ended `late`.
+    /// Adjusts it to a sleep that ended `late` after its deadline.
     fn learn(&mut self, late: Span) {
         self.0 = if late > self.0 {
             (self.0 + Self::STEP.share(9, 1)).min(Self::MOST)
@@ -143,15 +142,15 @@ impl Default for Spin {
     }
 }
 
-/// A timer slack of a nanosecond for this thread; its own slack is restored at the end.
+/// A timer slack of a nanosecond for this thread. Dropping it restores the thread's own slack.
 struct FineTimers {
     before: Option<NonZeroU64>,
 }
 
 impl FineTimers {
     fn new() -> Self {
-        // Without it a sleep may be 50 us longer. A kernel that refuses costs accuracy only, and
-        // the accuracy is measured.
+        // The default lets a sleep be 50 us longer. If the kernel refuses, only accuracy suffers, which is
+        // measured.
         let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         Self { before }
@@ -164,8 +163,8 @@ impl Drop for FineTimers {
     }
 }
 
-/// The lateness of this machine over `count` sleeps until absolute times, `every` apart, without
-/// spinning: a [`LiveClock`] starts from it.
+/// Measures how late this machine wakes from `count` sleeps until absolute times that are `every` apart,
+/// without spinning: a [`LiveClock`] improves on it.
 pub fn timer_lateness(count: u32, every: Span) -> Lateness {
     let _slack = FineTimers::new();
     let mut lateness = Lateness::new();
@@ -176,7 +175,7 @@ pub fn timer_lateness(count: u32, every: Span) -> Lateness {
             tv_sec: (until / SECOND).cast_signed(),
             tv_nsec: (until % SECOND).cast_signed(),
         };
-        // A machine that cannot sleep appears as one that wakes early: not late.
+        // A failed sleep counts as one that woke early: not late.
         let _ = retry_on_intr(|| clock_nanosleep_absolute(ClockId::Monotonic, &at));
         lateness.record(monotonic().saturating_sub(until));
     }
@@ -184,8 +183,8 @@ pub fn timer_lateness(count: u32, every: Span) -> Lateness {
 }
 
 impl Clock for LiveClock {
-    /// A turn that only continues the work of the one before has the same time: reading the clock
-    /// costs as much as a decision. A third such turn reads it, so that time never stands still.
+    /// Returns the same time again in a turn that only continues the work of the turn before: reading the
+    /// clock costs as much as a decision. A third such turn reads it, so that time never stands still.
     fn now(&mut self) -> Time {
         self.again = std::mem::take(&mut self.more) && !self.again;
         if !self.again {
@@ -194,12 +193,11 @@ impl Clock for LiveClock {
         self.turn
     }
 
-    /// Submits queued commands to the kernel and waits. `true` when a command ended, `until` has
-    /// come, a signal came, or 100 ms have passed; `false` if nothing is in flight and `until` is
-    /// never.
+    /// Submits queued commands and waits until a command ends, `until` has come, a signal comes or 100 ms
+    /// have passed. Returns `false` if nothing is in flight and `until` is never.
     fn park(&mut self, until: Time) -> bool {
-        // The loop has more to do at this instant: no system call, and queued commands wait for the
-        // rest of their batch.
+        // The loop has more to do at this instant: no system call is made, and queued commands wait for
+        // the rest of their batch.
         if until <= self.turn {
             self.more = true;
             return true;
@@ -210,18 +208,18 @@ impl Clock for LiveClock {
             return false;
         }
         let longest = self.turn + LONGEST_PARK;
-        // Spinning pays only for a deadline.
+        // Spinning is only worth its cost before a deadline.
         let wake = if until <= longest { until - self.spin.0 } else { longest };
         if hub.ready() {
-            hub.driver().hand_on();
+            hub.driver().submit();
             return true;
         }
         let nap = wake.since(self.read());
         if nap == Span::ZERO {
-            hub.driver().hand_on();
+            hub.driver().submit();
         } else {
             hub.driver().wait(Duration::from_nanos(nap.ns()));
-            // A completion or a bell ends a wait early, and does not measure timers.
+            // A wait that a completion or a bell ended early says nothing about timers.
             if !hub.ready() {
                 let woke = self.read();
                 if woke >= wake {

@@ -1,4 +1,4 @@
-//! The commands of requests: their ranges in whole blocks, and what is left of them after a result.
+//! Commands of requests: ranges in whole blocks, and the rest of a transfer that came short.
 
 use penstock_core::{Errno, Flags, Op, Request};
 
@@ -7,8 +7,9 @@ use crate::engine::buffers::Layout;
 use crate::engine::driver::{Action, Command};
 use crate::targets::Target;
 
-/// The command for `req` on `target`, with its range rounded outward to whole blocks if it goes past the
-/// page cache, and to whole `grain` wherever it goes, and the unit of its transfers. Only here a place in a view becomes one in the file.
+/// Returns the command for `req` on `target`, and the unit of its transfers. Its range is rounded outward to whole blocks
+/// for direct I/O, and to multiples of `grain` in any case. Only this function turns offsets in a view into
+/// offsets in the file.
 pub(super) fn command(
     target: &Target,
     files: LaneFiles,
@@ -35,15 +36,15 @@ pub(super) fn command(
     let end = req.start.checked_add(u64::from(req.len)).expect("a range ends");
     assert!(req.len > 0 && end <= capacity, "{req:?} is outside the {capacity} bytes");
     if action == Action::Discard {
-        // Exactly the named range: a neighbour's bytes must stay, and the call needs no alignment.
+        // Not rounded: the bytes next to the range must stay, and the call needs no alignment.
         let start = target.start() + req.start;
         return (Command { action, file: files.own, start, len: req.len, buffer: 0 }, unit);
     }
-    // The capacity is whole blocks, so rounding outward stays within it.
-    // Blocks are powers of two, and a division takes as long as ten other operations.
-    let within = u64::from(unit.max(grain)) - 1;
-    let start = req.start & !within;
-    let end = (end + within) & !within;
+    // The capacity is a multiple of the block, so rounding outward stays within it.
+    // Blocks are powers of two, and masks avoid divisions, which take as long as ten other operations.
+    let mask = u64::from(unit.max(grain)) - 1;
+    let start = req.start & !mask;
+    let end = (end + mask) & !mask;
     assert!(end <= capacity, "a capacity of whole blocks");
     let len = (end - start) as u32;
     assert!(len as usize <= layout.stride(), "{req:?} is longer than the largest command");
@@ -59,8 +60,8 @@ pub(super) enum Step {
     Ended(Option<Errno>),
 }
 
-/// Books `result` on the rest of a command. Each repetition is shorter by at least a unit, so they
-/// end.
+/// Subtracts `result` from the rest of a command, and returns the next step. Each repetition is shorter by at least a
+/// unit, so they end.
 pub(super) fn settle(rest: &mut Command, result: i32, unit: u32) -> Step {
     if result < 0 {
         return Step::Ended(Errno::new(-result));
@@ -70,7 +71,7 @@ pub(super) fn settle(rest: &mut Command, result: i32, unit: u32) -> Step {
     if !transfers || count >= rest.len {
         return Step::Ended(None);
     }
-    // Direct I/O continues at whole units only. Less than one is no progress, as at the end of a
+    // Direct I/O continues at whole units only. Less than a unit is no progress, as at the end of a
     // file that was cut.
     let count = count / unit * unit;
     if count == 0 {
@@ -82,16 +83,16 @@ pub(super) fn settle(rest: &mut Command, result: i32, unit: u32) -> Step {
     Step::Again
 }
 
-/// `command` in words.
-pub(super) fn words(command: &Command) -> String {
+/// Describes `command` for an error message.
+pub(super) fn describe(command: &Command) -> String {
     let Command { action, start, len, .. } = *command;
-    let what = match action {
+    let operation = match action {
         Action::Read => "a read",
         Action::Write | Action::WriteThrough => "a write",
         Action::Discard => "a discard",
         Action::Flush => return "a flush".into(),
     };
-    format!("{what} of {len} bytes at byte {start}")
+    format!("{operation} of {len} bytes at byte {start}")
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use penstock_core::{Device, Done, Request, Span, Time};
 
 use crate::stage::hub::Hub;
 
-/// A target behind an engine. [`Stage::open`](crate::Stage::open) makes it, with its clock.
+/// A target behind an engine. [`Stage::open`](crate::Stage::open) creates it with its clock.
 ///
 /// Ranges are bytes; reads and writes are rounded outward to its block, discards are not rounded.
-/// Written data is pseudo-random, a function of the stage's seed and of the place. An error of the
-/// system comes back in [`Done::error`]; a file that was cut meanwhile reads as an I/O error. Clock
-/// and devices of a stage hold it together: when the last of them is dropped, commands in flight
-/// are waited for, no longer than the stage's time-out, and the target is released.
+/// Written data is pseudo-random, a function of the stage's seed and of the place. [`Done::error`] has
+/// errors of the system; reads behind the end of a file that was cut fail with an I/O error. When the last
+/// of the clock and the devices of a stage is dropped, it waits for commands in flight, no longer than the
+/// stage's time-out, and the targets are released.
 pub struct LiveDevice {
     hub: Rc<RefCell<Hub>>,
     lane: usize,
@@ -24,13 +24,13 @@ pub struct LiveDevice {
 }
 
 impl LiveDevice {
-    /// The device of `lane`.
+    /// Creates the device of `lane`.
     pub(crate) fn new(hub: Rc<RefCell<Hub>>, lane: usize, depth: u32) -> Self {
         let target = hub.borrow().target(lane).clone();
         Self { hub, lane, capacity: target.capacity(), block: target.block(), room: depth }
     }
 
-    /// How long something was in flight, as of the last start or completion. Whenever nothing is in
+    /// Returns how long something was in flight, as of the last start or completion. Whenever nothing is in
     /// flight, the device time of all commands adds up to it.
     pub fn busy(&self) -> Span {
         self.hub.borrow().busy(self.lane)

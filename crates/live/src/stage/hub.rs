@@ -1,18 +1,17 @@
-//! The state that all devices and the clock of one stage share.
+//! The hub: the state that all devices and the clock of one stage share.
 //!
-//! A *lane* is one target: its slots, its account of device time. The hub turns requests into
-//! commands (ranges are rounded only here), continues short transfers, and sorts the results of the
-//! engine to its lanes.
+//! A *lane* is one target with its slots and its account of device time. The hub turns requests into
+//! commands, continues short transfers, and assigns the results of the engine to lanes.
 //!
-//! Invariants: one command for each slot at a time; nothing outside the usable bytes of a target is
+//! Invariants: a slot has one command at a time; nothing outside the usable bytes of a target is
 //! ever written; after construction nothing allocates. An engine is dropped when nothing is in
-//! flight any more; if commands remain in flight after the time-out, it is never dropped.
+//! flight; if commands remain in flight after the time-out, it is never dropped.
 
 use std::time::Duration;
 
 use penstock_core::{Done, Errno, ReqId, Request, Sharing, Span, Started, Time};
 
-use super::commands::{Step, command, settle, words};
+use super::commands::{Step, command, describe, settle};
 use crate::engine::buffers::Layout;
 use crate::engine::driver::{Command, Driver, Outcome};
 use crate::engine::idle::Idle;
@@ -22,43 +21,43 @@ use crate::stage::trouble::Trouble;
 use crate::targets::Target;
 use crate::verify::verifying::Verifying;
 
-/// The longest single wait for commands in flight, so that waits can be counted.
+/// The longest single wait for commands in flight: a time-out is a number of such waits.
 const LONGEST_WAIT: Span = Span::from_ms(100);
 
-/// The longest wait for the engine after a panic: a disk that works answers within it. One that does not would hide the
-/// panic, for ever if there is no time-out.
+/// The longest wait for the engine after a panic. A disk that works answers within it; one that does not must not hide
+/// the panic until the time-out, or for ever without one.
 const WAIT_UNWINDING: Span = Span::from_secs(2);
 
 /// The engine and its lanes.
 pub(crate) struct Hub {
-    // Before the targets: it is dropped first.
+    // Declared before the targets to be dropped before them.
     driver: Box<dyn Driver>,
     lanes: Vec<Lane>,
     /// Slots of each lane.
     depth: u32,
     layout: Layout,
-    /// Copies the loads of requests; without it requests carry no load.
+    /// Copies the loads of requests; `None` if requests carry none.
     copier: Option<LoadCopier>,
-    /// Stamps and checks data, if a lane is verified.
+    /// Stamps and checks data; `None` if no lane is verified.
     verifying: Option<Verifying>,
-    /// Results of the engine, the first `settled` of which their lanes have. Every `collect` empties it, unless it panics.
+    /// Results of the engine; the first `settled` of them are handled. `collect` empties it, unless it panics.
     outcomes: Vec<Outcome>,
     settled: usize,
-    /// Commands whose results are not settled: the engine has them, or `outcomes` has their results.
+    /// Commands that the engine has, or whose results in `outcomes` are not handled.
     unsettled: u32,
-    /// Commands that have ended and that their lane has not yet collected. Of another width than `unsettled`: both are
-    /// read together, and one load of the two would wait for the store of one.
+    /// Commands that have ended and that [`finish`](Self::finish) has not returned. Wider than `unsettled` on purpose: a single
+    /// load of both would stall on the store of one.
     unread: usize,
-    /// How long a command may be in flight; without it, for ever.
+    /// How long a command may be in flight; `None` for no limit.
     timeout: Option<Span>,
 }
 
-/// One target.
+/// A target and its slots.
 struct Lane {
     target: Target,
     files: LaneFiles,
     flights: Vec<Option<Flight>>,
-    /// The transfer of each flight that carries a load; empty if none does.
+    /// The transfer of each flight that carries a load; empty if requests carry none.
     transfers: Vec<Option<LoadTransfer>>,
     free: Vec<u32>,
     ended: Vec<(u32, Option<Errno>)>,
@@ -72,14 +71,14 @@ struct Flight {
     len: u32,
     begun: Time,
     started: Started,
-    /// What its transfers are whole multiples of, in bytes.
+    /// The unit of its transfers, in bytes.
     unit: u32,
-    /// The rest of it, or of a command of its transfer.
+    /// The part of its command, or of a command of its transfer, that is not done.
     rest: Command,
 }
 
 impl Hub {
-    /// A hub of `driver` over `targets` with `depth` slots for each.
+    /// Creates a hub of `driver` over `targets` with `depth` slots for each.
     pub(crate) fn new(
         driver: Box<dyn Driver>,
         targets: Vec<Target>,
@@ -114,52 +113,52 @@ impl Hub {
         }
     }
 
-    /// The same, for requests that carry loads.
+    /// Turns on the copying of requests' loads to and from the buffers.
     pub(crate) fn carrying(mut self, copier: LoadCopier) -> Self {
         self.copier = Some(copier);
         self.lanes.iter_mut().for_each(|lane| lane.transfers = vec![None; lane.flights.len()]);
         self
     }
 
-    /// The same, with data that is verified.
+    /// Turns on the verification of data.
     pub(crate) fn verifying(mut self, verifying: Verifying) -> Self {
         self.verifying = Some(verifying);
         self
     }
 
-    /// The same, with `files` for the lanes where that is not one file for each.
+    /// Sets the files of the lanes, if they are not one file for each.
     pub(crate) fn with_files(mut self, files: &[LaneFiles]) -> Self {
         self.lanes.iter_mut().zip(files).for_each(|(lane, files)| lane.files = *files);
         self
     }
 
-    /// A hub of no target.
+    /// Creates a hub without targets.
     pub(crate) fn idle() -> Self {
         let layout = Layout::new(1, 1, 1).expect("a byte");
         Self::new(Box::new(Idle), Vec::new(), 1, layout, None)
     }
 
-    /// The engine, for the clock that waits on it.
+    /// Returns the engine, for the clock that waits on it.
     pub(crate) fn driver(&mut self) -> &mut dyn Driver {
         &mut *self.driver
     }
 
-    /// Commands of all lanes that have not been collected yet.
+    /// Returns the number of commands that [`finish`](Self::finish) has not returned, on all lanes.
     pub(crate) fn in_flight(&self) -> u32 {
         self.unsettled + self.unread as u32
     }
 
-    /// Whether some lane has completions.
+    /// Returns whether some lane has completions.
     pub(crate) fn ready(&mut self) -> bool {
         self.unread > 0 || self.driver.ready()
     }
 
-    /// The target of `lane`.
+    /// Returns the target of `lane`.
     pub(crate) fn target(&self, lane: usize) -> &Target {
         &self.lanes[lane].target
     }
 
-    /// How long `lane` had something in flight.
+    /// Returns how long `lane` had something in flight.
     pub(crate) fn busy(&self, lane: usize) -> Span {
         self.lanes[lane].sharing.busy()
     }
@@ -186,7 +185,7 @@ impl Hub {
         self.driver.queue(number, rest);
     }
 
-    /// Pushes the ended commands of `lane` to `done`. Returns how many they are.
+    /// Pushes the completions of `lane` to `done`. Returns their number.
     pub(crate) fn finish(&mut self, lane: usize, now: Time, done: &mut Vec<Done>) -> u32 {
         if self.unsettled > 0 {
             self.collect();
@@ -208,43 +207,44 @@ impl Hub {
         count
     }
 
-    /// How long a command may be in flight.
+    /// Returns how long a command may be in flight; `None` for no limit.
     pub(crate) fn timeout(&self) -> Option<Span> {
         self.timeout
     }
 
-    /// The trouble if a command in flight at `now` began more than `patience` ago. Time before
-    /// `resumed` does not count: the process did not run.
+    /// Returns the trouble if a command in flight at `now` began more than `patience` ago. Time before
+    /// `resumed` does not count, because the process did not run.
     pub(crate) fn late(&mut self, now: Time, patience: Span, resumed: Time) -> Option<Trouble> {
         let counted = now.since(resumed);
-        let late = |flight: &Flight| now.since(flight.begun).min(counted) > patience;
-        let any = |lane: &Lane| lane.flights.iter().flatten().any(late);
-        if !self.lanes.iter().any(any) {
+        let is_late = |flight: &Flight| now.since(flight.begun).min(counted) > patience;
+        let has_late = |lane: &Lane| lane.flights.iter().flatten().any(is_late);
+        if !self.lanes.iter().any(has_late) {
             return None;
         }
-        // The answer may have come and not been collected yet.
+        // The result may be there and not collected yet.
         self.collect();
         let too_long = |trouble: &Trouble| matches!(trouble, Trouble::Silent { waited, .. } if (*waited).min(counted) > patience);
         self.silent(now, patience).filter(too_long)
     }
 
-    /// The trouble if commands in flight at `now` were waited for long enough.
+    /// Returns the trouble if commands are in flight at `now`, after they had `patience` to end.
     pub(crate) fn silent(&self, now: Time, patience: Span) -> Option<Trouble> {
         let waiting = |lane: &Lane| {
-            let ended = |slot: &usize| lane.ended.iter().any(|(other, _)| *other as usize == *slot);
-            let flights = lane.flights.iter().enumerate().filter(|(slot, _)| !ended(slot));
+            let has_ended =
+                |slot: usize| lane.ended.iter().any(|(ended, _)| *ended as usize == slot);
+            let flights = lane.flights.iter().enumerate().filter(|(slot, _)| !has_ended(*slot));
             let flights: Vec<Flight> = flights.filter_map(|(_, flight)| *flight).collect();
             let oldest = flights.iter().min_by_key(|flight| flight.begun).copied()?;
             Some((oldest, flights.len() as u32 - 1, lane.target.path().to_owned()))
         };
         let lanes = self.lanes.iter().filter_map(waiting);
         let (oldest, others, path) = lanes.min_by_key(|(oldest, ..)| oldest.begun)?;
-        let (command, waited) = (words(&oldest.rest), now.since(oldest.begun));
+        let (command, waited) = (describe(&oldest.rest), now.since(oldest.begun));
         let refused = self.driver.refused();
         Some(Trouble::Silent { path, command, others, waited, patience, refused })
     }
 
-    /// The trouble if a target has another length than it should.
+    /// Returns the trouble if a target's length has changed.
     pub(crate) fn resized(&self) -> Option<Trouble> {
         self.lanes.iter().find_map(|lane| {
             let (found, expected) = lane.target.resized()?;
@@ -252,22 +252,22 @@ impl Hub {
         })
     }
 
-    /// The trouble if data was not what was written, or it is no longer known what should be where.
+    /// Returns the trouble if data differs from what was written, or the record of writes was lost.
     pub(crate) fn differs(&self) -> Option<Trouble> {
         let verifying = self.verifying.as_ref()?;
         let lost = || verifying.lost().map(|path| Trouble::RecordLost { path });
         verifying.difference().map(Trouble::Differs).or_else(lost)
     }
 
-    /// Waits until every command has ended, for at most `longest`. Returns whether all have.
+    /// Waits until all commands have ended, for at most `longest`. Returns whether they have.
     pub(crate) fn drain(&mut self, longest: Option<Span>) -> bool {
         self.wait_until_settled(longest, Self::collect)
     }
 
-    /// Waits until every result is settled, for at most `longest`. `take` takes results and returns their
-    /// number. Returns whether all are.
+    /// Waits until the results of all commands are handled, for at most `longest`. `take` handles results and returns
+    /// their number. Returns whether all are handled.
     fn wait_until_settled(&mut self, longest: Option<Span>, take: fn(&mut Self) -> usize) -> bool {
-        // Every wait ends with a command or after the longest wait.
+        // A wait without a result counts as `LONGEST_WAIT`.
         let mut left = longest.map(|longest| longest.ns().div_ceil(LONGEST_WAIT.ns()));
         while self.unsettled > 0 {
             if left == Some(0) {
@@ -284,8 +284,8 @@ impl Hub {
         true
     }
 
-    /// Gives up the engine with all memory that the kernel may still use: nothing of it is freed or
-    /// waited for, and its targets stay locked for as long as the process lives.
+    /// Leaks the engine with all memory that the kernel may still use: nothing is freed or waited for, and
+    /// the targets stay locked until the process ends.
     pub(crate) fn abandon(&mut self) {
         std::mem::forget(std::mem::replace(&mut self.driver, Box::new(Idle)));
         self.lanes.iter().for_each(|lane| std::mem::forget(lane.target.clone()));
@@ -297,12 +297,12 @@ impl Hub {
         (self.settled, self.unsettled, self.unread) = (0, 0, 0);
     }
 
-    /// Sorts the results of the engine to their lanes, and submits the rest of short transfers
-    /// again. Returns how many results there were.
+    /// Takes the results of the engine, assigns them to their lanes, and continues short transfers. Returns
+    /// the number of results.
     fn collect(&mut self) -> usize {
         self.driver.reap(&mut self.outcomes);
         let results = self.outcomes.len() - self.settled;
-        // By index: after a panic the results that follow are still there.
+        // By index: after a panic the results behind it are still there.
         while let Some(&outcome) = self.outcomes.get(self.settled) {
             self.settled += 1;
             self.unsettled -= 1;
@@ -313,7 +313,7 @@ impl Hub {
         results
     }
 
-    /// Takes results without looking at them. Returns how many there were.
+    /// Takes the results of the engine and only counts them. Returns their number.
     fn count(&mut self) -> usize {
         self.driver.reap(&mut self.outcomes);
         let results = self.outcomes.len() - self.settled;
@@ -323,7 +323,7 @@ impl Hub {
         results
     }
 
-    /// Gives a result to the lane of its command, or queues what is left of its transfer.
+    /// Assigns a result to the lane of its command, or continues its transfer.
     fn deliver(&mut self, Outcome { slot: number, result }: Outcome) {
         let lane_index = (number / self.depth) as usize;
         let lane = &mut self.lanes[lane_index];
@@ -346,7 +346,7 @@ impl Hub {
         self.unread += 1;
     }
 
-    /// Queues the rest of the flight in slot `number`.
+    /// Queues the rest of the flight in the slot `number` of all lanes.
     fn again(&mut self, number: u32) {
         let lane = &self.lanes[(number / self.depth) as usize];
         let flight = &lane.flights[(number % self.depth) as usize];
@@ -356,7 +356,7 @@ impl Hub {
 }
 
 impl Drop for Hub {
-    /// Waits until the engine uses no buffer any more. Results are only counted: nobody takes them, and comparing data
+    /// Waits until the engine no longer uses any buffer. Results are only counted: nobody takes them, and comparing data
     /// could panic a second time.
     fn drop(&mut self) {
         let longest = if std::thread::panicking() {

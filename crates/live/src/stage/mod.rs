@@ -1,4 +1,4 @@
-//! Where a live run takes place: real time and real devices on one engine.
+//! Stages: real time and real devices on one engine, for a live run.
 
 pub(crate) mod caching;
 pub(crate) mod cargo;
@@ -39,7 +39,7 @@ use crate::verify::verifier::Verifier;
 use crate::verify::verifying::Verifying;
 
 impl Engine {
-    /// Whether it works on this machine.
+    /// Checks that it works on this machine.
     ///
     /// # Errors
     /// [`EngineError::Missing`] with the reason.
@@ -48,12 +48,12 @@ impl Engine {
             Self::Uring => uring::probe(),
             Self::Aio => libaio::probe(),
             Self::Threads => threads::probe(),
-            // Calls of every system.
+            // Every system has these calls.
             Self::PosixAio | Self::Psync | Self::Vsync | Self::Mmap => Ok(()),
         }
     }
 
-    /// Commands in flight that it can hold.
+    /// Returns the most commands in flight that it can hold.
     pub const fn most_in_flight(self) -> u32 {
         match self {
             Self::Uring => uring::MAX_SLOTS,
@@ -71,36 +71,36 @@ impl Engine {
 pub struct Settings {
     /// Commands in flight on each target.
     pub depth: u32,
-    /// The largest command in bytes; at most 256 MiB. Longer ones are a mistake of the stack above,
-    /// except discards, which carry no data.
+    /// The largest command in bytes, except discards, which carry no data; at most 256 MiB. A longer one is
+    /// a mistake of the stack above.
     pub max_len: u32,
-    /// Commands that are submitted to the kernel together, by engines that can.
+    /// Commands that are submitted to the kernel together, by engines that can do so.
     pub batch: u32,
     /// Whether commands go through the page cache.
     pub caching: Caching,
-    /// In which order those that do go through it.
+    /// The order of the commands that do.
     pub order: Order,
-    /// Whether a transfer that cannot be done or handed on at once fails with `EAGAIN`.
+    /// Whether a transfer that would have to wait fails with `EAGAIN`.
     pub nowait: bool,
-    /// Whether a flush writes all that is known of a file (`fsync`), and not only what its data needs
+    /// Whether a flush writes all metadata of a file (`fsync`), not only what its data needs
     /// (`fdatasync`).
     pub fsync: bool,
-    /// Whether buffers lie in huge pages, if they fill one and the kernel has any.
+    /// Whether buffers are put into huge pages, if they fill one and the kernel has any.
     pub huge_pages: bool,
     /// The seed of the written data.
     pub seed: Seed,
     /// How long a command may be in flight before a [`Guard`](crate::Guard) reports trouble, and
-    /// the longest wait at the end; without it, for ever.
+    /// the longest wait at the end; `None` for no limit.
     pub timeout: Option<Span>,
 }
 
 impl Settings {
-    /// How long a command may be in flight by default: the time that the kernel gives a disk before
-    /// it resets it, as in `/sys/block/sda/device/timeout`.
+    /// The default time-out: the time after which the kernel resets a disk that does not answer, as in
+    /// `/sys/block/sda/device/timeout`.
     pub const TIMEOUT: Span = Span::from_ms(30_000);
 
-    /// `depth` commands of at most `max_len` bytes, each in flight for at most 30 s, submitted in
-    /// [usual](Self::usual_batch) batches past the page cache, in no known order; seed 0.
+    /// Creates settings for `depth` commands of at most `max_len` bytes: a time-out of 30 s, batches of the
+    /// [usual](Self::usual_batch) size, direct I/O in no known order, seed 0.
     pub const fn new(depth: u32, max_len: u32) -> Self {
         let (batch, timeout) = (Self::usual_batch(depth), Some(Self::TIMEOUT));
         let (caching, order) = (Caching::Direct, Order::Unknown);
@@ -118,13 +118,12 @@ impl Settings {
         }
     }
 
-    /// How many of `depth` commands are submitted together by default.
+    /// Returns how many of `depth` commands are submitted together by default.
     ///
-    /// A command that waits for its batch is missing at the disk. A tenth of the depth costs at
-    /// most two or three hundredths of the throughput, and saves a third of the processor's time.
-    /// If all commands reaped together were submitted together, they would run in lock step with
-    /// the disk's interrupts. A batch is never one command: the call that waits for it submits a
-    /// single one.
+    /// The disk lacks the commands that wait for their batch. Batches of a tenth of the depth cost at most
+    /// 3 % of the throughput and save a third of the processor time. If all commands reaped together were
+    /// submitted together, they would run in lock step with the disk's interrupts. A batch has at least two
+    /// commands: a single one is submitted by the call that waits for it.
     pub const fn usual_batch(depth: u32) -> u32 {
         match depth / 10 {
             0 | 1 => 2,
@@ -134,26 +133,26 @@ impl Settings {
     }
 }
 
-/// A clock and the devices that it waits for. All of it belongs to one thread.
+/// A clock and the devices that it waits for, for one thread.
 pub struct Stage {
-    /// Real time.
+    /// The clock of real time.
     pub clock: LiveClock,
-    /// One for each target, in their order.
+    /// The device of each target, in their order.
     pub devices: Vec<LiveDevice>,
 }
 
 /// The data of requests.
 enum Data {
-    /// Written data follows from its place, and read data is not looked at.
+    /// Written data depends on its place, and read data is not looked at.
     Generated,
-    /// An application's.
+    /// Requests carry the data of an application.
     Carried(Cargo),
-    /// Stamped and checked, where a lane has a verifier.
+    /// Data is stamped and checked on lanes with a verifier.
     Verified(Vec<Option<Verifier>>),
 }
 
 impl Stage {
-    /// Real time, and `target` as a device behind `engine`.
+    /// Opens a clock of real time, and `target` as a device behind `engine`.
     ///
     /// # Errors
     /// As [`Stage::open`].
@@ -166,8 +165,8 @@ impl Stage {
         Ok((clock, devices.pop().expect("a device for the target")))
     }
 
-    /// Real time, and each of `targets` as a device, all behind one `engine` that the clock sleeps
-    /// on.
+    /// Opens a clock of real time, and each of `targets` as a device, all behind one `engine` that the clock
+    /// sleeps on.
     ///
     /// # Errors
     /// [`EngineError`]: the machine lacks the engine; a depth of 0 or beyond what the engine
@@ -180,7 +179,7 @@ impl Stage {
         Self::build(engine, targets, settings, Data::Generated)
     }
 
-    /// The same for requests that carry an application's bytes: each read and write has its load in
+    /// Opens a stage for requests that carry an application's data: each read and write has its load in
     /// `cargo`, under its stream.
     ///
     /// # Errors
@@ -194,7 +193,7 @@ impl Stage {
         Self::build(engine, targets, settings, Data::Carried(cargo))
     }
 
-    /// As [`Stage::open`], with data that is verified on each target that has a verifier.
+    /// Opens a stage whose data is verified on each target that has a verifier.
     ///
     /// # Errors
     /// As [`Stage::open`].
@@ -232,7 +231,7 @@ impl Stage {
         if flags.nowait && !engine.has_nowait() {
             return Err(EngineError::Waits { engine });
         }
-        let (files, of_lanes) = caching.open(&targets, order)?;
+        let (files, lane_files) = caching.open(&targets, order)?;
         let mut remarks = Vec::new();
         let driver: Box<dyn Driver> = match engine {
             Engine::Uring => {
@@ -253,11 +252,11 @@ impl Stage {
             Engine::Vsync => Box::new(Vsync::new(&files, slots as u32, &area).with(flags)),
             Engine::Mmap => {
                 let to_map: Vec<_> = targets.iter().map(to_map).collect();
-                let mapped = Mapped::new(&to_map, &files, &area, order.of_pages())?;
+                let mapped = Mapped::new(&to_map, &files, &area, order.page_advice())?;
                 Box::new(Blocking::new(mapped.with(flags)))
             }
         };
-        let hub = Hub::new(driver, targets, depth, layout, timeout).with_files(&of_lanes);
+        let hub = Hub::new(driver, targets, depth, layout, timeout).with_files(&lane_files);
         let hub = match data {
             Data::Generated => hub,
             Data::Carried(cargo) => hub.carrying(LoadCopier::new(cargo, buffers)),

@@ -1,4 +1,4 @@
-//! Why a live run cannot go on.
+//! Trouble: why a live run cannot go on.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use crate::verify::verifier::Difference;
 /// Why a live run cannot go on. The command exits with 1, and with 4 if data differs.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Trouble {
-    /// A command is in flight for longer than allowed.
+    /// A command was in flight for longer than allowed.
     #[error(
         "{}: found no answer for {} to {command}{}{}; expected one within {}\n\
          hint: look at the kernel's log (`dmesg`) and at the disk; for one that is only slow, raise \
          `live.timeout` of the job, or `timeout` of the gate",
-        path.display(), seconds(*waited), nor(*others), because(*refused), seconds(*patience)
+        path.display(), seconds(*waited), and_others(*others), reason(*refused), seconds(*patience)
     )]
     Silent {
         /// The target.
         path: PathBuf,
-        /// The oldest command, in words: its operation, length and place.
+        /// A description of the oldest command: its operation, length and place.
         command: String,
         /// How many more are in flight there.
         others: u32,
@@ -64,7 +64,7 @@ pub enum Trouble {
     },
 }
 
-fn nor(others: u32) -> String {
+fn and_others(others: u32) -> String {
     match others {
         0 => String::new(),
         1 => ", nor to another command".into(),
@@ -72,7 +72,7 @@ fn nor(others: u32) -> String {
     }
 }
 
-fn because(refused: Option<Errno>) -> String {
+fn reason(refused: Option<Errno>) -> String {
     let error = refused.map(|error| io::Error::from_raw_os_error(error.code()));
     error.map_or_else(String::new, |error| format!(" (the kernel takes no commands: {error})"))
 }

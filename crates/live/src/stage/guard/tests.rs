@@ -58,7 +58,7 @@ impl<F: FnMut(&Command) -> Option<i32>> Driver for StandIn<F> {
         self.ended.extend((self.answer)(command).map(|result| Outcome { slot, result }));
     }
 
-    fn hand_on(&mut self) {}
+    fn submit(&mut self) {}
 
     fn ready(&mut self) -> bool {
         !self.ended.is_empty()
