@@ -1,15 +1,15 @@
-//! What is known of one block: which versions of it may lie on the disk.
+//! The record of a block: which versions of it may be on the disk.
 //!
 //! Versions of a block count from 1, in the order in which its writes begin. A version is a *candidate* from
 //! before its write is submitted until a write that began after its acknowledgement is acknowledged. So the
 //! candidates are the last acknowledged version, those that were in flight at the same time, and those that
-//! still are: whatever the order in which a disk carries out writes, it holds one of them. Of a block
-//! whose first write is not acknowledged nothing is known: it may hold what was there before.
+//! still are: in whatever order a disk carries out writes, it has one of them. A block whose first write is not
+//! acknowledged is not known: it may have the data from before.
 //!
-//! A record is eight words in memory that a file maps. Each step is a store of one word, in such an order that
-//! a process may be killed between any two of them: what is then in memory never lacks a version that may lie
-//! on the disk. A record has room for six candidates. With more it is *wide*: then it has the oldest
-//! of them, and every later version is a candidate until one was written alone.
+//! A record is eight words of a mapped file. Each step stores one word, and the order of the stores lets a
+//! process be killed between any two: the record never lacks a version that may be on the disk. A record has
+//! room for six candidates. With more it is *wide*: then it has the oldest candidate, and every later version
+//! is a candidate until one is written while no other is in flight.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,54 +18,54 @@ pub(crate) const WORDS: usize = 8;
 
 /// Candidates of a record that is not wide: words 1 to 6.
 const CANDIDATES: std::ops::RangeInclusive<usize> = 1..=6;
-/// The word of the only write in flight of a wide record: it may end the width.
+/// The word with the only write in flight of a wide record, which may make it narrow again.
 const SOLO: usize = 1;
-/// The word with the oldest candidate of a wide record, and with how many writes are in flight.
+/// The word with the oldest candidate of a wide record, and with the number of writes in flight.
 const FLOOR: usize = 7;
 
-/// The version is one of zeros: the block was discarded.
+/// Flag of a version of zeros: the block was discarded.
 const DISCARDED: u32 = 1 << 31;
-/// The last version that a block can have.
+/// The greatest version number of a block.
 const LAST: u32 = DISCARDED - 1;
 
 /// The record of a block, in the file.
 pub(crate) type Words = [AtomicU64; WORDS];
 
-/// Which session of the record writes now, and the first whose writes still count.
+/// The session that writes now, and the first session whose writes count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Epochs {
     pub(crate) now: u32,
     pub(crate) valid_from: u32,
 }
 
-/// What a write leaves in a block.
+/// The effect of a write on a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Leaves {
     /// The data of its version.
     Data,
-    /// The same, copied into the page by this process, so that a kill may leave a part of it.
+    /// The data of its version, copied into a page by this process, so that a kill may leave a part of it.
     DataByParts,
     /// Zeros.
     Zeros,
 }
 
-/// A version, as it was given to a write.
+/// The version of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Version(u32);
 
 impl Version {
-    /// Its number.
+    /// Returns its number.
     pub(crate) const fn number(self) -> u32 {
         self.0 & LAST
     }
 
-    /// Whether it is zeros.
+    /// Returns whether it is zeros.
     pub(crate) const fn is_zeros(self) -> bool {
         self.0 & DISCARDED != 0
     }
 
-    /// The data with this number.
-    pub(crate) const fn of(number: u32) -> Self {
+    /// Creates the version of data with this number.
+    pub(crate) const fn data(number: u32) -> Self {
         Self(number & LAST)
     }
 }
@@ -76,11 +76,11 @@ struct Head(u64);
 
 impl Head {
     const EPOCH: u64 = (1 << 28) - 1;
-    /// What was there before the first version may still be there.
+    /// The data from before the first version may still be there.
     const UNKNOWN: u64 = 1 << 60;
     const WIDE: u64 = 1 << 61;
     const BY_PARTS: u64 = 1 << 62;
-    /// It had all versions that there are, and is checked no more.
+    /// It has used up all version numbers and is no longer checked.
     const WORN: u64 = 1 << 63;
 
     const fn latest(self) -> u32 {
@@ -108,8 +108,8 @@ impl Head {
     }
 }
 
-/// A candidate: its version below, and above what the latest version was when its write ended; 0 while
-/// that is in flight. An empty word is none. A wide record counts its writes in flight above.
+/// A candidate. The lower half is its version, the upper half the latest version when its write ended, or 0 while the
+/// write is in flight. Zero is no candidate. A wide record counts its writes in flight in the upper half.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Candidate(u64);
 
@@ -149,8 +149,8 @@ fn put(words: &Words, head: Head) {
     words[0].store(head.0, Ordering::Release);
 }
 
-/// The head of `words` in this session: what an earlier one had in flight has ended by now, and what it wrote
-/// before its data was given up does not count.
+/// Returns the head of `words` in this session. Writes that an earlier session had in flight have ended; writes from before
+/// the data was given up do not count.
 fn renewed(words: &Words, epochs: Epochs) -> Head {
     let head = head(words);
     if head.epoch() == epochs.now {
@@ -180,7 +180,7 @@ fn renewed(words: &Words, epochs: Epochs) -> Head {
     head
 }
 
-/// A write of the block begins: its version. It is in the record before the write is submitted.
+/// Records that a write of the block begins, before it is submitted. Returns its version.
 pub(crate) fn begin(words: &Words, epochs: Epochs, leaves: Leaves) -> Version {
     let head = renewed(words, epochs);
     let number = head.latest() + 1;
@@ -205,15 +205,15 @@ pub(crate) fn begin(words: &Words, epochs: Epochs, leaves: Leaves) -> Version {
         return version;
     }
     if let Some(free) = CANDIDATES.into_iter().find(|&at| load(words, at) == Candidate::NONE) {
-        // The candidate last: the number of a version that was never submitted is only left out.
+        // The candidate last: after a kill in between, a version number is skipped.
         put(words, head);
         store(words, free, Candidate::new(version, 0));
         return version;
     }
     let all = || CANDIDATES.map(|at| load(words, at));
-    let oldest = all().map(|one| one.version().number()).min().unwrap_or(number);
-    let any_zeros = zeros || all().any(|one| one.version().is_zeros());
-    let in_flight = all().filter(|one| one.is_in_flight()).count() as u32 + 1;
+    let oldest = all().map(|candidate| candidate.version().number()).min().unwrap_or(number);
+    let any_zeros = zeros || all().any(|candidate| candidate.version().is_zeros());
+    let in_flight = all().filter(|candidate| candidate.is_in_flight()).count() as u32 + 1;
     let oldest = Version(oldest | if any_zeros { DISCARDED } else { 0 });
     store(words, FLOOR, Candidate::new(oldest, in_flight));
     put(words, head.with(Head::WIDE, true));
@@ -221,8 +221,8 @@ pub(crate) fn begin(words: &Words, epochs: Epochs, leaves: Leaves) -> Version {
     version
 }
 
-/// The write of `version` has ended, `acknowledged` or with an error. What a write with an error left in the
-/// block is not known, so it stays a candidate next to those before it.
+/// Records that the write of `version` has ended, `acknowledged` or with an error. After an error it is not known what
+/// the block has, so the version stays a candidate next to those before it.
 pub(crate) fn end(words: &Words, version: Version, acknowledged: bool) {
     let head = head(words);
     if head.has(Head::WORN) {
@@ -245,7 +245,7 @@ pub(crate) fn end(words: &Words, version: Version, acknowledged: bool) {
         return;
     }
     let own = |&at: &usize| load(words, at) == Candidate::new(version, 0);
-    // A write without a version may have come in between, which made an end of all.
+    // A write without a version in between has removed all candidates.
     let Some(own) = CANDIDATES.into_iter().find(own) else { return };
     store(words, own, Candidate::new(version, head.latest()));
     if !acknowledged {
@@ -267,14 +267,14 @@ pub(crate) fn end(words: &Words, version: Version, acknowledged: bool) {
     );
 }
 
-/// The block is written without a version: nothing is known of it any more.
+/// Records that the block is written without a version: it is no longer known.
 pub(crate) fn forget(words: &Words, epochs: Epochs) {
     let head = renewed(words, epochs);
     CANDIDATES.for_each(|at| store(words, at, Candidate::NONE));
     put(words, head.with(Head::WIDE | Head::BY_PARTS, false));
 }
 
-/// What is known of the block now.
+/// Returns the knowledge of the block now.
 pub(crate) fn known(words: &Words, epochs: Epochs) -> Known {
     let mut copy = [0; WORDS];
     for (to, from) in copy.iter_mut().zip(words) {
@@ -288,11 +288,11 @@ pub(crate) fn known(words: &Words, epochs: Epochs) -> Known {
     Known { words: copy, in_session: head.epoch() == epochs.now }
 }
 
-/// What was known of a block at some time.
+/// The knowledge of a block at some time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known {
     words: [u64; WORDS],
-    /// What is in flight is so now; else it was when an earlier session ended.
+    /// Whether writes in flight are in flight now, and not since the end of an earlier session.
     in_session: bool,
 }
 
@@ -303,73 +303,76 @@ impl Known {
 
     fn all(&self) -> impl Iterator<Item = Candidate> {
         let candidates = if self.is_wide() { &[][..] } else { &self.words[CANDIDATES] };
-        candidates.iter().map(|&word| Candidate(word)).filter(|one| *one != Candidate::NONE)
+        candidates
+            .iter()
+            .map(|&word| Candidate(word))
+            .filter(|candidate| *candidate != Candidate::NONE)
     }
 
-    /// Whether there were too many candidates to keep each.
+    /// Returns whether there were too many candidates to keep each.
     pub(crate) fn is_wide(&self) -> bool {
         self.head().has(Head::WIDE)
     }
 
-    /// Whether a verified write of the block is known, and was acknowledged: until then what lay there before may
+    /// Returns whether a verified write of the block is known and was acknowledged: until then the data from before may
     /// still be there.
     pub(crate) fn is_written(&self) -> bool {
         let can_be_known = !self.head().has(Head::WORN) && !self.head().has(Head::UNKNOWN);
         can_be_known && (self.is_wide() || self.all().next().is_some())
     }
 
-    /// The latest version that began.
+    /// Returns the latest version that began.
     pub(crate) fn latest(&self) -> u32 {
         self.head().latest()
     }
 
-    /// The oldest candidate of a wide record.
+    /// Returns the oldest candidate of a wide record.
     fn floor(&self) -> Version {
         Candidate(self.words[FLOOR]).version()
     }
 
-    /// The numbers of versions with data that may lie on the disk, from the oldest known on.
+    /// Returns the versions with data that may be on the disk.
     pub(crate) fn data(&self) -> impl Iterator<Item = u32> {
         let wide = self.is_wide().then(|| self.floor().number()..=self.latest());
         let versions = self.all().map(Candidate::version).filter(|version| !version.is_zeros());
         versions.map(Version::number).chain(wide.into_iter().flatten())
     }
 
-    /// Whether the data of version `number` may lie there.
+    /// Returns whether the data of version `number` may be on the disk.
     pub(crate) fn allows(&self, number: u32) -> bool {
         if self.is_wide() {
             return (self.floor().number()..=self.latest()).contains(&number);
         }
-        self.all().any(|one| one.version() == Version::of(number))
+        self.all().any(|candidate| candidate.version() == Version::data(number))
     }
 
-    /// Whether zeros may.
+    /// Returns whether zeros may be on the disk.
     pub(crate) fn allows_zeros(&self) -> bool {
         (self.is_wide() && self.floor().is_zeros())
-            || self.all().any(|one| one.version().is_zeros())
+            || self.all().any(|candidate| candidate.version().is_zeros())
     }
 
-    /// Whether parts of several versions may, because a write was in flight or several were at once.
+    /// Returns whether parts of several versions may be on the disk: a write is in flight, or several were at once.
     pub(crate) fn allows_parts(&self) -> bool {
         let head = self.head();
         let busy = self.in_session && self.all().any(Candidate::is_in_flight);
-        let ended = self.all().filter(|one| !one.is_in_flight()).count();
+        let ended = self.all().filter(|candidate| !candidate.is_in_flight()).count();
         self.is_wide() || head.has(Head::BY_PARTS) || busy || ended > 1
     }
 }
 
-/// As an agent knows it: `version 4`, or `version 4 or version 5, which was in flight`.
+/// Writes the candidates, as `version 4`, or `version 4 or version 5, which was in flight`.
 impl std::fmt::Display for Known {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_wide() {
             return write!(f, "any of the versions {} to {}", self.floor().number(), self.latest());
         }
-        for (number, one) in self.all().enumerate() {
+        for (number, candidate) in self.all().enumerate() {
             let between = if number == 0 { "" } else { " or " };
-            let version = one.version();
-            let what = if version.is_zeros() { "zeros, as version" } else { "version" };
-            write!(f, "{between}{what} {}", version.number())?;
-            match (one.is_in_flight(), self.in_session) {
+            let version = candidate.version();
+            let kind = if version.is_zeros() { "zeros, as version" } else { "version" };
+            write!(f, "{between}{kind} {}", version.number())?;
+            match (candidate.is_in_flight(), self.in_session) {
                 (true, true) => f.write_str(", which is in flight")?,
                 (true, false) => f.write_str(", which was in flight")?,
                 (false, _) => f.write_str(", which was acknowledged")?,

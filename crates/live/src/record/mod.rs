@@ -1,4 +1,4 @@
-//! The record of verified writes: what each block of a target may hold, in a file next to the target.
+//! Records of verified writes: the versions that each block of a target may have, in a file next to the target.
 
 pub(crate) mod block_record;
 pub(crate) mod record_file;

@@ -1,13 +1,13 @@
-//! The record of the verified writes to a target: a file that is mapped, with a record for each block.
+//! The record file of a target: a mapped file with a record for each block.
 //!
-//! It is shared memory of the page cache, so what was stored in it stays when the process is killed, without a
-//! system call for each write. It does not outlive the machine: nothing is made durable while a run goes on.
+//! Its pages are in the page cache, so stores survive a kill of the process without a system call for each write.
+//! They do not survive a crash of the machine: nothing is made durable during a run.
 //!
-//! The file is sparse: a record takes space when its block is written. Its first page says which
-//! target and seed it is for. Records of an earlier session count until the target was written without them.
+//! The file is sparse: a record takes space when its block is written. The first page has the target and the seed.
+//! Records of an earlier session count until the target is written without them.
 //!
-//! Invariants: a file that is no record is never changed; space for all records that a run may
-//! write is there before it begins, so that a store needs no more.
+//! Invariants: a file that is no record is never changed; space for all records that a run may write is reserved
+//! before it begins, so that stores do not fail.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -26,16 +26,16 @@ use crate::exit_codes::{CANNOT, FAILED, WRONG_INPUT};
 use crate::record::block_record::{Epochs, WORDS, Words};
 use crate::record::stamp::{BLOCK, Stamp, file_number};
 
-/// Bytes of the first page.
+/// The size of the first page in bytes.
 const HEADER: usize = 4096;
-/// Bytes of a record.
+/// The size of a block's record in bytes.
 const RECORD: u64 = (WORDS * 8) as u64;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"pstverif");
 const FORMAT: u64 = 1;
-/// The last session that a record counts.
+/// The greatest number of a session.
 const LAST_EPOCH: u64 = (1 << 28) - 2;
-/// The longest name of a file that is kept.
+/// The longest name that is stored, in bytes.
 const NAME_MOST: usize = 1024;
 
 /// The words of the first page, in their order.
@@ -48,22 +48,22 @@ enum Word {
     Seed,
     /// The number of its name.
     File,
-    /// How many sessions wrote.
+    /// The number of the latest session.
     Epoch,
-    /// The first of them whose writes count.
+    /// The first session whose writes count.
     ValidFrom,
-    /// 1 if the target was written without the record since.
+    /// 1 if the target was written without the record since then.
     IsStale,
     NameLength,
 }
 
-/// Where the name begins.
+/// The offset of the name in the first page.
 const NAME: usize = 16 * 8;
 
-/// Why there is no record to work with.
+/// Why a record cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// Nothing was recorded, and nothing will be.
+    /// There is no record, and nothing will be written.
     #[error(
         "{}: found no record of verified writes at {}; reads can be checked only against one\n\
          hint: run a job with `verify = \"write\"` on it first, or let an agent of this one write with \
@@ -72,10 +72,10 @@ pub enum RecordError {
     Missing {
         /// The target.
         target: PathBuf,
-        /// Where the record would be.
+        /// The path of the record.
         path: PathBuf,
     },
-    /// The target was written without it.
+    /// The target was written without the record.
     #[error(
         "{}: found a record of verified writes that is out of date ({}): a run without `verify` has \
          written to the target since\n\
@@ -87,17 +87,17 @@ pub enum RecordError {
         /// The record.
         path: PathBuf,
     },
-    /// Something else has its name.
+    /// The file is no record.
     #[error(
         "{}: found a file that is no record of verified writes; expected one, or none\n\
          hint: nothing is written over: move it away, or name another with `live.verify_record`",
         path.display()
     )]
     NotARecord {
-        /// Where.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// The record is one of a target of another size.
+    /// The record is for a target of another size.
     #[error(
         "{}: found a record of a target of {found} bytes; {} has {expected}\n\
          hint: remove the record, and write the target again with `verify = \"write\"`",
@@ -108,30 +108,30 @@ pub enum RecordError {
         target: PathBuf,
         /// The record.
         path: PathBuf,
-        /// Bytes of the target that it is for.
+        /// The size of the target that it is for, in bytes.
         found: u64,
-        /// Bytes of the target that there is.
+        /// The size of the target in bytes.
         expected: u64,
     },
-    /// There is no place for it.
+    /// The system refused a step.
     #[error("{}: cannot {doing} the record of verified writes: {source}\nhint: {hint}", path.display())]
     System {
         /// The record.
         path: PathBuf,
-        /// What was tried.
+        /// The step that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
-        /// What to do about it.
+        /// A hint for the user.
         hint: &'static str,
     },
-    /// The engine's buffers could not be had, or the mapping not be watched.
+    /// The mapping could not be watched.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
 impl RecordError {
-    /// The exit code of the command: 1 if the disk is full, 2 for wrong input, 77 for what this machine cannot do.
+    /// Returns the exit code of the command: 1 if the disk is full, 2 for wrong input, 77 for what this machine cannot do.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::System { source, .. }
@@ -151,21 +151,23 @@ impl RecordError {
 
 const MAP: &str = "map";
 
-/// What a record is for.
+/// The target of a record.
 pub(crate) struct Subject<'a> {
-    /// The target, its bytes, and what its blocks say of it.
     pub(crate) target: &'a Path,
+    /// Its size in bytes.
     pub(crate) length: u64,
+    /// Its name in its blocks.
     pub(crate) name: &'a str,
+    /// The seed of its data.
     pub(crate) seed: u64,
-    /// Bytes that may be written; without any the record must be there.
+    /// Ranges that may be written; if there are none, the record must exist.
     pub(crate) written: &'a [Range<u64>],
 }
 
 /// An open record.
 #[derive(Debug)]
 pub(crate) struct RecordFile {
-    // Before the pages: they are watched no more when they are unmapped.
+    // Dropped before the pages are unmapped.
     faults: Watched,
     pages: RecordPages,
     records: usize,
@@ -192,7 +194,7 @@ struct Header([u8; HEADER]);
 impl Header {
     const EMPTY: Self = Self([0; HEADER]);
 
-    /// Of a record that is made now.
+    /// Creates the first page of a new record.
     fn new(subject: &Subject<'_>) -> Self {
         let mut header = Self::EMPTY;
         let name = subject.name.as_bytes();
@@ -227,10 +229,10 @@ impl Header {
     }
 }
 
-/// What to do where a record cannot be.
+/// The hint where a record cannot be.
 const ELSEWHERE: &str = "name another place with `live.verify_record`";
 
-/// The error of the system at `doing` something to the record at `path`.
+/// Returns a function from an error of the system to the error of the step `doing` on the record at `path`.
 fn fails(
     path: &Path,
     doing: &'static str,
@@ -240,12 +242,12 @@ fn fails(
 }
 
 impl Subject<'_> {
-    /// The blocks of the target.
+    /// Returns the number of the target's blocks.
     fn records(&self) -> u64 {
         self.length.div_ceil(u64::from(BLOCK))
     }
 
-    /// Bytes of a record of it.
+    /// Returns the size of its record file in bytes.
     fn bytes(&self) -> u64 {
         HEADER as u64 + self.records() * RECORD
     }
@@ -254,7 +256,7 @@ impl Subject<'_> {
         RecordError::Missing { target: self.target.to_owned(), path: path.to_owned() }
     }
 
-    /// The file at `path`, made if it is missing and something will be written.
+    /// Opens the file at `path`, or creates it if something will be written.
     fn file(&self, path: &Path) -> Result<File, RecordError> {
         match options().open(path) {
             Ok(file) => Ok(file),
@@ -272,7 +274,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The first page of the record in `file`, which may be used for this target.
+    /// Returns the first page of `file`, after checking that it is the record of this target.
     fn header(&self, path: &Path, file: &File) -> Result<Header, RecordError> {
         let (target, len) = (|| self.target.to_owned(), self.bytes());
         let found = file.metadata().map_err(fails(path, "look at", ELSEWHERE))?.len();
@@ -281,7 +283,7 @@ impl Subject<'_> {
             let read = file.read_exact_at(&mut header.0, 0);
             read.map_err(fails(path, "read", ELSEWHERE))?;
         }
-        // A process that was killed between making the file and writing its first page left one of zeros.
+        // A process killed between creating the file and writing its first page left a page of zeros.
         if found == 0 || (found == len && header.is_empty()) {
             if self.written.is_empty() {
                 return Err(self.missing(path));
@@ -294,10 +296,15 @@ impl Subject<'_> {
         if !known || session >= LAST_EPOCH {
             return Err(RecordError::NotARecord { path: path.to_owned() });
         }
-        let (of, expected) = (header.at(Word::Length), self.length);
-        if of != expected || found != len {
+        let (recorded, expected) = (header.at(Word::Length), self.length);
+        if recorded != expected || found != len {
             let path = path.to_owned();
-            return Err(RecordError::OfAnother { target: target(), path, found: of, expected });
+            return Err(RecordError::OfAnother {
+                target: target(),
+                path,
+                found: recorded,
+                expected,
+            });
         }
         if header.at(Word::IsStale) != 0 && self.written.is_empty() {
             return Err(RecordError::Stale { target: target(), path: path.to_owned() });
@@ -305,13 +312,13 @@ impl Subject<'_> {
         Ok(header)
     }
 
-    /// Makes room in `file` for all records that may be written.
+    /// Reserves space in `file` for all records that may be written.
     fn reserve(&self, path: &Path, file: &File) -> Result<(), RecordError> {
         let block = u64::from(BLOCK);
         for range in self.written {
             let (first, last) = (range.start / block, range.end.div_ceil(block));
             let (from, bytes) = (HEADER as u64 + first * RECORD, (last - first) * RECORD);
-            // SAFETY: it takes a descriptor and numbers.
+            // SAFETY: the call takes a descriptor and numbers only.
             let room = unsafe {
                 libc::posix_fallocate(file.as_raw_fd(), from.cast_signed(), bytes.cast_signed())
             };
@@ -327,7 +334,7 @@ impl Subject<'_> {
 }
 
 impl RecordFile {
-    /// Opens the record at `path`, and makes it if there is none and something will be written.
+    /// Opens the record at `path`, or creates it if something will be written.
     pub(crate) fn open(path: &Path, subject: &Subject<'_>) -> Result<Self, RecordError> {
         let file = subject.file(path)?;
         let mut header = subject.header(path, &file)?;
@@ -338,7 +345,7 @@ impl RecordFile {
             header.put(Word::IsStale, 0);
         }
         file.write_all_at(&header.0, 0).map_err(fails(path, "write", ELSEWHERE))?;
-        let pages = RecordPages::of(&file, subject.bytes() as usize);
+        let pages = RecordPages::map(&file, subject.bytes() as usize);
         let pages = pages.map_err(fails(path, MAP, "look at `ulimit -v`"))?;
         let faults = faults::watch(pages.base.as_ptr().addr(), pages.len, page_size())?;
         let stamp = Stamp { file: header.at(Word::File), seed: header.at(Word::Seed) };
@@ -347,12 +354,12 @@ impl RecordFile {
         Ok(Self { faults, pages, records, stamp, name, epochs })
     }
 
-    /// What the blocks of its target say.
+    /// Returns the stamp of the target's blocks.
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
     }
 
-    /// The name that its blocks were given.
+    /// Returns the name of the target in its blocks.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -361,36 +368,36 @@ impl RecordFile {
         self.epochs
     }
 
-    /// Whether a page of it was lost, because its file was cut or its disk failed.
+    /// Returns whether a page of it was lost, because the file was cut or its disk failed.
     pub(crate) fn is_lost(&self) -> bool {
         self.faults.count() > 0
     }
 
-    /// The record of the block at `offset`.
+    /// Returns the record of the block at `offset`.
     pub(crate) fn block(&self, offset: u64) -> &Words {
         let number = (offset / u64::from(BLOCK)) as usize;
         assert!(number < self.records, "block {number} of {}", self.records);
-        // SAFETY: inside the mapping, which lives as long as `self`; eight words that are only ever
-        // accessed as atomics, aligned to a multiple of 64 bytes behind the beginning of a page.
+        // SAFETY: inside the mapping, which lives as long as `self`; eight words that are accessed only
+        // as atomics, at a multiple of 64 bytes from the beginning of a page.
         unsafe { &*self.pages.records().add(number) }
     }
 }
 
-/// Where the record of the file at `path` is, unless a person says where.
+/// Returns the default path of the record of the target at `path`.
 pub fn record_beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".verify");
     name.into()
 }
 
-/// Marks the record at `path`, if there is one: its target is written without it from now on.
+/// Marks the record at `path`, if there is one, as out of date: its target will be written without it.
 ///
 /// # Errors
-/// The system's, if there is one that cannot be marked.
+/// An error of the system, if there is a record that cannot be marked.
 pub fn give_up_record(path: &Path) -> io::Result<()> {
     let file = match options().open(path) {
         Ok(file) => file,
-        // No record, or no file at all.
+        // There is no record.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) =>
         {
@@ -411,7 +418,7 @@ pub fn give_up_record(path: &Path) -> io::Result<()> {
     file.write_all_at(&1_u64.to_le_bytes(), Word::IsStale as u64 * 8)
 }
 
-/// Opens a file for both, and a pipe without waiting for its other end.
+/// Returns options that open a file for reading and writing, and a pipe without waiting for its other end.
 fn options() -> OpenOptions {
     let mut options = File::options();
     options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
@@ -419,15 +426,15 @@ fn options() -> OpenOptions {
 }
 
 impl RecordPages {
-    /// Where the first record is.
-    // It lies a page behind the beginning of a mapping, which lies at a page.
+    /// Returns the address of the first record.
+    // It is aligned: it lies a page behind the beginning of a mapping.
     #[allow(clippy::cast_ptr_alignment)]
     fn records(&self) -> *const Words {
         // SAFETY: the mapping has its first page.
         unsafe { self.base.as_ptr().add(HEADER) }.cast()
     }
 
-    fn of(file: &File, len: usize) -> io::Result<Self> {
+    fn map(file: &File, len: usize) -> io::Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
         let base =
@@ -439,7 +446,7 @@ impl RecordPages {
 
 impl Drop for RecordPages {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, whole; every reference into it is bound to its holder.
+        // SAFETY: our own mapping; references into it do not outlive its holder.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
     }

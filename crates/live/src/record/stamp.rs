@@ -1,42 +1,42 @@
-//! The data of verified writes: each block says what it is.
+//! The data of verified writes: each block identifies itself.
 //!
-//! All of a block follows from its file, its offset, its version and the seed, so it can be made again and
-//! compared. Its first sector carries these four and a checksum, so that a block that is not the expected one can
-//! be named: an older version, a block of another place, or one with changed bits. Each sector begins as
-//! [`fill`](crate::filling::fill) makes it, so that a device is recognised as one with data of runs.
+//! A block is a function of its file, its offset, its version and the seed, so it can be computed again and
+//! compared. Its first sector has these four and a checksum, so that an unexpected block can be identified: an
+//! older version, a block of another place, or one with changed bits. Each sector begins as
+//! [`fill`](crate::filling::fill) makes it, so that a device is known to hold data of runs.
 
 use crate::filling::{SECTOR, tag};
 
-/// Bytes of a block: writes are recorded and checked in whole ones.
+/// The size of a block in bytes: writes are recorded and checked in whole blocks.
 pub const BLOCK: u32 = 4096;
 
-/// Bytes of a word, in which blocks are made and compared.
+/// The size of a word in bytes: blocks are made and compared in words.
 pub(crate) const WORD: usize = 8;
 
-/// Where the stamp lies: behind the random bytes and their tag.
+/// The offset of the stamp: after the random bytes and their tag.
 const STAMP: usize = 16;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"pstv");
 
-/// What all blocks of a file have in common.
+/// The properties that all blocks of a file share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
-    /// Which file it is: a number made of its name.
+    /// The file: a number computed from its name.
     pub(crate) file: u64,
     pub(crate) seed: u64,
 }
 
-/// What a block says of itself.
+/// The properties of a block that its stamp states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamped {
     pub(crate) stamp: Stamp,
     pub(crate) offset: u64,
     pub(crate) version: u32,
-    /// The checksum is that of the block.
+    /// Whether the checksum is right.
     pub(crate) is_whole: bool,
 }
 
-/// The number that stands for the file called `name`.
+/// Returns the number for the file called `name`.
 pub(crate) fn file_number(name: &[u8]) -> u64 {
     name.iter().fold(0, |sum, &byte| mix(sum ^ u64::from(byte)))
 }
@@ -69,7 +69,7 @@ impl Stamp {
         block[CHECKSUM..CHECKSUM + WORD].copy_from_slice(&sum.to_le_bytes());
     }
 
-    /// The version that `block` at `offset` says it is, if it is one of this file and place.
+    /// Returns the version in the stamp of `block`, if that is for this file and `offset`.
     pub(crate) fn version(self, offset: u64, block: &[u8]) -> Option<u32> {
         let at = |number: usize| word(block, STAMP + number * WORD);
         let own = at(0) as u32 == MAGIC && (at(1), at(2), at(3)) == (self.file, offset, self.seed);
@@ -77,7 +77,7 @@ impl Stamp {
     }
 }
 
-/// What `block` says of itself, if it is a stamped one.
+/// Returns what the stamp of `block` states; `None` without a stamp.
 pub(crate) fn read(block: &[u8]) -> Option<Stamped> {
     let at = |number: usize| word(block, STAMP + number * WORD);
     (at(0) as u32 == MAGIC).then(|| Stamped {
@@ -88,7 +88,7 @@ pub(crate) fn read(block: &[u8]) -> Option<Stamped> {
     })
 }
 
-/// Where the checksum lies: it covers all but itself.
+/// The offset of the checksum, which covers everything else.
 const CHECKSUM: usize = STAMP + 4 * WORD;
 
 fn checksum(block: &[u8]) -> u64 {
@@ -100,7 +100,7 @@ fn checksum(block: &[u8]) -> u64 {
     })
 }
 
-/// The word of `block` at byte `at`.
+/// Returns the word of `block` at byte `at`.
 fn word(block: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(block[at..at + WORD].try_into().expect("eight bytes"))
 }

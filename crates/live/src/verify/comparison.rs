@@ -4,25 +4,25 @@ use crate::record::block_record::Known;
 use crate::record::record_file::RecordFile;
 use crate::record::stamp::{self, BLOCK, WORD};
 
-/// Versions that a block may be a mix of, at most: with more it is not checked.
+/// The most versions that a block may be a mix of: with more, it is not checked.
 const MIXED_MOST: usize = 64;
 
-/// Changed bits up to which a block counts as damaged, and not as another one.
+/// The most changed bits with which a block counts as damaged rather than as another one.
 const DAMAGED_MOST: u32 = 1024;
 
-/// What was known of a block when its read began, and when it ended.
+/// The knowledge of a block when its read began, and when it ended.
 pub(super) struct Moment {
     pub(super) before: Known,
     pub(super) after: Known,
 }
 
 impl Moment {
-    /// Versions that began in between.
+    /// Returns the versions that began in between.
     fn newer(&self) -> std::ops::RangeInclusive<u32> {
         self.before.latest() + 1..=self.after.latest()
     }
 
-    /// Numbers of versions with data that the read may have met.
+    /// Returns the versions with data that the read may have returned.
     fn data(&self) -> impl Iterator<Item = u32> {
         self.before.data().chain(self.newer())
     }
@@ -66,15 +66,16 @@ impl Scratch {
     }
 }
 
-/// What a comparison says.
+/// The result of a comparison.
 pub(super) enum Answer {
     Equal,
-    /// It cannot be told.
+    /// The block cannot be judged.
     Unknown,
     Different,
 }
 
-pub(super) fn find(
+/// Compares `block`, which was read at `offset`, with the versions that may be there.
+pub(super) fn compare(
     record: &RecordFile,
     scratch: &mut Scratch,
     block: &[u8],
@@ -95,7 +96,7 @@ pub(super) fn find(
         return Answer::Equal;
     }
     if zeros && moment.newer().count() > 1 {
-        // One of them may have been zeros, and is superseded already.
+        // One of them may have been a discard that is superseded by now.
         return Answer::Unknown;
     }
     if !moment.allows_parts() {
@@ -118,19 +119,19 @@ pub(super) fn find(
     if scratch.matched.iter().all(|&matched| matched) { Answer::Equal } else { Answer::Different }
 }
 
-/// What `block` is, in words.
-pub(super) fn described(record: &RecordFile, block: &[u8], offset: u64, moment: &Moment) -> String {
+/// Describes what `block`, which was read at `offset`, contains.
+pub(super) fn describe(record: &RecordFile, block: &[u8], offset: u64, moment: &Moment) -> String {
     let stamp = record.stamp();
-    let says = stamp::read(block);
-    let own = says.filter(|says| (says.stamp, says.offset) == (stamp, offset));
+    let stamped = stamp::read(block);
+    let own = stamped.filter(|stamped| (stamped.stamp, stamped.offset) == (stamp, offset));
     let mut made = vec![0; block.len()];
     let candidates = moment.data().take(MIXED_MOST).chain(own.map(|own| own.version));
-    let near = candidates.map(|version| {
+    let similar = candidates.map(|version| {
         stamp.make(offset, version, &mut made);
         let (bits, first) = changed_bits(&made, block);
         (bits, first, version)
     });
-    if let Some((bits, first, version)) = near.min().filter(|(bits, ..)| *bits <= DAMAGED_MOST) {
+    if let Some((bits, first, version)) = similar.min().filter(|(bits, ..)| *bits <= DAMAGED_MOST) {
         let at = offset + first;
         return match bits {
             0 if version > moment.after.latest() => {
@@ -144,14 +145,17 @@ pub(super) fn described(record: &RecordFile, block: &[u8], offset: u64, moment: 
     if block.iter().all(|&byte| byte == 0) {
         return "zeros".into();
     }
-    match says {
-        Some(says) if says.is_whole && says.stamp == stamp => {
-            format!("the block of byte {}, version {}", says.offset, says.version)
+    match stamped {
+        Some(stamped) if stamped.is_whole && stamped.stamp == stamp => {
+            format!("the block of byte {}, version {}", stamped.offset, stamped.version)
         }
-        Some(says) if says.is_whole && says.stamp.file == stamp.file => {
-            format!("version {} of an earlier record, of seed {}", says.version, says.stamp.seed)
+        Some(stamped) if stamped.is_whole && stamped.stamp.file == stamp.file => {
+            format!(
+                "version {} of an earlier record, of seed {}",
+                stamped.version, stamped.stamp.seed
+            )
         }
-        Some(says) if says.is_whole => {
+        Some(stamped) if stamped.is_whole => {
             format!("a block of another file than {}", record.name())
         }
         Some(_) => "a part of a verified block".into(),
@@ -159,9 +163,9 @@ pub(super) fn described(record: &RecordFile, block: &[u8], offset: u64, moment: 
     }
 }
 
-/// How many bits of the two differ, and the first byte with one.
-fn changed_bits(one: &[u8], other: &[u8]) -> (u32, u64) {
-    let bits = one.iter().zip(other).map(|(a, b)| (a ^ b).count_ones());
+/// Returns how many bits of `block` differ from `expected`, and the first byte with such a bit.
+fn changed_bits(expected: &[u8], block: &[u8]) -> (u32, u64) {
+    let bits = expected.iter().zip(block).map(|(a, b)| (a ^ b).count_ones());
     let first = bits.clone().position(|bits| bits > 0).unwrap_or(0);
     (bits.sum(), first as u64)
 }

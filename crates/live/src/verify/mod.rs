@@ -1,4 +1,4 @@
-//! Runs whose data is verified: writes are stamped and recorded, reads are compared with the record.
+//! Verified runs: writes are stamped and recorded, and reads are compared with the record.
 
 mod comparison;
 pub(crate) mod verifier;

@@ -1,7 +1,8 @@
-//! Data of runs that is checked: writes are stamped and recorded, reads are compared with the record.
+//! Verifiers: what is verified on a target, and the results of it.
 //!
-//! A [`Verifier`] is what all engines on one target share: the record, the ranges, and the differences found. Each stage has
-//! a [`Verifying`](super::verifying::Verifying) of its own.
+//! All engines on a target share one [`Verifier`]: the record, the ranges, and the differences found. Each stage has a
+//! [`Verifying`](super::verifying::Verifying) of its own. Writes are stamped and recorded, and reads are compared with
+//! the record.
 
 use std::io;
 use std::ops::Range;
@@ -12,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use penstock_core::{Rng, Seed};
 use rand::RngExt as _;
 
-use super::comparison::{Answer, Moment, Scratch, described, find};
+use super::comparison::{Answer, Moment, Scratch, compare, describe};
 use crate::engine::blocking::Call as _;
 use crate::engine::buffers::{Area, Layout};
 use crate::engine::driver::{Action, Command};
@@ -23,66 +24,66 @@ use crate::record::record_file::{RecordError, RecordFile, Subject};
 use crate::record::stamp::BLOCK;
 use crate::targets::Target;
 
-/// Differences that are kept in words; further ones are counted.
+/// The most differences that are kept with a description; further ones are only counted.
 pub const DIFFERENCES_KEPT: usize = 16;
 
-/// Bytes of a target whose records share a lock: few commands need two.
+/// Bytes of a target whose blocks' records share a lock: few commands need two.
 pub(super) const LOCKED: u64 = 1 << 20;
 
-/// Locks of a record: more than there are threads on a target, mostly.
+/// The number of locks of a record: usually more than there are threads on a target.
 const LOCKS: u64 = 64;
 
-/// Bytes of a read of the last pass.
+/// The length of a read when written data is read again, in bytes.
 const CHUNK: u32 = 1 << 20;
 
-/// What is verified on a target. Ranges are bytes of what may be used of it.
+/// What to verify on a target. Ranges are in bytes of its usable part.
 #[derive(Debug)]
 pub struct VerifyPlan<'a> {
-    /// Where the record is.
+    /// The path of the record.
     pub record: &'a Path,
-    /// The name of the target that its blocks carry.
+    /// The name of the target in its blocks.
     pub name: &'a str,
     /// The seed of the data, if the record is new.
     pub seed: Seed,
-    /// What is written with stamps, in whole blocks of 4096 bytes.
+    /// Ranges that are written with stamps, in whole blocks of 4096 bytes.
     pub stamped: Vec<Range<u64>>,
-    /// Where reads are checked.
+    /// Ranges where reads are checked.
     pub checked: Vec<Range<u64>>,
-    /// What is read again at the end.
+    /// Ranges that are read again at the end.
     pub read_again: Vec<Range<u64>>,
-    /// How often a bit is changed on the way to and from the target, and the source of chance.
+    /// For tests: the probability that a command's data gets a wrong bit, and the source of randomness.
     pub corrupt: Option<(f64, Rng)>,
 }
 
-/// How many blocks were verified.
+/// Counts of verified blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Verified {
-    /// Written with a stamp, and acknowledged.
+    /// Blocks written with a stamp, and acknowledged.
     pub written: u64,
-    /// Read and compared.
+    /// Blocks read and compared.
     pub checked: u64,
-    /// Read without a verified write to compare with.
+    /// Blocks read without a verified write to compare with.
     pub unchecked: u64,
-    /// Read again at the end, and compared.
+    /// Blocks read again at the end, and compared.
     pub read_again: u64,
-    /// That are not what they should be.
+    /// Blocks with wrong data.
     pub different: u64,
 }
 
-/// A block that is not what was written.
+/// A block with wrong data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// The target.
     pub path: PathBuf,
     /// The first byte of the block in the target.
     pub offset: u64,
-    /// What should be there: what was acknowledged last, and what was in flight.
+    /// The versions that may be there: the one acknowledged last, and those in flight.
     pub expected: String,
-    /// What is there.
+    /// A description of the data that is there.
     pub found: String,
 }
 
-/// What is verified on one target, for all engines on it. Clones are the same.
+/// The verification of a target, for all engines on it. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Verifier(pub(super) Arc<Shared>);
 
@@ -94,7 +95,7 @@ pub(super) struct Shared {
     pub(super) checked: Ranges,
     read_again: Ranges,
     corrupt: Option<Mutex<(f64, Rng)>>,
-    /// A step of a block's record is made under the lock of its range. No two are held at once.
+    /// Each guards changes to the records of some ranges. A thread holds one of them at a time.
     locks: [Mutex<()>; LOCKS as usize],
     pub(super) written: AtomicU64,
     pub(super) compared: AtomicU64,
@@ -104,37 +105,37 @@ pub(super) struct Shared {
     differences: Mutex<Vec<Difference>>,
 }
 
-/// Ranges of bytes of the whole target, in ascending order and apart.
+/// Ranges of bytes of the file, in ascending order and disjoint.
 #[derive(Debug)]
 pub(super) struct Ranges(Vec<Range<u64>>);
 
 impl Ranges {
-    /// `ranges` of a view that begins at `start`.
+    /// Creates the ranges from `ranges` of a view that begins at `start`.
     fn new(mut ranges: Vec<Range<u64>>, start: u64) -> Self {
         ranges.sort_unstable_by_key(|range| range.start);
-        let mut apart: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+        let mut disjoint: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
         for range in ranges {
             let range = start + range.start..start + range.end;
-            match apart.last_mut().filter(|last| range.start <= last.end) {
+            match disjoint.last_mut().filter(|last| range.start <= last.end) {
                 Some(last) => last.end = last.end.max(range.end),
-                None => apart.push(range),
+                None => disjoint.push(range),
             }
         }
-        Self(apart)
+        Self(disjoint)
     }
 
     pub(super) fn has(&self, offset: u64) -> bool {
-        let behind = self.0.partition_point(|range| range.start <= offset);
-        behind > 0 && offset < self.0[behind - 1].end
+        let next = self.0.partition_point(|range| range.start <= offset);
+        next > 0 && offset < self.0[next - 1].end
     }
 }
 
 impl Verifier {
-    /// Opens the record of `target`, or makes it.
+    /// Opens the record of `target`, or creates it.
     ///
     /// # Errors
-    /// [`RecordError`]: there is none and nothing is to be written; it is out of date, of another target, or no
-    /// record; the system's.
+    /// [`RecordError`]: there is no record and nothing is to be written; it is out of date, belongs to another target, or
+    /// is no record; an error of the system.
     pub fn open(target: &Target, plan: VerifyPlan<'_>) -> Result<Self, RecordError> {
         let start = target.start();
         let stamped = Ranges::new(plan.stamped, start);
@@ -163,7 +164,7 @@ impl Verifier {
         })))
     }
 
-    /// What was verified so far.
+    /// Returns the counts of blocks so far.
     pub fn verified(&self) -> Verified {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Verified {
@@ -175,28 +176,28 @@ impl Verifier {
         }
     }
 
-    /// The first differences that were found.
+    /// Returns the first differences that were found.
     pub fn differences(&self) -> Vec<Difference> {
         self.0.differences.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The first difference, if there is one.
+    /// Returns the first difference, if there is one.
     pub(crate) fn difference(&self) -> Option<Difference> {
         (self.0.different.load(Ordering::Relaxed) > 0)
             .then(|| self.differences())
             .and_then(|all| all.into_iter().next())
     }
 
-    /// Whether a page of the record was lost: it is no longer known what should be where.
+    /// Returns whether a page of the record was lost, and with it the knowledge of what is written.
     pub fn is_lost(&self) -> bool {
         self.0.record.is_lost()
     }
 
-    /// Reads again what was written, and compares it; nothing may be in flight. `progress` is called with
-    /// the bytes read and the bytes in all; it ends the pass with `false`. Returns whether the pass is whole.
+    /// Reads written data again and compares it; nothing may be in flight. Calls `progress` with the bytes
+    /// read and the total, and stops if it returns `false`. Returns whether everything was read.
     ///
     /// # Errors
-    /// The system's, with the place.
+    /// An error of the system, with the range.
     pub fn read_again(
         &self,
         target: &Target,
@@ -208,7 +209,7 @@ impl Verifier {
         let (area, mut buffers) = Area::new(layout, Seed(0))?.split();
         let mut call = Psync::new(&[Arc::clone(target.file())], &area);
         let mut scratch = Scratch::new();
-        let of: u64 = shared.read_again.0.iter().map(|range| range.end - range.start).sum();
+        let total: u64 = shared.read_again.0.iter().map(|range| range.end - range.start).sum();
         let mut read = 0;
         let end_of_target = target.start() + target.capacity();
         for range in &shared.read_again.0 {
@@ -216,7 +217,7 @@ impl Verifier {
             while start < range.end {
                 let end = (start + u64::from(CHUNK)).min(range.end.next_multiple_of(unit.into()));
                 let end = end.min(end_of_target);
-                if !progress(read, of) {
+                if !progress(read, total) {
                     return Ok(false);
                 }
                 let known = |offset| {
@@ -256,22 +257,22 @@ impl Verifier {
     }
 }
 
-/// Why the last pass did not come to its end.
+/// Why data could not be read again.
 #[derive(Debug, thiserror::Error)]
 pub enum RereadError {
-    /// The target did not give its data.
+    /// The target could not be read.
     #[error("{}: cannot read {len} bytes at byte {start} to verify them: {source}", path.display())]
     System {
         /// The target.
         path: PathBuf,
         /// The first byte.
         start: u64,
-        /// How many.
+        /// The length in bytes.
         len: u32,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The buffers could not be had.
+    /// There was no memory for buffers.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
@@ -305,21 +306,21 @@ impl Shared {
         Some(block_record::begin(words, epochs, leaves))
     }
 
-    /// With the chance of the plan, changes a bit of `bytes`.
+    /// Changes a bit of `bytes`, with the probability of the plan.
     pub(super) fn corrupt(&self, bytes: &mut [u8]) {
         let Some(corrupt) = &self.corrupt else { return };
         let mut corrupt = corrupt.lock().unwrap_or_else(PoisonError::into_inner);
-        let (share, rng) = &mut *corrupt;
-        // Two draws each time, so that one share does not shift where another changes bits.
-        let (chance, bit) = (rng.random::<f64>(), rng.random::<u64>());
-        if chance < *share {
+        let (probability, rng) = &mut *corrupt;
+        // Two draws each time, so that the probability does not influence which bits change.
+        let (draw, bit) = (rng.random::<f64>(), rng.random::<u64>());
+        if draw < *probability {
             let bit = bit % (bytes.len() as u64 * 8);
             bytes[(bit / 8) as usize] ^= 1 << (bit % 8);
         }
     }
 
-    /// Compares the block at `offset` with what should be there, and books a difference. Returns whether it
-    /// could be compared.
+    /// Compares the block at `offset` with the versions that may be there, and records a difference. Returns whether
+    /// it could be compared.
     pub(super) fn compare(
         &self,
         scratch: &mut Scratch,
@@ -327,7 +328,7 @@ impl Shared {
         offset: u64,
         moment: &Moment,
     ) -> bool {
-        match find(&self.record, scratch, block, offset, moment) {
+        match compare(&self.record, scratch, block, offset, moment) {
             Answer::Equal => true,
             Answer::Unknown => false,
             Answer::Different => {
@@ -335,7 +336,7 @@ impl Shared {
                 let mut all = self.differences.lock().unwrap_or_else(PoisonError::into_inner);
                 if all.len() < DIFFERENCES_KEPT {
                     let (expected, path) = (moment.expected(), self.path.clone());
-                    let found = described(&self.record, block, offset, moment);
+                    let found = describe(&self.record, block, offset, moment);
                     all.push(Difference { path, offset, expected, found });
                 }
                 true

@@ -20,26 +20,26 @@ use crate::engine::driver::{Action, Command};
 use crate::record::block_record::{self, Known, Leaves, Version};
 use crate::record::stamp::BLOCK;
 
-/// The verification of the commands of one hub.
+/// The verification of the commands of a hub.
 pub(crate) struct Verifying {
-    /// One for each lane that is verified.
+    /// The verifier of each lane; `None` if the lane is not verified.
     lanes: Vec<Option<Verifier>>,
     area: Arc<Area>,
     buffers: SlotBuffers,
-    /// What writes leave in a block.
+    /// The effect of writes on a block.
     leaves: Leaves,
-    /// One for each slot of all lanes.
+    /// The command under way in each slot of all lanes.
     flights: Vec<Verification>,
     scratch: Scratch,
 }
 
-/// A command under way: a write or a discard has versions, a read has what was known, a flush neither.
+/// A command under way: a write or a discard has `versions`, a read has `known`, a flush neither.
 struct Verification {
     /// Its first block.
     start: u64,
-    /// The version that it leaves in each block; `None` where it leaves unverified data.
+    /// The version that it leaves in each block; `None` for unverified data.
     versions: Vec<Option<Version>>,
-    /// What was known of each block when it began.
+    /// The knowledge of each block when it began.
     known: Vec<Known>,
 }
 
@@ -48,7 +48,8 @@ fn range(command: &Command) -> Range<u64> {
 }
 
 impl Verifying {
-    /// Of `slots` commands of `engine` over the lanes with these verifiers, with data in `buffers`.
+    /// Creates the verification of `slots` commands of `engine`, with data in `buffers`. `lanes` has the verifier of each
+    /// lane, if it is verified.
     pub(crate) fn new(
         lanes: Vec<Option<Verifier>>,
         slots: u32,
@@ -68,7 +69,7 @@ impl Verifying {
         Self { lanes, area, buffers, leaves, flights, scratch: Scratch::new() }
     }
 
-    /// What the ranges of `lane` are rounded to, at least.
+    /// Returns the least unit to which ranges of `lane` are rounded, in bytes.
     pub(crate) fn grain(&self, lane: usize) -> u32 {
         if self.lanes[lane].is_some() { BLOCK } else { 1 }
     }
@@ -110,12 +111,12 @@ impl Verifying {
         }
     }
 
-    /// The first difference on any lane.
+    /// Returns the first difference on any lane.
     pub(crate) fn difference(&self) -> Option<Difference> {
         self.lanes.iter().flatten().find_map(Verifier::difference)
     }
 
-    /// The path of a lane's target whose record was lost.
+    /// Returns the path of a target whose record was lost, if there is one.
     pub(crate) fn lost(&self) -> Option<PathBuf> {
         let lost = self.lanes.iter().flatten().find(|verifier| verifier.is_lost());
         lost.map(|verifier| verifier.0.path.clone())
@@ -136,18 +137,18 @@ impl Verification {
         });
     }
 
-    /// Nothing is known afterwards of a block that is discarded in part.
+    /// Blocks that are discarded in part are no longer known afterwards.
     fn begin_discard(&mut self, shared: &Shared, command: &Command) {
         let (block, end) = (u64::from(BLOCK), range(command).end);
         self.start = command.start / block * block;
         shared.each_locked(self.start..end, |at| {
-            let whole = at >= command.start && at + block <= end;
-            let is_stamped = whole && shared.stamped.has(at);
+            let is_whole = at >= command.start && at + block <= end;
+            let is_stamped = is_whole && shared.stamped.has(at);
             self.versions.push(shared.begin_block(at, is_stamped, Leaves::Zeros));
         });
     }
 
-    /// Fills `bytes` with the data of the versions, and with `unverified` where there is none.
+    /// Fills `bytes` with the data of the versions, and with bytes of `unverified` where there is no version.
     fn fill(&self, shared: &Shared, bytes: &mut [u8], unverified: &[u8]) {
         let grain = BLOCK as usize;
         let blocks = bytes.chunks_mut(grain).zip(unverified.chunks(grain));
@@ -174,7 +175,7 @@ impl Verification {
         shared.written.fetch_add(written, Ordering::Relaxed);
     }
 
-    /// Compares `bytes`, which were read.
+    /// Compares the read `bytes`.
     fn end_read(&self, shared: &Shared, bytes: &mut [u8], scratch: &mut Scratch) {
         let record = &shared.record;
         shared.corrupt(bytes);
@@ -214,7 +215,7 @@ mod tests {
 
     const SIZE: u64 = 4 << 20;
 
-    /// A command of a verified stage with one slot.
+    /// Begins and ends a write of two blocks at `start`.
     fn write(verifying: &mut Verifying, start: u64) {
         let buffer = verifying.area.layout().source();
         let mut command = Command { action: Action::Write, file: 0, start, len: 8192, buffer };
@@ -269,7 +270,7 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Over the border of two locks, so that each command needs both.
+    /// The two blocks have different locks.
     #[test]
     fn a_block_of_two_threads_keeps_one_acknowledged_version() {
         let (folder, target, verifier) = verifier("two-threads");
