@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -62,9 +63,9 @@ class Comparison:
         """The runs under `policy`, in the order of their rounds; none if it did not run."""
         return tuple(run for run in self.runs if run.policy == policy)
 
-    @property
+    @cached_property
     def raw(self) -> json_types.Comparison:
-        """The same as plain dictionaries and lists, in the schema of `--json`."""
+        """The result as dictionaries and lists, in the schema of `--json`; read once, and kept."""
         raw: json_types.Comparison = json.loads(self.json)
         return raw
 

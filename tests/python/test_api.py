@@ -262,6 +262,18 @@ class TestResults:
         assert shown == ["tradeoff", *names, "shares", "arm"]
         assert all(isinstance(chart, alt.TopLevelMixin) for chart in result.charts.values())
 
+    def test_the_json_is_read_once_and_nothing_changes_it(
+        self, result: penstock.Comparison, tmp_path: Path
+    ) -> None:
+        raw = result.raw
+        assert raw is result.raw
+        assert result.rounds == 1
+        for show in (result.verdict, result.summary, result.series, result._repr_html_):
+            show()
+        result.save_report(tmp_path / "report.html")
+        assert list(result.charts)
+        assert raw is result.raw == json.loads(result.json)
+
     def test_a_notebook_shows_the_verdict_and_the_table(self, result: penstock.Comparison) -> None:
         html = result._repr_html_()
         assert "SIMULATED" in html

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from command import ROOT
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.experiment import batches, cluster, plan
 from penstock.experiment.batches import Batches, on_processors
@@ -19,6 +20,16 @@ from penstock.target import Target
 FACTORS: Mapping[str, Sequence[Any]] = {"size": [1, 2], "mode": ["a", "b"]}
 
 CELLS = plan.every(FACTORS)
+
+
+def test_one_place_opens_sessions_and_another_runs_them() -> None:
+    modules = {path: path.read_text() for path in (ROOT / "python/penstock").rglob("*.py")}
+
+    def with_text(text: str) -> set[str]:
+        return {path.name for path, module in modules.items() if text in module}
+
+    assert with_text("_native.Session") == {"session.py"}
+    assert with_text(" Session(") == {"trial.py"}
 
 
 class TestPlan:
