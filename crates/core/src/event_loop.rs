@@ -1,9 +1,10 @@
 //! The one loop that drives every stack in every world.
 //!
-//! A turn: (1) advance the device and hand out what is done; (2) take what the source has due while
-//! there is room; (3) park until the earliest wake-up. There is no event heap: each layer names its
-//! next wake-up and the loop takes the minimum. If a real clock wakes late, requests that were due
-//! before the device's own wake-up come first, in a turn of their own: see the table of [`run`].
+//! A turn: (1) advance the device and hand out completions; (2) take due requests of the source
+//! while there is room; (3) park until the earliest wake-up. There is no event heap: each layer
+//! names its next wake-up and the loop takes the minimum. If a real clock wakes late, requests that
+//! were due before the device's own wake-up come first, in a turn of their own: see the table of
+//! [`run`].
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -143,7 +144,7 @@ impl core::error::Error for RunError {}
 /// | any other time | no wake-up due | | only parks |
 ///
 /// # Errors
-/// [`RunError`]: too many requests outstanding, or a layer that does not go on.
+/// [`RunError`]: too many requests outstanding, or a run that cannot continue.
 pub fn run(
     source: &mut impl Source,
     device: &mut impl Device,

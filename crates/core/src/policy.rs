@@ -1,4 +1,4 @@
-//! The scheduling policy: which request is next, and how many bytes of it.
+//! The scheduling policy: it chooses the next request, and the number of its bytes.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -28,7 +28,7 @@ impl Go {
 /// fill.
 pub struct Out<'a> {
     /// Neighbours merged behind the answer, in address order. The answer must then be [`Go::all`]
-    /// of a request of which nothing was sent. The same holds for each neighbour.
+    /// of a request of which no byte was sent. The same holds for each neighbour.
     pub chain: &'a mut Vec<ReqId>,
     /// The device below, to ask for its `room`, what it `admits` and what a `position` would cost.
     pub below: &'a dyn Device,

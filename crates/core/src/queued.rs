@@ -35,7 +35,7 @@ pub struct Queued<P, D> {
 
 /// A request of the layer above, and its progress.
 struct Entry {
-    /// The request as the policy knows it: the ticket is of this layer's table.
+    /// The request as the policy knows it, with a ticket of this layer's table.
     req: Request,
     caller: ReqId,
     begun: Time,

@@ -14,7 +14,7 @@ pub trait Source {
     /// The next request that is due at `now`, if any. Its `due` is the intended arrival.
     fn take(&mut self, now: Time) -> Option<Io>;
 
-    /// A request has finished: closed loops and programs go on from here.
+    /// A request has finished: closed loops and programs issue their next requests after this.
     fn finished(&mut self, now: Time, req: &Request, done: &Done);
 
     /// Whether it has more requests although `next_due` names no time. If nothing is outstanding

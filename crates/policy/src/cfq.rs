@@ -100,7 +100,7 @@ pub const ENTRY: Entry = Entry {
             name: "slice_async",
             kind: Kind::PositiveDurationOr(&[]),
             default: Value::Duration(Span::from_ms(40)),
-            doc: "slices: the same for requests that no caller waits for",
+            doc: "slices: how long a turn at level 4 is for requests that no caller waits for",
             source: KERNEL,
         },
         Param {

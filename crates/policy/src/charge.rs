@@ -43,8 +43,8 @@ pub(crate) const LAW: Param = Param {
         },
     ]),
     default: Value::Word("off"),
-    doc: "the costs of commands under charge = \"law\", or a device of which they are probed, as \
-          `penstock calibrate` writes it; off: those of the modelled device that runs",
+    doc: "the costs of commands under charge = \"law\", or a device on which they are probed, as \
+          `penstock calibrate` writes it; off: the costs of the modelled device of the run",
     source: "ours; a class alone has its own rate, so costs are best taken from such rates",
 };
 

@@ -207,7 +207,7 @@ impl Batches {
     /// The lane and founder of the chain that goes next. The caller takes it out.
     pub(crate) fn next(&mut self, now: Time, queues: &Lanes) -> Option<(u32, u32)> {
         let (lane, left) = self.batch;
-        // A batch goes on while its limit allows and something lies ahead.
+        // A batch continues while its limit allows and a request lies ahead.
         let (lane, founder) = match queues.ahead(lane) {
             Some(founder) if left > 0 => (lane, founder),
             _ => {

@@ -39,7 +39,8 @@ pub(crate) const FIFO_EXPIRE_ASYNC: Param = Param {
     name: "fifo_expire_async",
     kind: Kind::Duration,
     default: Value::Duration(Span::from_ms(250)),
-    doc: "the same for a request that no caller waits for",
+    doc: "a request that no caller waits for begins the next turn of its queue when it has waited \
+          this long",
     source: KERNEL,
 };
 

@@ -57,17 +57,17 @@ pub const ENTRY: Entry = Entry {
             name: "split",
             kind: Kind::SizeOr(&["auto", "off"]),
             default: Value::Word("auto"),
-            doc: "long requests go in pieces of this length; off: whole; auto: as short as they may \
-                  be while a long request costs the device a ninth more at most, 16KiB at least, \
-                  learned from completions",
+            doc: "long requests go in pieces of this length; off: unsplit; auto: learned from \
+                  completions, as short as possible, at least 16KiB, and such that a long request \
+                  costs the device at most a ninth more",
             source: "ours; the paper takes 10,000 bytes (section V.B)",
         },
         Param {
             name: "threshold",
             kind: Kind::SizeOr(&["auto", "split"]),
             default: Value::Word("auto"),
-            doc: "a request of at most this length is short; split: as long as a piece; auto: the \
-                  same, but at most 64KiB",
+            doc: "a request of at most this length is short; split: the length of a piece; auto: the \
+                  length of a piece, but at most 64KiB",
             source: "online-batch, section IV.A; the bound on auto is ours: long pieces spare the \
                      disk, they do not make a long request short",
         },
@@ -338,7 +338,7 @@ impl SizePriority {
             }
         };
         if long.in_pieces {
-            // Each request of the command completes by itself.
+            // Each request of the command completes separately.
             let behind = out.chain.iter().map(|id| self.merges.member(id.slot()).1);
             let behind = behind.inspect(|&len| self.in_flight.sent(LONG, len)).sum::<u32>();
             self.in_flight.sent(LONG, sent - behind);

@@ -36,7 +36,8 @@ pub const ENTRY: Entry = Entry {
             name: "candidates",
             kind: Kind::Count(1),
             default: Value::Count(64),
-            doc: "how many requests are asked for, the nearest first; exact if no more are queued",
+            doc: "how many requests the device is asked about, the nearest first; exact if no more \
+                  are queued",
             source: "ours: more than a disk's own queue has held; on a longer one the nearest 64 are \
                  a few tracks",
         },

@@ -53,11 +53,11 @@ fn blkparse() {
 /// such a line is cut.
 #[test]
 fn a_file_that_is_cut_within_a_skipped_line_is_refused() {
-    let whole = format!("{EVENT}{}", EVENT.replace(" Q ", " D "));
-    let cut = &whole[..whole.rfind(" + 16").unwrap()];
+    let lines = format!("{EVENT}{}", EVENT.replace(" Q ", " D "));
+    let cut = &lines[..lines.rfind(" + 16").unwrap()];
     let text = message("blkparse", cut.as_bytes());
     assert!(text.contains("line 2") && text.contains("`+` and how many sectors"), "{text}");
-    let trace = read(whole.as_bytes(), format("blkparse").unwrap()).unwrap();
+    let trace = read(lines.as_bytes(), format("blkparse").unwrap()).unwrap();
     assert_eq!(trace.records.len(), 1);
 }
 

@@ -87,8 +87,8 @@ fn disksim() {
 #[test]
 fn mqsim() {
     assert_snapshot!("mqsim", table(&read_sample("tpcc.mqsim", "mqsim"), 6));
-    let whole = read_sample("wsrch.mqsim", "mqsim");
-    assert_eq!(whole.records.len(), 50, "the last line has no end and counts");
+    let original = read_sample("wsrch.mqsim", "mqsim");
+    assert_eq!(original.records.len(), 50, "the last line has no end and counts");
 }
 
 #[test]
@@ -166,8 +166,8 @@ fn a_discard_of_4_gib_and_more_becomes_several() {
     let gib = |n: u64| n << 30;
     let text = format!("fio version 3 iolog\n0 /dev/sda trim 512 {}\n", gib(5));
     let trace = parse(text.as_bytes(), format("fio-iolog3").unwrap()).unwrap();
-    let found: Vec<_> = trace.records.iter().map(|r| (r.start - 512, u64::from(r.len))).collect();
-    assert_eq!(found, [(0, gib(2)), (gib(2), gib(2)), (gib(4), gib(1))]);
+    let pieces: Vec<_> = trace.records.iter().map(|r| (r.start - 512, u64::from(r.len))).collect();
+    assert_eq!(pieces, [(0, gib(2)), (gib(2), gib(2)), (gib(4), gib(1))]);
     assert_eq!(
         trace.remarks,
         ["1 of its discards had 4 GiB or more; they became 3 of at most 2 GiB"]
@@ -187,8 +187,8 @@ fn the_real_trace_has_as_many_requests_as_awk_counts() {
     assert_eq!(format.name, "blkparse");
     let count = |op: Op, sync: bool| {
         let wanted = |r: &Record| r.op == op && r.flags.has(Flags::SYNC) == sync;
-        let found: Vec<_> = trace.records.iter().filter(wanted).collect();
-        (found.len(), found.iter().map(|r| u64::from(r.len)).sum::<u64>())
+        let matching: Vec<_> = trace.records.iter().filter(wanted).collect();
+        (matching.len(), matching.iter().map(|r| u64::from(r.len)).sum::<u64>())
     };
     assert_eq!(trace.records.len(), 135_565);
     assert_eq!(count(Op::Read, false), (48_375 + 62 + 1, 1_061_752_832 + 253_952 + 4_096));
@@ -198,13 +198,13 @@ fn the_real_trace_has_as_many_requests_as_awk_counts() {
     assert_eq!(count(Op::Discard, true), (11, 45_056));
     assert_eq!(trace.skipped, 137_587 + 135_749, "D and C events");
     assert_eq!(trace.end(), 203_339_870_208);
-    let of = |pid| trace.records.iter().filter(|r| r.pid == pid).count();
+    let requests_of = |pid| trace.records.iter().filter(|r| r.pid == pid).count();
     assert_eq!(
-        [547, 548, 549, 550, 579, 578, 505].map(of),
+        [547, 548, 549, 550, 579, 578, 505].map(requests_of),
         [16_147, 15_120, 15_692, 14_903, 34_444, 877, 30_361]
     );
-    // The expected latencies are independent of the reader: each completion was matched by a search
-    // of all waiting requests.
+    // The expected latencies are independent of the reader: each completion was matched by
+    // a search of all waiting requests.
     let took = |op| {
         let latency =
             stats::compute(trace.records.iter().filter(|r| r.op == op)).unwrap().latency.unwrap();
@@ -332,8 +332,8 @@ fn every_format_is_recognised() {
     assert_eq!(samples.len(), files - 1, "a sample is not in this list");
     for (name, expected) in samples {
         assert_eq!(detect(&sample(name)).map(|format| format.name), expected, "{name}");
-        let found = read_any(&sample(name)[..]);
-        assert_eq!(found.as_ref().map(|(_, format)| format.name).ok(), expected, "{name}");
+        let detected = read_any(&sample(name)[..]);
+        assert_eq!(detected.as_ref().map(|(_, format)| format.name).ok(), expected, "{name}");
     }
     for nothing in [&b""[..], b"\n\n", b"hello\n", b"1,2,3\n"] {
         assert!(detect(nothing).is_none());
@@ -344,14 +344,22 @@ fn every_format_is_recognised() {
 /// without decimals.
 #[test]
 fn mqsim_and_disksim_are_distinguished_or_both_are_named() {
-    let of = |text: &str| detect(text.as_bytes()).map(|format| format.name);
+    let format_of = |text: &str| detect(text.as_bytes()).map(|format| format.name);
     let far = "938513000 4 264719034 16 0\n938828000 3 197570570 16 1\n";
-    assert_eq!(of(far), Some("mqsim"), "no disk waits minutes for each request");
-    assert_eq!(of(&far.replace("000 ", "000.5 ")), Some("disksim"), "a part of a nanosecond");
-    assert_eq!(of(&far.replace("16 1", "16 3")), Some("disksim"), "more flags than a direction");
-    assert_eq!(of("0 0 0 8 1\n10000 0 8 8 1\n"), Some("mqsim"));
+    assert_eq!(format_of(far), Some("mqsim"), "no disk waits minutes for each request");
+    assert_eq!(
+        format_of(&far.replace("000 ", "000.5 ")),
+        Some("disksim"),
+        "a part of a nanosecond"
+    );
+    assert_eq!(
+        format_of(&far.replace("16 1", "16 3")),
+        Some("disksim"),
+        "more flags than a direction"
+    );
+    assert_eq!(format_of("0 0 0 8 1\n10000 0 8 8 1\n"), Some("mqsim"));
     for either in ["0 0 0 8 1\n9999 0 8 8 1\n", "0 0 0 8 1\n", "7 0 0 8 1\n7 0 8 8 1\n"] {
-        assert_eq!(of(either), None, "{either}");
+        assert_eq!(format_of(either), None, "{either}");
         let error = read_any(either.as_bytes()).unwrap_err().to_string();
         assert!(error.contains("it could be one of disksim, mqsim"), "{error}");
     }
@@ -375,8 +383,8 @@ fn what_is_written_is_read_again() {
     {
         for file in ["kinds.blkparse", "pgbench.blkparse"] {
             let original = read_sample(file, "blkparse");
-            let kept = |r: &Record| all || matches!(r.op, Op::Read | Op::Write);
-            let expected: Vec<_> = original.records.iter().filter(kept).collect();
+            let is_written = |r: &Record| all || matches!(r.op, Op::Read | Op::Write);
+            let expected: Vec<_> = original.records.iter().filter(is_written).collect();
             let (again, written, text) = round_trip(name, &original);
             let left_out = original.records.len() - expected.len();
             let counts = Written { requests: expected.len() as u64, left_out: left_out as u64 };

@@ -8,7 +8,7 @@ fn at(ms: u64, op: Op, start: u64, len: u32) -> Record {
     Record::new(Time::ZERO + Span::from_ms(ms), op, start, len)
 }
 
-fn of(records: &[Record]) -> stats::Stats {
+fn stats_of(records: &[Record]) -> stats::Stats {
     stats::compute(records.iter().copied()).unwrap()
 }
 
@@ -22,45 +22,48 @@ fn counts_sizes_and_the_mix() {
         at(2000, Op::Read, 4096, 4096),
     ];
     records[1].flags = Flags::SYNC;
-    let found = of(&records);
-    assert_eq!(found.all, Tally { requests: 5, bytes: 4096 * 2 + 8192 });
-    assert_eq!(found.reads, Tally { requests: 2, bytes: 8192 });
-    assert_eq!(found.writes, Tally { requests: 1, bytes: 8192 });
-    assert_eq!(found.flushes, Tally { requests: 1, bytes: 0 });
-    assert_eq!(found.discards, Tally { requests: 1, bytes: 65_536 });
-    assert_eq!(found.sync, 3, "two reads and a flagged write");
+    let figures = stats_of(&records);
+    assert_eq!(figures.all, Tally { requests: 5, bytes: 4096 * 2 + 8192 });
+    assert_eq!(figures.reads, Tally { requests: 2, bytes: 8192 });
+    assert_eq!(figures.writes, Tally { requests: 1, bytes: 8192 });
+    assert_eq!(figures.flushes, Tally { requests: 1, bytes: 0 });
+    assert_eq!(figures.discards, Tally { requests: 1, bytes: 65_536 });
+    assert_eq!(figures.sync, 3, "two reads and a flagged write");
     // A discard moves no data.
-    let sizes = &found.sizes;
+    let sizes = &figures.sizes;
     assert_eq!((sizes.p50, sizes.p95, sizes.max), (4096, 8192, 8192));
     assert_eq!(sizes.common, [(4096, 2), (8192, 1)]);
     assert!((sizes.mean - 16_384.0 / 3.0).abs() < 1e-9);
-    assert_eq!(found.latency, None);
-    assert_eq!((found.first.ns(), found.last.ns()), (0, 2_000_000_000));
+    assert_eq!(figures.latency, None);
+    assert_eq!((figures.first.ns(), figures.last.ns()), (0, 2_000_000_000));
 }
 
 #[test]
 fn even_arrivals_have_no_dispersion_and_bursts_have() {
     let even: Vec<_> = (0..400).map(|k| at(k * 10, Op::Read, 0, 512)).collect();
-    let found = of(&even).arrivals;
-    assert_eq!((found.peak_1s, found.peak_100ms), (100, 10));
-    assert_eq!((found.dispersion_1s, found.dispersion_100ms), (Some(0.0), Some(0.0)));
-    assert_eq!(found.gap_variation, Some(0.0));
-    assert!((found.mean_rate.unwrap() - 400.0 / 3.99).abs() < 1e-9);
+    let figures = stats_of(&even).arrivals;
+    assert_eq!((figures.peak_1s, figures.peak_100ms), (100, 10));
+    assert_eq!((figures.dispersion_1s, figures.dispersion_100ms), (Some(0.0), Some(0.0)));
+    assert_eq!(figures.gap_variation, Some(0.0));
+    assert!((figures.mean_rate.unwrap() - 400.0 / 3.99).abs() < 1e-9);
     // All requests of a second are in its first tenth: a tenth has 100 requests or none, 10 on
     // average.
     let burst: Vec<_> = (0..400).map(|k| at(k / 100 * 1000 + k % 100, Op::Read, 0, 512)).collect();
-    let found = of(&burst).arrivals;
-    assert_eq!((found.peak_1s, found.peak_100ms, found.dispersion_1s), (100, 100, Some(0.0)));
+    let figures = stats_of(&burst).arrivals;
+    assert_eq!((figures.peak_1s, figures.peak_100ms, figures.dispersion_1s), (100, 100, Some(0.0)));
     // 31 windows, 4 of them with 100: mean 12.9, mean square 1290.3, so 1290.3/12.9 - 12.9.
     let expected = 100.0 - 400.0 / 31.0;
-    assert!((found.dispersion_100ms.unwrap() - expected).abs() < 1e-9);
+    assert!((figures.dispersion_100ms.unwrap() - expected).abs() < 1e-9);
 }
 
 #[test]
 fn one_instant_has_no_rate() {
-    let found = of(&[at(7, Op::Read, 0, 512), at(7, Op::Read, 0, 512)]).arrivals;
-    assert_eq!((found.mean_rate, found.gap_variation, found.dispersion_1s), (None, None, None));
-    assert_eq!(of(&[]), stats::Stats::default());
+    let figures = stats_of(&[at(7, Op::Read, 0, 512), at(7, Op::Read, 0, 512)]).arrivals;
+    assert_eq!(
+        (figures.mean_rate, figures.gap_variation, figures.dispersion_1s),
+        (None, None, None)
+    );
+    assert_eq!(stats_of(&[]), stats::Stats::default());
 }
 
 #[test]
@@ -75,9 +78,9 @@ fn runs_are_sequential_by_process_or_by_device() {
     for (record, pid) in records.iter_mut().zip([1, 2, 1, 1, 2]) {
         record.pid = pid;
     }
-    let found = of(&records);
-    assert!((found.sequential_by_process - 0.25).abs() < 1e-9, "the third follows the first");
-    assert!((found.sequential_by_device - 0.25).abs() < 1e-9, "the fifth follows the third");
+    let figures = stats_of(&records);
+    assert!((figures.sequential_by_process - 0.25).abs() < 1e-9, "the third follows the first");
+    assert!((figures.sequential_by_device - 0.25).abs() < 1e-9, "the fifth follows the third");
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn a_footprint_counts_each_block_of_each_device_once() {
     ];
     records[4].device = DeviceId(1);
     // Blocks 0, 1, 2; 9 and 10; block 0 of the other device.
-    assert_eq!(of(&records).footprint_bytes, 6 * 4096);
+    assert_eq!(stats_of(&records).footprint_bytes, 6 * 4096);
 }
 
 #[test]
@@ -102,15 +105,15 @@ fn recorded_latencies_are_ranked_exactly() {
     let us = Span::from_us;
     let (p50, p95, p99) = (us(50), us(95), us(99));
     let expected = Latency { known: 100, mean: Span::from_ns(50_500), p50, p95, p99, max: us(100) };
-    assert_eq!(of(&records).latency, Some(expected));
+    assert_eq!(stats_of(&records).latency, Some(expected));
 }
 
 #[test]
 fn classes_are_described_apart() {
     let records = [at(0, Op::Read, 0, 512), at(1, Op::Write, 0, 512), at(2, Op::Write, 512, 512)];
     let classes = [ClassId(1), ClassId(0), ClassId(1)];
-    let found = stats::by_class(records.into_iter().zip(classes), 3).unwrap();
-    assert_eq!(found.iter().map(|s| s.all.requests).collect::<Vec<_>>(), [1, 2, 0]);
-    assert_eq!(found[1].last.ns(), 2_000_000);
-    assert_eq!(found[2], stats::Stats::default());
+    let figures = stats::by_class(records.into_iter().zip(classes), 3).unwrap();
+    assert_eq!(figures.iter().map(|s| s.all.requests).collect::<Vec<_>>(), [1, 2, 0]);
+    assert_eq!(figures[1].last.ns(), 2_000_000);
+    assert_eq!(figures[2], stats::Stats::default());
 }

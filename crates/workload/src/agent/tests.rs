@@ -30,10 +30,10 @@ fn a_curve_shapes_the_rate() {
     let times = arrivals(agent(open));
     for (part, factor) in (0_u64..).zip(curve) {
         let two_seconds = part * 2_000_000_000..(part + 1) * 2_000_000_000;
-        let found = times.iter().filter(|t| two_seconds.contains(t)).count() as f64;
+        let count = times.iter().filter(|t| two_seconds.contains(t)).count() as f64;
         let expected = 2000.0 * factor;
         // Five standard deviations of a Poisson count.
-        assert!((found - expected).abs() <= 5.0 * expected.sqrt(), "part {part}: {found}");
+        assert!((count - expected).abs() <= 5.0 * expected.sqrt(), "part {part}: {count}");
     }
 }
 
@@ -64,11 +64,14 @@ fn a_closed_loop_keeps_its_depth_and_thinks() {
 
 #[test]
 fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
-    let one = |size, count| {
+    let taking_turns = |size, count| {
         let sizes = Weighted::always(size);
         Agent { sizes, count, ..agent(Arrivals::Turns) }
     };
-    let mut agents = Agents::new(vec![one(4096, 3), one(8192, 3), one(1024, 1)], Seed(1));
+    let mut agents = Agents::new(
+        vec![taking_turns(4096, 3), taking_turns(8192, 3), taking_turns(1024, 1)],
+        Seed(1),
+    );
     let (mut order, mut position) = (Vec::new(), 0);
     while let Some(io) = agents.take(Time::from_ns(order.len() as u64)) {
         let now = io.due + Span::from_ns(1);
@@ -123,9 +126,9 @@ fn reads_and_writes_of_a_mix_are_two_sequential_streams() {
         let all: Vec<Io> = std::iter::from_fn(|| agents.take(Time::NEVER)).collect();
         for op in [Op::Read, Op::Write] {
             let of_op = all.iter().filter(|io| io.op == op).map(|io| (io.start, io.len));
-            let found: Vec<_> = of_op.collect();
-            assert!(found.len() > 30);
-            assert_eq!(found, expected[..found.len()]);
+            let requests: Vec<_> = of_op.collect();
+            assert!(requests.len() > 30);
+            assert_eq!(requests, expected[..requests.len()]);
         }
     }
 }
@@ -152,9 +155,9 @@ fn sizes_and_gaps_grow_and_the_end_of_the_region_leads_to_its_beginning() {
         ..agent(ten_a_second())
     };
     assert_eq!(agent.longest(), 46);
-    let found = places(agent);
+    let requests = places(agent);
     assert_eq!(
-        found,
+        requests,
         [
             (1_500, 16),
             (1_517, 16),
@@ -216,13 +219,13 @@ fn an_agent_issues_no_more_than_its_count() {
 /// them.
 fn served(agents: Vec<Agent>, most: usize) -> Vec<Io> {
     let mut agents = Agents::new(agents, Seed(1));
-    let mut found = Vec::new();
-    while found.len() < most && agents.next_due() < Time::NEVER {
+    let mut ios = Vec::new();
+    while ios.len() < most && agents.next_due() < Time::NEVER {
         let io = agents.take(Time::LAST).expect("it is due");
         finish(&mut agents, io.due, &io);
-        found.push(io);
+        ios.push(io);
     }
-    found
+    ios
 }
 
 fn finish(agents: &mut Agents, now: Time, io: &Io) {
@@ -291,7 +294,7 @@ fn a_total_ends_with_a_shorter_request_whatever_was_planned() {
         let lens: Vec<u32> = served(vec![agent], 100).iter().map(|io| io.len).collect();
         assert_eq!(lens, [4096, 4096, 1808]);
     }
-    // Another agent goes on, and so do the rounds of those that take turns.
+    // Another agent continues, and so do the rounds of those that take turns.
     let short = Agent { bytes: 4096, ..agent(Arrivals::Turns) };
     let long = Agent { bytes: 5 * 4096, ..short.clone() };
     let streams: Vec<u32> = served(vec![short, long], 100).iter().map(|io| io.stream.0).collect();
@@ -308,11 +311,11 @@ fn a_flush_follows_so_many_writes_and_takes_the_place_of_a_request() {
         count: 5,
         ..agent(loop_of_one())
     };
-    let found = served(vec![writes.clone()], 100);
-    let ops: Vec<Op> = found.iter().map(|io| io.op).collect();
+    let ios = served(vec![writes.clone()], 100);
+    let ops: Vec<Op> = ios.iter().map(|io| io.op).collect();
     assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Write, Op::Write, Op::Flush, Op::Write]);
-    assert_eq!((found[2].start, found[2].len, found[2].flags), (0, 0, Flags::SYNC));
-    assert_eq!(found[3].start, 8192, "places go on behind a flush");
+    assert_eq!((ios[2].start, ios[2].len, ios[2].flags), (0, 0, Flags::SYNC));
+    assert_eq!(ios[3].start, 8192, "places go on behind a flush");
 
     // With several in flight, there are never more.
     let deep = Agent { arrivals: Arrivals::closed(3, Span::from_ms(1)), ..writes.clone() };
@@ -359,11 +362,11 @@ fn a_mix_has_its_share_of_reads_and_only_writes_are_durable() {
     let flags = Flags::SYNC.with(Flags::FUA);
     let mix =
         Agent { ops: Ops::Mix { reads: ALL_REQUESTS / 10 * 7 }, flags, ..agent(loop_of_one()) };
-    let found = served(vec![mix.clone()], 100_000);
-    let reads = found.iter().filter(|io| io.op == Op::Read).count();
+    let ios = served(vec![mix.clone()], 100_000);
+    let reads = ios.iter().filter(|io| io.op == Op::Read).count();
     // Four standard deviations.
     assert!(reads.abs_diff(70_000) < 4 * 145, "{reads}");
-    assert!(found.iter().all(|io| io.flags.has(Flags::FUA) == (io.op == Op::Write)));
+    assert!(ios.iter().all(|io| io.flags.has(Flags::FUA) == (io.op == Op::Write)));
     let all = |reads| served(vec![Agent { ops: Ops::Mix { reads }, ..mix.clone() }], 1_000);
     assert!(all(0).iter().all(|io| io.op == Op::Write));
     assert!(all(ALL_REQUESTS).iter().all(|io| io.op == Op::Read));

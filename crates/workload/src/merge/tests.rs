@@ -154,8 +154,11 @@ fn the_more_keys_a_block_has_the_more_evenly_runs_are_used_up() {
         (Depletion::Keys(1024), 0.56),
     ];
     for (depletion, expected) in expected {
-        let found = mean(depletion);
-        assert!((found / expected - 1.0).abs() < 0.15, "{depletion:?}: {found} of {expected}");
+        let deviation = mean(depletion);
+        assert!(
+            (deviation / expected - 1.0).abs() < 0.15,
+            "{depletion:?}: {deviation} of {expected}"
+        );
     }
 }
 
@@ -265,13 +268,13 @@ fn a_merge_of_one_run_by_hand() {
     let shape = Shape { runs: 1, run: 4, block: 4096, read: 2, write: 3 };
     let each = |_: &Request, blocks: u32| Span::from_ms(blocks.into());
     let played = play(&one_job(shape), 1, each);
-    let asked = played.requests.iter().map(|(req, _)| {
+    let requests = played.requests.iter().map(|(req, _)| {
         let block = req.start % (1 << 30) / 4096;
         (req.due.ns() / 1_000_000, req.op, req.start >> 30, block, req.len / 4096)
     });
-    let asked: Vec<_> = asked.collect();
+    let requests: Vec<_> = requests.collect();
     assert_eq!(
-        asked,
+        requests,
         [
             (0, Op::Read, 1, 0, 2),
             // The first block of a group is used up when the group arrives, so the next is
@@ -325,8 +328,8 @@ fn a_job_waits_for_memory_until_it_has_written() {
         Span::from_ms(u64::from(blocks) * if req.op == Op::Read { 1 } else { 3 })
     };
     let played = play(&merge, 1, service);
-    let asked = played.requests.iter().map(|(req, _)| (req.due.ns() / 1_000_000, req.op));
-    let asked: Vec<_> = asked.collect();
+    let requests = played.requests.iter().map(|(req, _)| (req.due.ns() / 1_000_000, req.op));
+    let requests: Vec<_> = requests.collect();
     let expected = [
         (0, Op::Read),
         (2, Op::Read),
@@ -335,7 +338,7 @@ fn a_job_waits_for_memory_until_it_has_written() {
         (8, Op::Write),
         (10, Op::Write),
     ];
-    assert_eq!(asked, expected);
+    assert_eq!(requests, expected);
     assert_eq!(played.held, [4]);
     let for_memory =
         |event: &&Event| matches!(event, Event::Waits { wait: Wait::Memory { .. }, .. });
@@ -381,15 +384,15 @@ fn any_case() -> impl Strategy<Value = Case> {
                 let layout = placement.layout(jobs, 5, (shape.runs, shape.run), output).unwrap();
                 // From less memory than is needed to more than is enough.
                 let (kind, part) = memory;
-                let of = |memory: Memory| {
+                let blocks = |memory: Memory| {
                     let enough = memory.always_enough(&shape, jobs).unwrap_or(1) as f64;
                     (enough * part).round().max(1.0) as u32
                 };
                 let memory = match kind {
                     0 => Memory::Unlimited,
-                    1 => Memory::Partition(of(Memory::Partition(1))),
-                    2 => Memory::Pool(of(Memory::Pool(1))),
-                    _ => Memory::Writes(of(Memory::Writes(1))),
+                    1 => Memory::Partition(blocks(Memory::Partition(1))),
+                    2 => Memory::Pool(blocks(Memory::Pool(1))),
+                    _ => Memory::Writes(blocks(Memory::Writes(1))),
                 };
                 let (stagger, cpu) = times;
                 let prios = vec![Prio(0); jobs as usize];
@@ -423,7 +426,7 @@ impl Case {
     fn moves_every_block(&self, played: &Played) {
         let Merge { shape, layout, disk, .. } = &self.merge;
         for (number, job) in (0..).zip(&layout.jobs) {
-            let of = |op| {
+            let transfers = |op| {
                 let own = played
                     .requests
                     .iter()
@@ -435,14 +438,16 @@ impl Case {
                 let bytes = u64::from(shape.run) * 512;
                 let within = |start: &u64| (address(run)..address(run) + bytes).contains(start);
                 let mut next = address(run);
-                for (start, len) in of(Op::Read).into_iter().filter(|(start, _)| within(start)) {
+                for (start, len) in
+                    transfers(Op::Read).into_iter().filter(|(start, _)| within(start))
+                {
                     assert_eq!(start, next);
                     next += u64::from(len);
                 }
                 assert_eq!(next, address(run) + bytes, "a run is read whole");
             }
             let mut next = address(&job.output);
-            for (start, len) in of(Op::Write) {
+            for (start, len) in transfers(Op::Write) {
                 assert_eq!(start, next);
                 next += u64::from(len);
             }

@@ -136,7 +136,7 @@ fn the_lower_priority_number_goes_first_at_the_end_of_a_slice_or_at_once() {
 fn a_task_is_given_the_next_idle_processor_or_the_lowest() {
     let each = Starts::Once { count: 3, stagger: Span::from_ms(20) };
     let short = [program(ONLINE, vec![cpu(5)], 1, each)];
-    let given = |pick| {
+    let allocated = |pick| {
         let (events, _) = events(&short, Cpus { pick, ..cpus(4, Order::Fifo) });
         let on = |event: &Event| match *event {
             Event::On { cpu, .. } => Some(cpu),
@@ -144,8 +144,8 @@ fn a_task_is_given_the_next_idle_processor_or_the_lowest() {
         };
         events.iter().filter_map(on).collect::<Vec<_>>()
     };
-    assert_eq!(given(Pick::RoundRobin), [0, 1, 2]);
-    assert_eq!(given(Pick::Lowest), [0, 0, 0]);
+    assert_eq!(allocated(Pick::RoundRobin), [0, 1, 2]);
+    assert_eq!(allocated(Pick::Lowest), [0, 0, 0]);
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn what_is_asked_for_lies_behind_one_another_and_goes_round() {
         source.finished(Time::ZERO, &req, &done);
     }
     let at = |start, len| (start, len, StreamId(0));
-    let whole = [at(0, 4_000), at(4_000, 2_000), at(6_000, 4_000)];
-    assert_eq!(starts[..3], whole);
+    let first_pass = [at(0, 4_000), at(4_000, 2_000), at(6_000, 4_000)];
+    assert_eq!(starts[..3], first_pass);
     assert_eq!(starts[3..], [at(0, 2_000), at(2_000, 4_000), at(6_000, 2_000)]);
 }
 
@@ -226,13 +226,13 @@ proptest! {
         programs in prop::collection::vec(any_program(), 1..4),
         cpus in any_cpus(),
     ) {
-        let (seen, wasted) = events(&programs, cpus);
+        let (events_seen, wasted) = events(&programs, cpus);
         prop_assert!(!wasted, "a processor was idle while a task waited for it");
-        prop_assert_eq!(&events(&programs, cpus).0, &seen);
+        prop_assert_eq!(&events(&programs, cpus).0, &events_seen);
         let mut running = vec![None; cpus.count as usize];
         let mut bound = Vec::new();
         let (mut used, mut arrived, mut ended) = ([Span::ZERO; 3], [0_u64; 3], [0_u64; 3]);
-        for event in seen {
+        for event in events_seen {
             match event {
                 Event::Arrived { class, .. } => arrived[class.index()] += 1,
                 Event::On { cpu, task, class, at } => {
@@ -258,11 +258,11 @@ proptest! {
             }
         }
         prop_assert_eq!(arrived, ended);
-        let asked: Span = programs.iter().map(computes).fold(Span::ZERO, |sum, span| sum + span);
+        let computing: Span = programs.iter().map(computes).fold(Span::ZERO, |sum, span| sum + span);
         let all: Span = used.into_iter().fold(Span::ZERO, |sum, span| sum + span);
         let tasks: u64 = arrived.into_iter().sum();
         if programs.len() == 1 {
-            prop_assert_eq!(all.ns(), asked.ns() * tasks);
+            prop_assert_eq!(all.ns(), computing.ns() * tasks);
         }
     }
 }

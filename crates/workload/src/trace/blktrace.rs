@@ -66,13 +66,13 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     input.records(HEAD_BYTES, size, |record, place| stored.add(record, place))?;
     let mut events = BlockEvents::new();
     (0..stored.others).for_each(|_| events.skip());
-    let kept = |source| TraceError::Kept { source };
-    let sorted = stored.events.sorted_by_key(|event| event.at_ns).map_err(kept)?;
+    let not_kept = |source| TraceError::Kept { source };
+    let sorted = stored.events.sorted_by_key(|event| event.at_ns).map_err(not_kept)?;
     for event in &sorted {
         let added = event.add_to(&mut events, &stored.names);
         added.map_err(|error| error.with_found(event.text()).at(event.place(), None))?;
     }
-    sorted.check().map_err(kept)?;
+    sorted.check().map_err(not_kept)?;
     events.finish(input, EXAMPLE)
 }
 

@@ -119,10 +119,10 @@ impl ClosedLoops {
         only: Option<ClassId>,
     ) -> io::Result<Self> {
         let by = if processes { IssuedBy::Stream } else { IssuedBy::Class };
-        let kept =
+        let selected =
             || ios.iter().filter(move |timed| only.is_none_or(|only| timed.io.class == only));
-        let issuers = kept().map(|timed| by.issuer(&timed.io) + 1).max().unwrap_or(0);
-        let observed = kept().map(move |TimedIo { io, took }| Observed {
+        let issuers = selected().map(|timed| by.issuer(&timed.io) + 1).max().unwrap_or(0);
+        let observed = selected().map(move |TimedIo { io, took }| Observed {
             issuer: by.issuer(&io),
             at: io.due,
             end: io.due + took,
@@ -130,7 +130,7 @@ impl ClosedLoops {
         let (facts, dependencies) = dependencies(observed, issuers);
         let mut planned = Spool::new();
         let mut counts = vec![0; issuers];
-        for (number, (TimedIo { io, .. }, waits)) in (0..).zip(kept().zip(dependencies)) {
+        for (number, (TimedIo { io, .. }, waits)) in (0..).zip(selected().zip(dependencies)) {
             let issuer = by.issuer(&io);
             counts[issuer] += 1;
             planned.push(PlannedIo { issuer: issuer as u32, number, waits, io })?;

@@ -73,7 +73,7 @@ impl Completions {
     /// A completion arrived. Calls `ended` for each request that it ends, with the latency.
     ///
     /// # Errors
-    /// Those of `ended`.
+    /// The errors of `ended`.
     pub(super) fn completed(
         &mut self,
         at_ns: u64,

@@ -51,11 +51,11 @@ impl<'a> Fields<'a> {
     #[inline]
     pub(super) fn decimal(&mut self, digits: usize, expected: &str) -> Parsed<u64> {
         let text = self.rest.trim_ascii_start();
-        let (whole, before) = few_digits(text);
+        let (integer, before) = few_digits(text);
         if before > 0 && text.get(before) == Some(&b'.') {
             let behind = &text[before + 1..];
             let (fraction, after) = few_digits(behind);
-            let value = whole.checked_mul(POWERS[digits]).and_then(|w| w.checked_add(fraction));
+            let value = integer.checked_mul(POWERS[digits]).and_then(|w| w.checked_add(fraction));
             if after == digits
                 && ends_at(behind, after)
                 && let Some(value) = value
@@ -180,12 +180,12 @@ fn fixed(text: &[u8], digits: usize) -> Option<u64> {
         return whole(text)?.checked_mul(unit);
     };
     let (before, after) = (&text[..point], &text[point + 1..]);
-    let kept = after.len().min(digits);
-    if !after[kept..].iter().all(u8::is_ascii_digit) {
+    let digits_used = after.len().min(digits);
+    if !after[digits_used..].iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let fraction = if kept == 0 { 0 } else { whole(&after[..kept])? };
-    let fraction = fraction * POWERS[digits - kept];
+    let fraction = if digits_used == 0 { 0 } else { whole(&after[..digits_used])? };
+    let fraction = fraction * POWERS[digits - digits_used];
     whole(before)?.checked_mul(unit)?.checked_add(fraction)
 }
 
@@ -225,8 +225,8 @@ mod tests {
             let kept = &number[..digits.min(SAFE_DIGITS)];
             for behind in ["", " ", " 12345678901", ".5", "/", ":", "\u{ff}", "\0\0\0\0\0\0\0\0"] {
                 let text = format!("{number}{behind}");
-                let found = few_digits(text.as_bytes());
-                assert_eq!(found, (kept.parse().unwrap_or(0), kept.len()), "{text:?}");
+                let parsed = few_digits(text.as_bytes());
+                assert_eq!(parsed, (kept.parse().unwrap_or(0), kept.len()), "{text:?}");
             }
         }
         for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {

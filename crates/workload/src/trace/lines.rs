@@ -61,20 +61,20 @@ impl Input<'_> {
         let mut searched = 0;
         loop {
             let waiting = self.waiting();
-            let found = memchr(b'\n', &waiting[searched..]).map(|offset| searched + offset);
-            let len = found.unwrap_or(waiting.len());
+            let line_end = memchr(b'\n', &waiting[searched..]).map(|offset| searched + offset);
+            let len = line_end.unwrap_or(waiting.len());
             if len > LINE_BYTES_MAX {
                 return Err(too_long(before + 1, waiting));
             }
-            if found.is_none() && !self.ended {
+            if line_end.is_none() && !self.ended {
                 searched = len;
                 self.fill()?;
                 continue;
             }
-            if found.is_none() && len == 0 {
+            if line_end.is_none() && len == 0 {
                 return Ok(None);
             }
-            return Ok(Some(self.line(len, found.is_some())));
+            return Ok(Some(self.line(len, line_end.is_some())));
         }
     }
 

@@ -59,15 +59,15 @@ impl Trace {
     /// # Errors
     /// If they cannot be read or kept.
     pub fn keep(&mut self, devices: &[DeviceId]) -> io::Result<()> {
-        let mut kept = Requests::new();
+        let mut requests = Requests::new();
         let mut first = None;
         for mut record in self.records.iter().filter(|record| devices.contains(&record.device)) {
             let first = *first.get_or_insert(record.at);
             record.at = Time::ZERO + record.at.since(first);
-            kept.push(record)?;
+            requests.push(record)?;
         }
         self.records.check()?;
-        self.records = kept;
+        self.records = requests;
         self.origin_ns += first.map_or(0, Time::ns);
         Ok(())
     }

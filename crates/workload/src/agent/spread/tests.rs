@@ -13,13 +13,13 @@ fn drawn(spread: Spread, seed: u64) -> Vec<u64> {
     let arrivals = Arrivals::closed(REQUESTS as u32, Span::ZERO);
     let agent = Agent { spread, ..Agent::new(ClassId(0), Op::Read, SIZE, region, arrivals) };
     let mut agents = Agents::new(vec![agent], Seed(seed));
-    let mut found = vec![0; PLACES as usize];
+    let mut counts = vec![0; PLACES as usize];
     for _ in 0..REQUESTS {
         let start = agents.take(Time::ZERO).expect("a request").start - 4096;
         assert_eq!(start % u64::from(SIZE), 0);
-        found[(start / u64::from(SIZE)) as usize] += 1;
+        counts[(start / u64::from(SIZE)) as usize] += 1;
     }
-    found
+    counts
 }
 
 /// Checks that the counts pass a chi-squared test at 1 % against `law`, the weights of the places.
@@ -90,9 +90,9 @@ fn where_a_place_lies_says_nothing_of_the_next() {
 #[test]
 #[should_panic(expected = "chi squared")]
 fn the_test_itself_finds_a_place_that_is_too_frequent() {
-    let mut found = drawn(Spread::Uniform, 1);
-    found[17] += 500;
-    follows(&found, &[1.0; PLACES as usize]);
+    let mut counts = drawn(Spread::Uniform, 1);
+    counts[17] += 500;
+    follows(&counts, &[1.0; PLACES as usize]);
 }
 
 /// Inverts Gray's generator: returns the fraction of all random numbers that leads to each rank.
@@ -172,9 +172,13 @@ fn poisson_numbers_have_the_law_of_poisson() {
 
 #[test]
 fn zones_get_their_shares() {
-    let of = |percent: u32| percent * (WHOLE_REGION / 100);
-    let zones =
-        [((0, of(10)), 60), ((of(10), of(40)), 30), ((of(40), of(60)), 0), ((of(60), of(100)), 10)];
+    let share = |percent: u32| percent * (WHOLE_REGION / 100);
+    let zones = [
+        ((0, share(10)), 60),
+        ((share(10), share(40)), 30),
+        ((share(40), share(60)), 0),
+        ((share(60), share(100)), 10),
+    ];
     let law = (0..PLACES).map(|place| match place {
         0..100 => 60.0 / 100.0,
         100..400 => 30.0 / 300.0,
@@ -182,9 +186,9 @@ fn zones_get_their_shares() {
         _ => 10.0 / 400.0,
     });
     let spread = Spread::Zoned(Weighted::new(zones).expect("a weight above zero"));
-    let found = drawn(spread, 1);
-    follows(&found, &law.collect::<Vec<_>>());
-    assert_eq!(found[400..600].iter().sum::<u64>(), 0);
+    let counts = drawn(spread, 1);
+    follows(&counts, &law.collect::<Vec<_>>());
+    assert_eq!(counts[400..600].iter().sum::<u64>(), 0);
 }
 
 #[test]

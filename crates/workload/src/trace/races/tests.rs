@@ -53,21 +53,21 @@ fn run(reads: u64) -> Races {
 fn a_stall_is_a_race_once_the_blocking_class_has_renewed_its_reads() {
     // It has one read outstanding.
     assert_eq!(run(GENERATIONS).races, []);
-    let found = run(GENERATIONS + 1);
-    let [race] = found.races.as_slice() else { panic!("one race: {found:?}") };
+    let result = run(GENERATIONS + 1);
+    let [race] = result.races.as_slice() else { panic!("one race: {result:?}") };
     assert_eq!(race.pair, Pair { disk: 0, blocked: READER, by: WRITER });
     assert_eq!((race.from, race.to, race.lost), (ms(2), ms(32), Span::from_ms(30)));
     assert_eq!((race.went_on, race.queued_most), (3, 6));
     // Six writes were queued up to the longest queue, and one was done.
     assert_eq!(race.growth, Some(6.0));
-    assert_eq!(found.time(), Span::from_ms(30));
-    assert_eq!(found.reads_most, [1, 1]);
+    assert_eq!(result.time(), Span::from_ms(30));
+    assert_eq!(result.reads_most, [1, 1]);
 }
 
 #[test]
 fn stalls_without_a_race_are_reported_too() {
-    let found = run(1);
-    let stalls = found.pairs[&Pair { disk: 0, blocked: READER, by: WRITER }];
+    let result = run(1);
+    let stalls = result.pairs[&Pair { disk: 0, blocked: READER, by: WRITER }];
     assert_eq!((stalls.lost, stalls.longest), (Span::from_ms(10), Span::from_ms(10)));
     assert_eq!((stalls.went_on, stalls.queued_most), (1, 3));
 }
@@ -86,9 +86,9 @@ fn a_completion_at_another_disk_begins_a_new_stall() {
     }
     finder.completed(ms(100), first);
     finder.completed(ms(101), waits);
-    let found = finder.finish(ms(101));
-    assert_eq!(found.races, []);
-    let stalls = found.pairs[&Pair { disk: 0, blocked: READER, by: WRITER }];
+    let result = finder.finish(ms(101));
+    assert_eq!(result.races, []);
+    let stalls = result.pairs[&Pair { disk: 0, blocked: READER, by: WRITER }];
     assert_eq!((stalls.lost, stalls.longest), (Span::from_ms(100), Span::from_ms(10)));
 }
 
@@ -104,8 +104,8 @@ fn own_writes_and_later_writes_block_no_class() {
     finder.completed(ms(51), behind);
     finder.completed(ms(52), first);
     finder.completed(ms(60), later);
-    let found = finder.finish(ms(60));
-    assert!(found.races.is_empty() && found.pairs.is_empty(), "{found:?}");
+    let result = finder.finish(ms(60));
+    assert!(result.races.is_empty() && result.pairs.is_empty(), "{result:?}");
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn what_never_ends_lasts_until_the_end() {
     let mut finder = Finder::default();
     finder.arrived(ms(0), write(0));
     finder.arrived(ms(10), read(READER, 0));
-    let found = finder.finish(ms(30));
-    assert_eq!(found.pairs.values().next().map(|stalls| stalls.lost), Some(Span::from_ms(20)));
+    let result = finder.finish(ms(30));
+    assert_eq!(result.pairs.values().next().map(|stalls| stalls.lost), Some(Span::from_ms(20)));
 }
 
 proptest! {
@@ -133,14 +133,14 @@ proptest! {
             let op = if kind == 0 { Op::Read } else { Op::Write };
             open.push(finder.arrived(ms(now), TrackedRequest { class, disk, op, bytes: BYTES }));
         }
-        let found = finder.finish(ms(now));
-        for stalls in found.pairs.values() {
+        let result = finder.finish(ms(now));
+        for stalls in result.pairs.values() {
             prop_assert!(stalls.longest <= stalls.lost && stalls.lost <= Span::from_ms(now));
         }
-        for race in &found.races {
-            prop_assert!(race.from <= race.to && race.lost <= found.pairs[&race.pair].lost);
+        for race in &result.races {
+            prop_assert!(race.from <= race.to && race.lost <= result.pairs[&race.pair].lost);
             prop_assert!(race.lost <= race.to.since(race.from));
         }
-        prop_assert!(found.time() <= Span::from_ms(now));
+        prop_assert!(result.time() <= Span::from_ms(now));
     }
 }
