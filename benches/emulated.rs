@@ -1,9 +1,9 @@
-//! A model that answers in real time compared with the same model in virtual time: one job, two
+//! Compares a model that answers in real time with the same model in virtual time: one job, two
 //! clocks.
 //!
 //! The disk takes 0.897 ms and 28.8 ms for each megabyte: the figures of the paper on online and
 //! batch work. The bench prints how late its completions were and by how much the latencies of each
-//! class differ. Both classes arrive on a schedule, the same in both worlds, so that only the
+//! class differ. Both classes arrive on a schedule, which is the same in both worlds, so only the
 //! machine's lateness differs.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
@@ -48,7 +48,7 @@ fn main() {
     println!(
         "A disk of 0.897 ms + 28.8 ms/MB, emulated in real time, compared with virtual time\n"
     );
-    // The name of the job's own device is not one that `--on` knows.
+    // `--on` does not know the name of the job's own device.
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let path = folder.join("paper.toml");
     let from = JOB.find("[device]").expect("it has one");
@@ -67,10 +67,10 @@ fn main() {
         );
         for (model, real) in model.classes.iter().zip(&real.classes) {
             let percent = |d: &Distribution, key: &str| d.percentile[key] as f64;
-            let row = |of: fn(f64, f64) -> String| {
+            let row = |show: fn(f64, f64) -> String| {
                 let (m, r) = (&model.lat_ns, &real.lat_ns);
-                let at = |key| of(percent(m, key), percent(r, key));
-                [of(m.mean, r.mean), at("50.000000"), at("99.000000")]
+                let at = |key| show(percent(m, key), percent(r, key));
+                [show(m.mean, r.mean), at("50.000000"), at("99.000000")]
             };
             let [mean, p50, p99] =
                 row(|m, r| format!("{:.3} ms {:+.2} %", r / 1e6, (r / m - 1.0) * 100.0));

@@ -1,14 +1,17 @@
-//! A live run compared with fio's, on the same file and in turn: every engine, past the page cache and through
-//! it, sequential and random reads of 4 and 128 KiB; and 32 threads that read a part of it from memory.
+//! Compares live runs with fio, on the same file and in turn: every engine, past the page cache and
+//! through it, sequential and random reads of 4 and 128 KiB; and 32 threads that read a part of the
+//! file from memory.
 //!
-//! For Penstock the whole of `penstock run` is measured: agents, the loop and the results, with a policy in the cases
-//! that run often, and without one, as fio is, in the others; for fio, a job with its defaults and the same engine. CPU time is that of the process
-//! for Penstock (including its set-up), and the figure in fio's report for fio. Both drop the file's pages
-//! before they begin. Rounds alternate, and so does the order within them, because a machine's speed drifts.
-//! The ratio of each round is printed, and the median of them. Through the page cache a first round is not counted.
+//! For Penstock the whole of `penstock run` is measured: agents, the loop and the results. The
+//! cases with many rounds run with a policy, the others without one, as fio does. fio runs a job
+//! with its defaults and the same engine. CPU time is that of the process for Penstock (including
+//! its set-up), and the figure of fio's report for fio. Both drop the file's pages before they
+//! begin. Rounds alternate, and so does the order within them, because a machine's speed drifts.
+//! The ratio of each round is printed, and their median. Through the page cache the first round is
+//! not counted.
 //!
-//! `cargo bench --bench live -- WORDS` runs the cases with all of these words in their names. Without fio there is
-//! nothing to compare with, and the bench prints that.
+//! `cargo bench --bench live -- WORDS` runs the cases with all of these words in their names.
+//! Without fio the bench only prints that there is nothing to compare with.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
 use std::fmt;
@@ -21,23 +24,23 @@ use rustix::time::{ClockId, clock_gettime};
 /// Seconds of a round of one program.
 const SECONDS: u32 = 2;
 
-/// The file that both read.
+/// Bytes of the file that both programs read.
 const SIZE: u64 = 1 << 30;
 
-/// What both programs do.
+/// A case that both programs run.
 #[derive(Clone, Copy)]
 struct Case {
-    /// Ours, and fio's name of it.
+    /// Name of the engine here and in fio.
     engine: (&'static str, &'static str),
     buffered: bool,
     random: bool,
     kib: u32,
     depth: u32,
-    /// Ours, or the kernel's, to which fio leaves the order.
+    /// A policy, or the kernel, to which fio leaves the order.
     policy: &'static str,
-    /// So many threads read a sixteenth of the file, which the page cache has.
+    /// Number of threads that read a sixteenth of the file, which is in the page cache.
     readers: Option<u32>,
-    /// Rounds of the comparison: one of each program.
+    /// Rounds of the comparison, each with a run of both programs.
     rounds: usize,
 }
 
@@ -53,14 +56,14 @@ const MAIN: Case = Case {
     rounds: 11,
 };
 
-/// Synchronous readers that the disk does not hold up.
+/// Synchronous readers that the disk does not delay.
 const READERS: Case =
     Case { engine: ("psync", "psync"), buffered: true, policy: AS_IS, readers: Some(32), ..MAIN };
 
-/// Nothing of ours decides.
+/// No policy of ours decides.
 const AS_IS: &str = "kernel:as-is";
 
-/// Every engine, with the depth that it is used at.
+/// Every engine, with its usual depth.
 const ENGINES: [((&str, &str), u32); 6] = [
     (("psync", "psync"), 1),
     (("vsync", "vsync"), 1),
@@ -90,16 +93,16 @@ impl fmt::Display for Case {
     }
 }
 
-/// What one run reached.
+/// The result of one run.
 #[derive(Clone, Copy)]
 struct Reached {
     iops: f64,
-    /// CPU seconds of an operation.
+    /// CPU seconds per operation.
     cpu: f64,
 }
 
-/// Where both programs run.
-enum Place<'a> {
+/// The target of both programs.
+enum Target<'a> {
     File(&'a Path),
     Null,
 }
@@ -109,7 +112,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-fn penstock(place: &Place<'_>, case: Case) -> Reached {
+fn penstock(place: &Target<'_>, case: Case) -> Reached {
     let Case { kib, depth, .. } = case;
     let cache = if case.buffered { "buffered" } else { "direct" };
     let pattern = if case.random { "random" } else { "sequential" };
@@ -128,11 +131,11 @@ fn penstock(place: &Place<'_>, case: Case) -> Reached {
     );
     let target = match place {
         // Readers with an engine of their own are threads.
-        Place::File(path) => TargetOptions {
+        Target::File(path) => TargetOptions {
             engine: case.readers.is_none().then(|| case.engine.0.into()),
             ..TargetOptions::on(path.display().to_string())
         },
-        Place::Null => TargetOptions::on("null"),
+        Target::Null => TargetOptions::on("null"),
     };
     let options = Options { policies: vec![case.policy.into()], target, ..Options::default() };
     let begun = cpu_seconds();
@@ -142,10 +145,10 @@ fn penstock(place: &Place<'_>, case: Case) -> Reached {
     Reached { iops: run.classes[0].iops, cpu: spent / run.classes[0].requests as f64 }
 }
 
-fn fio(place: &Place<'_>, case: Case) -> Reached {
+fn fio(place: &Target<'_>, case: Case) -> Reached {
     let (engine, file) = match place {
-        Place::File(path) => (case.engine.1, format!("--filename={}", path.display())),
-        Place::Null => ("null", "--filename=nothing".into()),
+        Target::File(path) => (case.engine.1, format!("--filename={}", path.display())),
+        Target::Null => ("null", "--filename=nothing".into()),
     };
     let rw = if case.random { "randread" } else { "read" };
     let output = Command::new("fio")
@@ -162,7 +165,7 @@ fn fio(place: &Place<'_>, case: Case) -> Reached {
     let output_json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let number = |path: &str| output_json.pointer(path).and_then(serde_json::Value::as_f64);
     let number = |path: &str| number(path).unwrap_or_else(|| panic!("fio reports no {path}"));
-    // Of several readers, the mean of one.
+    // For several readers, fio reports the mean of one.
     let busy = (number("/jobs/0/usr_cpu") + number("/jobs/0/sys_cpu")) / 100.0;
     let busy = busy * f64::from(case.readers.unwrap_or(1));
     let seconds = number("/jobs/0/read/runtime") / 1e3;
@@ -177,24 +180,25 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Compares `case`, called `what`, at `place`, if the words of the command line name it.
-fn measure(what: &str, place: &Place<'_>, case: Case) {
-    let named = |word: &String| word.starts_with("--") || what.contains(word.as_str());
+/// Compares `case` on `target`, if the words of the command line match its `name`.
+fn measure(name: &str, target: &Target<'_>, case: Case) {
+    let named = |word: &String| word.starts_with("--") || name.contains(word.as_str());
     if !std::env::args().skip(1).all(|word| named(&word)) {
         return;
     }
     let (mut iops, mut cpu) = (Vec::new(), Vec::new());
-    println!("{what}");
+    println!("{name}");
     if case.buffered {
-        // The first reads after others meet memory that the machine has used for other things, or does not have yet.
-        penstock(place, case);
-        fio(place, case);
+        // The first reads after other work meet memory that the machine has used for other things,
+        // or has not allocated yet.
+        penstock(target, case);
+        fio(target, case);
     }
     for round in 0..case.rounds {
-        // Who goes first changes, so that a machine that slows down favours neither.
-        let first = (round % 2 == 0).then(|| penstock(place, case));
-        let theirs = fio(place, case);
-        let ours = first.unwrap_or_else(|| penstock(place, case));
+        // The order changes, so that a machine that slows down favours neither.
+        let first = (round % 2 == 0).then(|| penstock(target, case));
+        let theirs = fio(target, case);
+        let ours = first.unwrap_or_else(|| penstock(target, case));
         iops.push(ours.iops / theirs.iops);
         cpu.push(ours.cpu / theirs.cpu);
         println!(
@@ -210,7 +214,8 @@ fn measure(what: &str, place: &Place<'_>, case: Case) {
     println!("  median: {:.2} x the IOPS, {:.2} x the CPU time each\n", median(iops), median(cpu));
 }
 
-/// The cases of `engine` at `depth`, in few rounds: what it can, of both sizes and patterns.
+/// Returns the cases of `engine` at `depth`, in few rounds: direct and buffered if it can, of both
+/// sizes and patterns.
 fn matrix((engine, depth): ((&'static str, &'static str), u32)) -> impl Iterator<Item = Case> {
     let ways = if engine.0 == "mmap" { &[true][..] } else { &[false, true] };
     ways.iter().flat_map(move |&buffered| {
@@ -227,12 +232,12 @@ fn matrix((engine, depth): ((&'static str, &'static str), u32)) -> impl Iterator
     })
 }
 
-/// An owned file of the benchmark's own; it goes with this.
+/// An owned file of the benchmark, which is removed at the end.
 struct Owned(PathBuf);
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // What is left behind is in the folder of what was built.
+        // A file that is left behind is in the build folder.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -248,13 +253,13 @@ fn main() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("penstock-bench.img");
     let owned = Owned(path);
     penstock_live::Target::open(&owned.0, Some(SIZE)).unwrap_or_else(|error| panic!("{error}"));
-    let file = Place::File(&owned.0);
+    let file = Target::File(&owned.0);
     for depth in [1, 32, 128] {
         let case = Case { depth, ..MAIN };
         measure(&format!("{case}, often"), &file, case);
     }
     for depth in [1, 32] {
-        measure(&format!("null depth {depth}"), &Place::Null, Case { depth, ..MAIN });
+        measure(&format!("null depth {depth}"), &Target::Null, Case { depth, ..MAIN });
     }
     for case in ENGINES.into_iter().flat_map(matrix) {
         measure(&case.to_string(), &file, case);

@@ -1,8 +1,9 @@
-//! Speed of simulation: the loop, a fixed device, a mechanical disk, with its cache and in an array,
-//! drives of flash, a page cache; under fcfs. And of the schedulers that Linux has, next to deadline.
+//! Speed of simulation under fcfs: the loop, a fixed device, a mechanical disk (also with its cache
+//! and in an array), drives of flash, a page cache; and the schedulers of Linux next to deadline.
 //!
-//! Peers: a bare binary heap of events, measured here, which is what a simulator with an event list
-//! pays before it does anything; and `DiskSim` 4.0's own figures for one mechanical disk and for eight.
+//! Peers: a bare binary heap of events, measured here, which is the minimum cost of a simulator
+//! with an event list; and the published figures of `DiskSim` 4.0 for one mechanical disk and for
+//! eight.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
 use std::cmp::Reverse;
@@ -26,17 +27,18 @@ use rand::RngExt;
 const REQUESTS: u64 = 1_000_000;
 
 /// Requests a CPU second of `DiskSim` 4.0 on `r4k_50`, mechanical: measured on another machine, so
-/// a ratio to it says an order of magnitude and no more.
+/// a ratio to it is only an order of magnitude.
 const DISKSIM: (&str, f64) = ("DiskSim 4.0 (223,000/s at 4 KiB, quoted)", 223_000.0);
 
-/// The same with the disk's cache.
+/// Requests a CPU second of `DiskSim` with the disk's cache.
 const DISKSIM_CACHED: (&str, f64) = ("DiskSim 4.0 (60,000/s with the cache, quoted)", 60_000.0);
 
-/// The same on RAID-0 of 8 disks, and there at 64 KiB, which are 8 pieces.
+/// Requests a CPU second of `DiskSim` on RAID-0 of 8 disks, at 4 KiB and at 64 KiB, which are 8
+/// pieces.
 const DISKSIM_ARRAY: (&str, f64) = ("DiskSim 4.0 (209,000/s on 8 disks, quoted)", 209_000.0);
 const DISKSIM_PIECES: (&str, f64) = ("DiskSim 4.0 (17,700/s in 8 pieces, quoted)", 17_700.0);
 
-/// Random reads of one length in a closed loop: the load of the benchmark, as light as a source can be.
+/// Random reads of one length in a closed loop: the lightest possible source.
 struct Reads {
     rng: Rng,
     left: u64,
@@ -115,14 +117,14 @@ fn hdd() -> Hdd {
     Hdd::new(&drive, Options::MECHANICAL).expect("a sound drive")
 }
 
-/// The drive with its cache, and all else that is known of it.
-fn whole() -> Hdd {
+/// The drive with its cache and all known facts.
+fn with_cache() -> Hdd {
     let drive = penstock_jobs::drives::drive("ibm18es").expect("a known drive");
     let options = Options { cache: Some(drive.cache), ..Options::default() };
     Hdd::new(&drive, options).expect("a sound drive")
 }
 
-/// Eight disks in stripes of 8 KiB, each behind a queue of the host's.
+/// Eight disks in stripes of 8 KiB, each behind a queue of the host.
 fn raid0() -> impl Device {
     let disks = (0..8).map(|_| Queued::new(Fcfs::new(&Params::NONE), hdd())).collect();
     Array::new(Level::Raid0 { stripe: 8192 }, u32::MAX, disks).expect("a sound array")
@@ -139,7 +141,7 @@ fn ssd(name: &str) -> Ssd {
 struct Streams {
     rng: Rng,
     left: u64,
-    /// Streams that may send a request, once for each.
+    /// The stream of each request that may be sent.
     pending: Vec<u32>,
 }
 
@@ -178,7 +180,7 @@ impl Source for Streams {
     }
 }
 
-/// The requests a second of a policy under [`Streams`].
+/// Returns the requests a second of a policy under [`Streams`].
 fn streams(entry: &Entry, depth: u32) -> f64 {
     let seconds = best_of(|| {
         let policy = (entry.build)(&entry.defaults(), &Served::ONE_DISK);
@@ -190,7 +192,7 @@ fn streams(entry: &Entry, depth: u32) -> f64 {
     REQUESTS as f64 / seconds
 }
 
-/// Every scheduler that a kernel has, next to deadline: with few requests, and with so many that a
+/// Measures every scheduler of Linux next to deadline: with few requests, and with so many that a
 /// search of all of them would show.
 fn schedulers_of_linux() {
     for depth in [32, 100_000] {
@@ -208,7 +210,7 @@ fn schedulers_of_linux() {
     }
 }
 
-/// Push and pop of as many events as the loop turns: the floor of a simulator with an event list.
+/// Pushes and pops as many events as the loop turns: the floor of a simulator with an event list.
 fn heap(events: u64) -> u64 {
     let mut rng = Seed(1).stream("heap", 0);
     let mut heap: BinaryHeap<_> = (0..8_u64).map(|n| Reverse((n, n))).collect();
@@ -224,7 +226,8 @@ fn named(what: &str) -> bool {
     std::env::args().skip(1).all(|filter| filter.starts_with("--") || what.contains(&filter))
 }
 
-/// Measures a fresh `stack` for each run under `load`, a depth and a length, if the filter of the command line names them.
+/// Measures a fresh `stack` for each run under `load` (depth and length), if the filter of the
+/// command line matches `name`.
 fn measure<D: Device>(what: &str, load: (u32, u32), peer: (&str, f64), stack: impl Fn() -> D) {
     let (depth, len) = load;
     if named(what) {
@@ -249,14 +252,14 @@ fn main() {
         Some(("a bare heap of events", per_second)),
     );
     for load in [(1, 4096), (32, 4096)] {
-        // Each request is at least two events of an event list: it arrives, it finishes.
+        // Each request is at least two events of an event list: its arrival and its completion.
         let peer = ("a bare heap, two events each", per_second / 2.0);
         measure("requests: fcfs, fixed", load, peer, || Queued::new(fcfs(), fixed()));
         measure("requests: fcfs, hdd", load, DISKSIM, || Queued::new(fcfs(), hdd()));
     }
     let long = || Queued::new(fcfs(), hdd());
     measure("requests of 64 KiB: fcfs, hdd", (32, 64 << 10), DISKSIM, long);
-    let cache = || Queued::new(fcfs(), whole());
+    let cache = || Queued::new(fcfs(), with_cache());
     measure("requests: fcfs, cached hdd", (32, 4096), DISKSIM_CACHED, cache);
     let array = || Queued::new(fcfs(), raid0());
     measure("requests: fcfs, raid0 of 8 hdd", (32, 4096), DISKSIM_ARRAY, array);
@@ -267,7 +270,7 @@ fn main() {
             Queued::new(fcfs(), ssd(name))
         });
     }
-    // A device that the cache holds is read from it but for the first time.
+    // A device that fits into the cache is read only once.
     let peer = ("a bare heap, two events each", per_second / 2.0);
     measure("buffered: hits, fcfs, fixed", (32, 4096), peer, || cached(64 << 20));
     measure("buffered: misses, fcfs, fixed", (32, 4096), peer, || cached(1 << 40));

@@ -15,7 +15,7 @@ struct MostOutstanding {
     most: u64,
 }
 
-/// The measure of `subject`.
+/// Creates the measure of `subject`.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
     Box::new(MostOutstanding { warmup: subject.warmup, outstanding: 0, most: 0 })
 }

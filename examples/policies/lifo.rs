@@ -1,6 +1,6 @@
-//! Last in, first out, with a limit on how long the oldest may wait.
+//! Last in, first out, with a limit on the wait of the oldest request.
 //!
-//! Use it to see what fairness costs: fresh requests go at once and old ones wait, until the oldest
+//! Use it to see the cost of fairness: new requests go at once and old ones wait, until the oldest
 //! has waited `patience` and goes first. O(1) a request.
 //!
 //! Promise: once a request has waited `patience`, only older ones go before it.
@@ -27,14 +27,14 @@ pub const ENTRY: Entry = Entry {
     facts: Facts::NONE,
 };
 
-/// Everything queued, oldest first, with its date of arrival.
+/// Queued requests, oldest first, with their time of arrival.
 pub struct Lifo {
     patience: Span,
     queue: VecDeque<(Time, ReqId)>,
 }
 
 impl Lifo {
-    /// Takes `patience`.
+    /// Creates the policy with the parameter `patience`.
     pub fn new(params: &Params) -> Self {
         Self { patience: params.duration("patience"), queue: VecDeque::new() }
     }

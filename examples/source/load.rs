@@ -8,7 +8,7 @@ use penstock_workload::volley::{Volley, Volleys};
 use super::load::{Books, Load, Workload, classes};
 use crate::failure::Failure;
 
-/// The workload of a `job` with the volleys `spec` on a target of `capacity` bytes.
+/// Loads the workload of a `job` with the volleys `spec` on a target of `capacity` bytes.
 pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
     let classes = classes(job);
     let end = Time::ZERO + job.duration;

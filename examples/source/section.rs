@@ -1,4 +1,4 @@
-//! Volleys as a job describes them: `[volley]`.
+//! Reads volleys of a job: `[volley]`.
 
 use penstock_core::{ClassId, Span};
 
@@ -33,16 +33,16 @@ keys! {
         needs "\"1s\"";
 }
 
-/// Volleys, checked as far as that is possible without the target.
+/// Volleys, checked as far as possible without the target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VolleySpec {
     /// The class of the reads: an index into the job's classes.
     pub class: ClassId,
-    /// Bytes of each.
+    /// Bytes of each read.
     pub size: u32,
     /// Reads of a volley.
     pub count: u32,
-    /// From one volley to the next.
+    /// Time from one volley to the next.
     pub period: Span,
 }
 

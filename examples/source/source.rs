@@ -1,4 +1,4 @@
-//! Volleys: in every period so many reads at once, each after the one before it.
+//! Volleys: a number of reads at once in every period, each read behind the one before.
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, Request, Source, Span, StreamId, Time};
 
@@ -9,13 +9,13 @@ pub struct Volley {
     pub class: ClassId,
     /// Their priority.
     pub prio: Prio,
-    /// Bytes of each.
+    /// Bytes of each read.
     pub size: u32,
     /// Reads of a volley.
     pub count: u32,
-    /// From one volley to the next.
+    /// Time from one volley to the next.
     pub period: Span,
-    /// When they end.
+    /// Time at which the volleys end.
     pub end: Time,
     /// Bytes of the target.
     pub capacity: u64,
@@ -31,7 +31,7 @@ pub struct Volleys {
 }
 
 impl Volleys {
-    /// At its beginning.
+    /// Begins the volleys.
     pub fn new(volley: Volley) -> Self {
         let left = volley.count;
         Self { volley, due: Time::ZERO, left, start: 0 }

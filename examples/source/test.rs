@@ -1,4 +1,4 @@
-//! A job with volleys, and what is measured of it.
+//! Runs a job with volleys, and checks its measures.
 
 use penstock_run::{Options, compare_text};
 

@@ -20,12 +20,18 @@ pub(crate) fn section() -> Section {
         found: answered(name, raid0(64, disks)),
         expected: answer(name),
     };
-    let (arm, whole) = (Options::MECHANICAL, Options::default());
+    let (arm, with_overheads) = (Options::MECHANICAL, Options::default());
     let eight = [
         ("fairio1_su16_mech", "fairio1", 16, arm, "8 disks, 8 KiB units, 64 KiB reads, overloaded"),
-        ("fairio1_su16_nocache", "fairio1", 16, whole, "the same with overheads and bus"),
-        ("fairio1_su128_nocache", "fairio1", 128, whole, "the same, 64 KiB units"),
-        ("fairio2_su16_nocache", "fairio2", 16, whole, "8 KiB units, reads that grow to 503 KiB"),
+        ("fairio1_su16_nocache", "fairio1", 16, with_overheads, "the same with overheads and bus"),
+        ("fairio1_su128_nocache", "fairio1", 128, with_overheads, "the same, 64 KiB units"),
+        (
+            "fairio2_su16_nocache",
+            "fairio2",
+            16,
+            with_overheads,
+            "8 KiB units, reads that grow to 503 KiB",
+        ),
     ];
     let eight = eight.map(|(name, trace, stripe, options, what)| {
         let queued = |_| host(Tagged::new(policy("sstf"), drive("ibm18es", options), 16));
@@ -47,7 +53,7 @@ fn raid0(stripe: u32, disks: Vec<impl Device>) -> impl Device {
     Queued::new(policy("fcfs"), array.expect("an array"))
 }
 
-/// A disk behind a queue of the host's.
+/// Puts a queue of the host before a disk.
 fn host(disk: impl Device) -> impl Device {
     Queued::new(policy("fcfs"), disk)
 }

@@ -8,7 +8,7 @@ use penstock_jobs::drives;
 use crate::disksim::{answer, answered, policy};
 use crate::{Bounds, Case, Section};
 
-// The bound of the mean was set beforehand; that of the count is from the error found on the
+// The bound of the mean was set beforehand; that of the count follows from the error found on the
 // overloaded array: 0.23 %.
 const BOUNDS: Bounds = Bounds { count: 0.005, mean: 0.03, percentiles: None };
 
@@ -41,24 +41,25 @@ const ABOUT: &str = "ibm18es with everything that was published of it, first com
 DiskSim's manual and\nsources. That a stop and the overhead after it add up, and that a stop waits for the sector awaited, was taken \
 from the sources after the\nanswers showed it missing. In the last case the\nmodel finishes 11,104 requests and DiskSim 11,078: 0.23 % more; the bound on counts, 0.5 %, was set after that was seen.";
 
-/// The drive called `name` with all facts observed on the real one.
+/// Returns the drive called `name` with all facts observed on the real one.
 pub fn observed_drive(name: &str) -> Hdd {
-    whole(&drives::observed::drive(name).expect("a drive that was observed"))
+    with_all_facts(&drives::observed::drive(name).expect("a drive that was observed"))
 }
 
-/// The drive called `name` with all published facts.
+/// Returns the drive called `name` with all published facts.
 pub fn published_drive(name: &str) -> Hdd {
-    whole(&drives::drive(name).expect("a known drive"))
+    with_all_facts(&drives::drive(name).expect("a known drive"))
 }
 
-/// A drive with all its facts.
-fn whole(drive: &Drive) -> Hdd {
+/// Builds a drive with all its facts.
+fn with_all_facts(drive: &Drive) -> Hdd {
     let options = Options { cache: Some(drive.cache), ..Options::default() };
     Hdd::new(drive, options).expect("good facts")
 }
 
-/// Eight disks, each with a queue that picks the nearest. The cache has 16 sectors for reads, fewer
-/// than a request and the read-ahead behind it: the arm loses turns waiting for the bus.
+/// Builds eight disks, each with a queue that picks the nearest. The cache has 16 sectors for
+/// reads, fewer than a request and the read-ahead behind it: the arm loses turns waiting for the
+/// bus.
 fn array() -> impl Device {
     let drive = drives::drive("ibm18es").expect("a known drive");
     let cache = Cache { segments: 2, segment_sectors: 16, ahead_most: 16, ..drive.cache };

@@ -1,4 +1,4 @@
-//! The traces given to DiskSim 4.0, its answers, and those of a model.
+//! The traces given to DiskSim 4.0, its answers, and the answers of a model.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -18,13 +18,13 @@ use serde_json::Value as Json;
 /// Response times of a run, in milliseconds.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Requests finished before the last arrived.
+    /// Requests finished before the last arrival.
     pub count: u64,
     /// The mean.
     pub mean: f64,
     /// The 50th, 90th and 95th percentile.
     pub percentiles: [f64; 3],
-    /// The 99th, which depends on a few requests.
+    /// The 99th percentile, which depends on a few requests.
     pub p99: f64,
 }
 
@@ -39,31 +39,31 @@ fn results(name: &str) -> &'static Json {
     &RESULTS.get_or_init(read)[name]
 }
 
-/// How many accesses to the platter DiskSim reports in the case called `name`, and the mean of
-/// their part called `part`, in milliseconds.
+/// Returns how many accesses to the platter DiskSim reports in the case called `name`, and the mean
+/// of their part called `part`, in milliseconds.
 pub fn part(name: &str, part: &str) -> (u64, f64) {
-    let of = &results(name)[part];
-    (of["n"].as_u64().expect("a count"), of["mean"].as_f64().expect("a mean"))
+    let result = &results(name)[part];
+    (result["n"].as_u64().expect("a count"), result["mean"].as_f64().expect("a mean"))
 }
 
-/// DiskSim's answer in the case called `name`.
+/// Returns DiskSim's answer in the case called `name`.
 pub fn answer(name: &str) -> Answer {
-    let of = &results(name)["response_ms"];
-    let ms = |key: &str| of[key].as_f64().unwrap_or_else(|| panic!("{name} has no {key}"));
+    let result = &results(name)["response_ms"];
+    let ms = |key: &str| result[key].as_f64().unwrap_or_else(|| panic!("{name} has no {key}"));
     Answer {
-        count: of["n"].as_u64().expect("a count"),
+        count: result["n"].as_u64().expect("a count"),
         mean: ms("mean"),
         percentiles: [ms("p50"), ms("p90"), ms("p95")],
         p99: ms("p99"),
     }
 }
 
-/// A text of DiskSim's data, unpacked.
+/// Returns a text of DiskSim's data, unpacked.
 pub fn text(name: &str) -> String {
     unpacked(&format!("disksim/{name}"))
 }
 
-/// A text under `tests/data`, unpacked.
+/// Returns a text under `tests/data`, unpacked.
 pub fn unpacked(name: &str) -> String {
     let mut text = String::new();
     GzDecoder::new(&file(name)[..]).read_to_string(&mut text).expect("gzipped text");
@@ -75,7 +75,7 @@ pub fn unpacked(name: &str) -> String {
 pub struct Trace(VecDeque<Io>);
 
 impl Trace {
-    /// The trace called `name`.
+    /// Reads the trace called `name`.
     pub fn new(name: &str) -> Self {
         Self(text(&format!("traces/{name}.trace.gz")).lines().map(request).collect())
     }
@@ -87,7 +87,7 @@ impl FromIterator<Io> for Trace {
     }
 }
 
-/// A line: `time_ms device lbn blocks flags`.
+/// Parses a line: `time_ms device lbn blocks flags`.
 fn request(line: &str) -> Io {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let number = |at: usize| fields[at].parse::<u64>().expect("a whole number");
@@ -124,7 +124,7 @@ impl Observer for Responses {
     }
 }
 
-/// A registered policy that merges nothing, as in the runs of the reference.
+/// Builds a registered policy that merges nothing, as in the runs of the reference.
 pub fn policy(name: &str) -> Box<dyn Policy> {
     let entry = penstock_policy::find(name).expect("a registered policy");
     let mut params = entry.defaults();
@@ -134,13 +134,13 @@ pub fn policy(name: &str) -> Box<dyn Policy> {
     (entry.build)(&params, &Served::ONE_DISK)
 }
 
-/// The drive called `name`.
+/// Builds the drive called `name`.
 pub fn drive(name: &str, options: Options) -> Hdd {
     Hdd::new(&drives::drive(name).expect("a known drive"), options).expect("good facts")
 }
 
-/// The response times of `trace` on `device`, in nanoseconds, until its last arrival, where DiskSim
-/// stops too.
+/// Returns the response times of `trace` on `device`, in nanoseconds, until its last arrival, where
+/// DiskSim stops too.
 pub fn played(trace: &mut Trace, device: &mut impl Device) -> Vec<u64> {
     let until = trace.0.back().expect("a trace of something").due;
     let mut responses = Responses::default();
@@ -150,7 +150,7 @@ pub fn played(trace: &mut Trace, device: &mut impl Device) -> Vec<u64> {
     responses.0
 }
 
-/// The answer of `device` to the trace called `trace`.
+/// Returns the answer of `device` to the trace called `trace`.
 pub fn answered(trace: &str, mut device: impl Device) -> Answer {
     let mut all = played(&mut Trace::new(trace), &mut device);
     all.sort_unstable();

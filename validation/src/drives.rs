@@ -11,26 +11,26 @@ use crate::disksim::unpacked;
 pub struct RealDrive {
     /// Its name among the named drives.
     pub name: &'static str,
-    /// Measured response times, in nanoseconds, rising.
+    /// Measured response times in nanoseconds, ascending.
     pub measured: Vec<u64>,
-    /// The model's for the same requests, with the facts observed on the drive, in nanoseconds,
-    /// rising.
+    /// Response times of the model to the same requests, with the facts observed on the drive, in
+    /// nanoseconds, ascending.
     pub modelled: Vec<u64>,
-    /// The same with the published facts alone.
+    /// Response times of the model with the published facts alone.
     pub published: Vec<u64>,
     /// `DiskSim`'s error: its distance from the measured times, as [`RealDrive::apart_ms`], and its
     /// mean, in milliseconds.
     pub disksim: (f64, f64),
 }
 
-/// With the results of `DiskSim` 4.0 for the same requests.
+/// Real drives, with the results of `DiskSim` 4.0 for the same requests.
 const DRIVES: [(&str, (f64, f64)); 3] = [
     ("ibm18es", (0.136_072, 5.2356)),
     ("cheetah9LP", (0.107_098, 4.2307)),
     ("barracuda", (0.347_863, 6.4257)),
 ];
 
-/// Every real drive that was measured.
+/// Returns every real drive that was measured.
 pub fn real_drives() -> Vec<RealDrive> {
     DRIVES.map(|(name, disksim)| replayed(name, disksim)).into()
 }
@@ -57,7 +57,7 @@ struct Measured {
     start: u64,
     len: u32,
     took_ns: u64,
-    /// From the completion of the one before until it was sent.
+    /// Time from the completion of the one before until it was sent.
     thought_ns: u64,
 }
 
@@ -79,13 +79,13 @@ impl Measured {
     }
 }
 
-/// Response times of `drive` in nanoseconds, one request at a time.
+/// Returns the response times of `drive` in nanoseconds, one request at a time.
 fn answers(mut drive: Hdd, requests: &[Measured]) -> Vec<u64> {
     let (mut completed, mut done) = (None, Vec::new());
     let answer = |request: &Measured| {
         let &Measured { op, start, len, thought_ns, .. } = request;
         let now = completed.map_or(Time::ZERO, |last: Time| last + Span::from_ns(thought_ns));
-        let asked = Io {
+        let request_io = Io {
             due: now,
             start,
             len,
@@ -95,7 +95,7 @@ fn answers(mut drive: Hdd, requests: &[Measured]) -> Vec<u64> {
             prio: Prio(0),
             flags: Flags::NONE,
         };
-        drive.start(now, &asked.with(ReqId::new(0, 0)));
+        drive.start(now, &request_io.with(ReqId::new(0, 0)));
         let ends = drive.wakeup();
         drive.advance(ends, &mut done);
         completed = Some(ends);
@@ -105,13 +105,13 @@ fn answers(mut drive: Hdd, requests: &[Measured]) -> Vec<u64> {
 }
 
 impl RealDrive {
-    /// The root mean square distance of the two distribution functions, rank by rank, in
+    /// Returns the root mean square distance of the two distribution functions, rank by rank, in
     /// milliseconds.
     pub fn apart_ms(&self) -> f64 {
         self.apart_from(&self.modelled)
     }
 
-    /// The same for the model with the published facts alone.
+    /// Returns the same distance for the model with the published facts alone.
     pub fn published_apart_ms(&self) -> f64 {
         self.apart_from(&self.published)
     }
@@ -122,7 +122,7 @@ impl RealDrive {
         (squares / self.measured.len() as f64).sqrt()
     }
 
-    /// The measured mean, and the model's, in milliseconds.
+    /// Returns the measured mean and the model's mean, in milliseconds.
     pub fn means_ms(&self) -> (f64, f64) {
         let mean = |all: &[u64]| all.iter().sum::<u64>() as f64 / 1e6 / all.len() as f64;
         (mean(&self.measured), mean(&self.modelled))

@@ -24,11 +24,11 @@ use drives::RealDrive;
 /// Checks of one kind.
 #[derive(Debug)]
 pub struct Section {
-    /// What is compared.
+    /// Title of the comparison.
     pub title: &'static str,
     /// The method, for readers of the page.
     pub about: &'static str,
-    /// One for each case.
+    /// The cases.
     pub cases: Vec<Case>,
 }
 
@@ -39,10 +39,10 @@ pub struct Case {
     pub name: &'static str,
     /// Its description.
     pub what: &'static str,
-    /// The allowed error of the mean and the percentiles up to the 95th, as shares of the expected
+    /// Allowed errors of the mean and the percentiles up to the 95th, as shares of the expected
     /// value.
     pub bounds: Bounds,
-    /// The model's result.
+    /// Result of the model.
     pub found: Answer,
     /// The expected result.
     pub expected: Answer,
@@ -51,28 +51,28 @@ pub struct Case {
 /// The allowed errors of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Requests that were finished, as a share.
+    /// Error of the number of finished requests, as a share.
     pub count: f64,
-    /// The mean response, as a share.
+    /// Error of the mean response, as a share.
     pub mean: f64,
-    /// The 50th, 90th and 95th percentile, as a share; none: they are only reported.
+    /// Error of the 50th, 90th and 95th percentile, as a share; `None`: they are only reported.
     pub percentiles: Option<f64>,
 }
 
 impl Case {
-    /// The error of the mean response, as a share.
+    /// Returns the error of the mean response, as a share.
     pub fn mean_off(&self) -> f64 {
         self.found.mean / self.expected.mean - 1.0
     }
 
-    /// The errors of the 50th, 90th and 95th percentile, as shares.
+    /// Returns the errors of the 50th, 90th and 95th percentile, as shares.
     pub fn percentiles_off(&self) -> [f64; 3] {
         let pairs = self.found.percentiles.iter().zip(&self.expected.percentiles);
         let off: Vec<f64> = pairs.map(|(found, expected)| found / expected - 1.0).collect();
         [off[0], off[1], off[2]]
     }
 
-    /// The largest error of these percentiles.
+    /// Returns the largest error of these percentiles.
     pub fn worst_percentile(&self) -> f64 {
         let farther = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
         self.percentiles_off().into_iter().fold(0.0, farther)
@@ -82,26 +82,26 @@ impl Case {
     pub fn holds(&self) -> bool {
         let Bounds { count, mean, percentiles } = self.bounds;
         let (found, expected) = (self.found.count as f64, self.expected.count as f64);
-        // A request more or less may finish at the very end.
+        // One request more or less may finish at the very end.
         let counted = (found - expected).abs() <= (count * expected).max(1.0);
         let within = percentiles.is_none_or(|bound| self.worst_percentile().abs() <= bound);
         counted && self.mean_off().abs() <= mean && within
     }
 }
 
-/// Everything that is checked.
+/// All checks.
 #[derive(Debug)]
 pub struct Checks {
     /// Comparisons with `DiskSim`.
     pub sections: Vec<Section>,
-    /// By arithmetic.
+    /// Comparisons with sums.
     pub sums: Vec<Sum>,
     /// Comparisons with real drives.
     pub drives: Vec<RealDrive>,
 }
 
 impl Checks {
-    /// The present results of every check.
+    /// Runs every check.
     pub fn run() -> Self {
         Self {
             sections: vec![
@@ -115,7 +115,7 @@ impl Checks {
         }
     }
 
-    /// The checks that fail, in words.
+    /// Describes the checks that fail.
     pub fn failed(&self) -> Vec<String> {
         let cases = self.sections.iter().flat_map(|section| &section.cases);
         let cases = cases.filter(|case| !case.holds()).map(|case| format!("{case:#?}"));
@@ -123,7 +123,7 @@ impl Checks {
         cases.chain(sums).collect()
     }
 
-    /// The files with the results: the path and the text of each.
+    /// Returns the path and the text of each file with results.
     pub fn files(&self) -> Vec<(PathBuf, String)> {
         let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs");
         let picture = |drive: &RealDrive| {

@@ -36,11 +36,11 @@ pub(crate) fn section() -> Section {
 fn case(
     name: &'static str,
     trace: &str,
-    of: &str,
+    drive_name: &str,
     what: &'static str,
     options: Options,
     bounds: Bounds,
 ) -> Case {
-    let disk = Queued::new(policy("fcfs"), drive(of, options));
+    let disk = Queued::new(policy("fcfs"), drive(drive_name, options));
     Case { name, what, bounds, found: answered(trace, disk), expected: answer(name) }
 }

@@ -9,7 +9,7 @@ use crate::{Case, Checks, Section};
 const HEAD: &str = include_str!("head.md");
 const TAIL: &str = include_str!("tail.md");
 
-/// The page about what was checked.
+/// Writes the page about the checks.
 pub fn page(checks: &Checks) -> String {
     let mut out = String::from(HEAD);
     for Section { title, about, cases } in &checks.sections {
@@ -87,7 +87,7 @@ fn row(case: &Case) -> String {
     )
 }
 
-/// Four significant digits of a positive number.
+/// Shows four significant digits of a positive number.
 fn digits(value: f64) -> String {
     let places = (3 - value.log10().floor() as i32).max(0) as usize;
     format!("{value:.places$}")

@@ -1,22 +1,23 @@
-//! A picture of a real drive and its model: two distribution functions, and next to them how far
-//! one is from the other at every rank.
+//! A picture of a real drive and its model: two distribution functions, and next to them their
+//! distance at every rank.
 //!
-//! SVG by hand: two curves with axes need no library, and the same run gives the same bytes. The
-//! colours are the package's (`python/penstock/charts/palette.py`), for light and for dark surroundings.
+//! The SVG is written by hand: two curves with axes need no library, and the same run gives the
+//! same bytes. The colours are the package's (`python/penstock/charts/palette.py`), for light and
+//! for dark surroundings.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
 use crate::drives::RealDrive;
 
-/// Points of a curve. What lies between two of them is narrower than the line.
+/// Points of a curve. Details between two of them are narrower than the line.
 const POINTS: usize = 250;
 const HEAD: &str = include_str!("plot.svg");
 /// The upper and lower edge of both panels, from the top.
 const TOP: f64 = 36.0;
 const BOTTOM: f64 = 296.0;
 
-/// A panel: where it lies from left to right, and the milliseconds there.
+/// A panel: its horizontal place, and its range in milliseconds.
 struct Panel {
     left: f64,
     right: f64,
@@ -24,7 +25,7 @@ struct Panel {
     step: i32,
 }
 
-/// The picture of `drive`.
+/// Draws the picture of `drive`.
 pub(crate) fn svg(drive: &RealDrive) -> String {
     let times = Panel { left: 52.0, right: 452.0, ms: 0..=30, step: 5 };
     let apart = Panel { left: 500.0, right: 740.0, ms: -2..=2, step: 1 };
@@ -58,7 +59,7 @@ fn height(share: f64) -> f64 {
     BOTTOM - share * (BOTTOM - TOP)
 }
 
-/// The grid of a panel, and its labels.
+/// Draws the grid of a panel, and its labels.
 fn axes(out: &mut String, panel: &Panel, title: &str) {
     let Panel { left, right, .. } = *panel;
     for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
@@ -75,7 +76,7 @@ fn axes(out: &mut String, panel: &Panel, title: &str) {
     let _ = writeln!(out, "<text x=\"{middle}\" y=\"330\" class=\"middle\">{title}</text>");
 }
 
-/// The value of `ms` at each rank of the requests of `drive`, the shares rising.
+/// Draws the value of `ms` at each rank of the requests of `drive`, in ascending shares.
 fn curve(
     out: &mut String,
     class: &str,

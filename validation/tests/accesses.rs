@@ -13,14 +13,14 @@ use penstock_jobs::drives;
 use penstock_validation::cache::published_drive;
 use penstock_validation::disksim::{Trace, drive, part, played, policy, text};
 
-/// The numbers of each line of a table with a heading.
+/// Returns the numbers of each line of a table with a heading.
 fn table(name: &str) -> Vec<Vec<f64>> {
     let number = |field: &str| field.parse().expect("a number");
     let fields = |line: &str| line.split([' ', ',']).map(number).collect();
     text(name).lines().skip(1).map(fields).collect()
 }
 
-/// Milliseconds with six places, as the data has them, as nanoseconds.
+/// Converts milliseconds with six places, as in the data, to nanoseconds.
 fn ns(ms: f64) -> u64 {
     (ms * 1e6).round() as u64
 }
@@ -64,7 +64,7 @@ fn blocks_lie_where_disksim_puts_them() {
             let found = [place.cylinder, place.head, place.sector, place.sectors_per_track];
             let expected = [cylinder, head, sector, sectors_per_track].map(|n| n as u32);
             assert_eq!(found, expected, "{name}, block {block}");
-            // DiskSim's sectors are 2^-32 of a turn too short at most, its digits 1e-9 each.
+            // DiskSim's sectors are at most 2^-32 of a turn too short, its digits 1e-9 each.
             let apart = (place.angle.turns() - angle + 0.5).rem_euclid(1.0) - 0.5;
             let bound = sectors_per_track / 4_294_967_296.0 + 1e-9;
             assert!(apart.abs() <= bound, "{name}, block {block}: {apart} of a turn apart");
@@ -114,7 +114,7 @@ impl Device for Logged {
     }
 }
 
-/// The parts of each access of a trace under FCFS.
+/// Returns the parts of each access of a trace under FCFS.
 fn accesses(trace: &str) -> Vec<(Time, Io, Access)> {
     let logged = Logged { hdd: drive("ibm18es", Options::MECHANICAL), log: Vec::new() };
     let mut device = Queued::new(policy("fcfs"), logged);
@@ -122,17 +122,17 @@ fn accesses(trace: &str) -> Vec<(Time, Io, Access)> {
     device.device().log.clone()
 }
 
-/// A turn of the drive compared, in nanoseconds.
+/// A turn of the drive, in nanoseconds.
 const TURN: u64 = 8_333_333;
 
-/// How far apart two times are if whole turns do not count.
+/// Returns the distance of two times if whole turns do not count.
 fn modulo_turns(a: u64, b: u64) -> u64 {
     let apart = a.abs_diff(b) % TURN;
     apart.min(TURN - apart)
 }
 
-/// The time of slipped sectors in the middle of a request on one track. They pass under the head
-/// like any other; DiskSim does not count them.
+/// Returns the time of slipped sectors in the middle of a request on one track. They pass under the
+/// head like any other; DiskSim does not count them.
 fn slipped(hdd: &Hdd, io: &Io) -> u64 {
     let blocks = u64::from(io.len / 512);
     let (first, last) = (hdd.place(io.start / 512), hdd.place(io.start / 512 + blocks - 1));
@@ -143,7 +143,7 @@ fn slipped(hdd: &Hdd, io: &Io) -> u64 {
     (sectors - blocks) * TURN / u64::from(first.sectors_per_track)
 }
 
-/// DiskSim's platter falls behind by half a nanosecond with every sector that it transfers. So our
+/// DiskSim's platter falls behind by half a nanosecond with every sector that it transfers, so our
 /// model just misses a sector that DiskSim just catches, within that lag.
 #[test]
 fn every_access_is_disksims_but_for_what_its_platter_is_behind() {
@@ -166,7 +166,7 @@ fn every_access_is_disksims_but_for_what_its_platter_is_behind() {
             assert_eq!(access.from.abs_diff(access.to), distance as u32, "{at}");
             assert!(access.seek.ns().abs_diff(ns(seek)) <= 1, "{at}: seek {seek}");
 
-            // Eight nanoseconds a sector, of at most a track and the skew after it.
+            // Eight nanoseconds a sector, for at most a track and the skew after it.
             let passed = access.transfer.ns() - slipped(&hdd, io);
             assert!(passed.abs_diff(ns(transfer)) <= 8 * 500, "{at}: transfer {transfer}");
 
@@ -177,7 +177,7 @@ fn every_access_is_disksims_but_for_what_its_platter_is_behind() {
             assert!(apart <= behind, "{at}: ended {ended}, {apart} ns apart");
             worst = worst.max(apart);
 
-            // From one instant on, the wait is the same, or that sector was just missed.
+            // From the same instant on, the wait is the same, or that sector was just missed.
             let begun = ns(ended) - ns(seek) - ns(rotation) - ns(transfer);
             let wait = access.rotation.ns();
             if now.ns().abs_diff(begun) <= behind && wait.abs_diff(ns(rotation)) > 2 * behind {
@@ -187,29 +187,28 @@ fn every_access_is_disksims_but_for_what_its_platter_is_behind() {
             }
         }
         println!("{case}: {missed} of {} just missed, else {worst} ns apart", rows.len());
-        // It is behind by half of its last on average, and as likely to be at any angle.
+        // On average it is behind by half of its last lag, and equally likely at any angle.
         let expected = rows.len() as u64 * (behind / 2) / TURN;
         assert!(missed <= 2 * expected, "{case}: {missed} just missed, not {expected}");
     }
 }
 
-/// For accesses to the platter DiskSim reports only the number and mean of each part. Sectors of a
-/// request that pass before its first one are waited for in the model and perhaps not there. In the
-/// stream, whose accesses fetch the sector that the read-ahead did not reach, the model has 6 %
-/// more.
+/// For accesses to the platter DiskSim reports only the number and mean of each part. The model
+/// waits for sectors of a request that pass before its first one; DiskSim may not. In the stream,
+/// whose accesses fetch the sector that the read-ahead did not reach, the model has 6 % more.
 #[test]
 fn a_disk_with_its_cache_has_disksims_accesses() {
     let parts = ["seek_ms", "rotational_latency_ms", "media_transfer_ms"];
-    let of = |access: &Access| [access.seek, access.rotation, access.transfer].map(Span::ns);
+    let parts_of = |access: &Access| [access.seek, access.rotation, access.transfer].map(Span::ns);
     for (trace, most, bounds) in [
         ("r4k_50", 1.001, [0.001, 0.005, 0.02]),
         ("mix8k_50", 1.001, [0.001, 0.005, 0.02]),
         ("seq64k_15", 1.06, [f64::INFINITY, 0.1, 0.01]),
     ] {
         let log = Rc::new(RefCell::new(Vec::new()));
-        let seen = Rc::clone(&log);
-        let hdd =
-            published_drive("ibm18es").observed(move |_, access| seen.borrow_mut().push(*access));
+        let accesses = Rc::clone(&log);
+        let hdd = published_drive("ibm18es")
+            .observed(move |_, access| accesses.borrow_mut().push(*access));
         played(&mut Trace::new(trace), &mut Queued::new(policy("fcfs"), hdd));
         let log = log.borrow();
         for (at, (name, bound)) in parts.into_iter().zip(bounds).enumerate() {
@@ -217,7 +216,7 @@ fn a_disk_with_its_cache_has_disksims_accesses() {
             // One more may have begun than has ended.
             let more = log.len() as f64 / n as f64;
             assert!(log.len() as u64 >= n && more <= most, "{trace}: {more} times {n}");
-            let found = log.iter().map(|access| of(access)[at]).sum::<u64>() as f64;
+            let found = log.iter().map(|access| parts_of(access)[at]).sum::<u64>() as f64;
             let off = found / 1e6 / log.len() as f64 / mean - 1.0;
             println!("{trace} {name}: {off:+}");
             assert!(off.abs() <= bound, "{trace} {name}: off by {off}");

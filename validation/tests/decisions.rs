@@ -3,10 +3,9 @@
 use penstock_core::{Device, Done, Limits, Queued, Request, Time, Virtual, run};
 use penstock_validation::disksim::{Trace, policy, text};
 
-/// A disk with the service times of `DiskSim`'s. It checks that it gets the same requests as
-/// `DiskSim`'s.
+/// A disk with the service times of `DiskSim`'s disk. It checks that it gets the same requests.
 struct Played {
-    /// When each access ended, in nanoseconds, and its first block; the last is next.
+    /// End of each access in nanoseconds, and its first block; the last row is next.
     rows: Vec<(u64, u64)>,
     differ: u64,
     serving: Option<Request>,
