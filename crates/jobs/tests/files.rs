@@ -1,6 +1,6 @@
-//! Files of jobs: what is read is what is written, and every request is for a byte of its file.
+//! Files of jobs: a written job reads back, and every request is for a byte of its file.
 
-// The text of a job reads best as it is put together.
+// The text of a job is easiest to read as it is put together.
 #![allow(clippy::format_push_string)]
 
 use penstock_core::{Seed, Source, Time};
@@ -38,7 +38,7 @@ fn parse(text: &str, sets: &[&str]) -> Job {
     Job::parse("job.toml", text, &sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The devices of its files, by their names.
+/// Returns the name and the device of each file.
 fn on(job: &Job) -> Vec<(String, String)> {
     let devices = job.workload.lane_devices(job.device.as_ref()).unwrap();
     devices.into_iter().map(|device| (device.name, device.spec.name)).collect()
@@ -56,7 +56,7 @@ fn a_job_with_files_is_written_as_it_is_read() {
     assert_eq!((again.text(), again), (job.text(), job));
 }
 
-/// The real targets of its files.
+/// Returns the name and the real target of each file.
 fn targets(job: &Job) -> Vec<(String, String)> {
     let targets = job.workload.file_targets().unwrap();
     targets.into_iter().map(|target| (target.file, target.path)).collect()
@@ -72,13 +72,13 @@ fn files_are_on_targets_by_their_numbers() {
     assert_eq!(named(&targets(&job)), expected);
     let again = parse(&job.text(), &[]);
     assert_eq!((again.text(), again), (job.text(), job));
-    // A list, from a file and from an argument.
+    // A list in the file, and one in an argument.
     let listed = text.replace("\"/disk%d/data\"", "[\"/a,b\", \"./disk%d\"]");
     let found = targets(&parse(&listed, &log));
     assert_eq!(named(&found)[..2], [("data.0", "/a,b"), ("data.1", "./disk1")]);
     let found = targets(&parse(&text, &[log[0], "file.data.path=/x,loop:y"]));
     assert_eq!(named(&found)[..2], [("data.0", "/x"), ("data.1", "loop:y")]);
-    // One of several by its number.
+    // Single files by their numbers.
     let job = parse(&text, &[log[0], "file.data.on.1=./other", "file.data.on.0=/first"]);
     assert_eq!(named(&targets(&job))[..2], [("data.0", "/first"), ("data.1", "./other")]);
     let again = parse(&job.text(), &[]);
@@ -87,7 +87,7 @@ fn files_are_on_targets_by_their_numbers() {
 
 #[test]
 fn arguments_put_files_on_targets_or_on_models() {
-    // Of both in a file the target holds, and an argument wins over the file.
+    // In one file the target overrides the device, and an argument overrides the file.
     let on_log = "file.log.path=/log";
     let job = parse(THREE, &["file.data.path=/disk%d", on_log]);
     let found = [("data.0", "/disk0"), ("data.1", "/disk1"), ("log", "/log")];
@@ -121,7 +121,7 @@ fn arguments_place_files() {
         "file.log.device=flash",
     ]);
     assert_eq!(part[1], ("data.1".into(), "flash, changed".into()));
-    // One for all takes the place of those that the file gives.
+    // A device for all files replaces those of the file.
     let found = devices(&["device=flash", "file.log.device=hdd-7200"]);
     assert_eq!(named(&found), [("data.0", "flash"), ("data.1", "flash"), ("log", "hdd-7200")]);
     assert_eq!(devices(&["device=flash"]), []);
@@ -136,7 +136,7 @@ fn every_copy_on_every_file_counts() {
     let agents = job.agents_over(&[extent(0), extent(1), extent(2)]).unwrap();
     let regions: Vec<_> = agents.iter().map(|agent| agent.region.clone()).collect();
     let [log, data] = [2_u64 << 40, (1 << 40) + (2 << 30)];
-    // A third of a file, in pages.
+    // Borders at thirds of a file, in pages.
     let (small, large) = ([0, 348_160, 696_320, 1 << 20], [0, 357_912_576, 715_825_152, 1 << 30]);
     let slices = |base: u64, at: [u64; 4]| [0, 1, 2].map(|n| base + at[n]..base + at[n + 1]);
     assert_eq!(regions, [slices(log, small), slices(data, large)].concat());
@@ -178,7 +178,7 @@ proptest! {
             extent
         }).collect();
         let Ok(all) = job.agents_over(&devices) else {
-            // A region of less than a request.
+            // The region is smaller than a request.
             return Ok(());
         };
         let mut numbers = Vec::new();
@@ -192,11 +192,11 @@ proptest! {
         while let Some(io) = source.take(Time::NEVER) {
             let file = numbers[io.stream.0 as usize];
             let (size, at) = sections[file];
-            // Shares are of whole blocks.
+            // Shares refer to whole blocks.
             let whole = devices[file].capacity / u64::from(block) * u64::from(block);
             let from = devices[file].base + whole * at / 100;
             let to = from + size;
-            // They are rounded down to a step of 8 KiB at most.
+            // Borders are rounded down to a step of 8 KiB at most.
             prop_assert!(io.start + 8192 >= from && io.end() <= to, "{io:?} of {file}: {from} to {to}");
             prop_assert!(io.end() <= devices[file].base + devices[file].capacity);
             prop_assert!(io.start >= devices[file].base);
@@ -204,7 +204,7 @@ proptest! {
     }
 }
 
-/// `THREE` on a machine with two disks and a drive of flash, in a file called `box`.
+/// Loads `THREE` on a machine with two disks and a drive of flash, in a file called `box`.
 fn on_a_machine(change: impl Fn(String) -> String, sets: &[&str]) -> Job {
     let folder = std::env::temp_dir().join(format!(
         "penstock-machine-{}-{:?}",
@@ -236,15 +236,15 @@ fn files_lie_on_the_devices_of_a_machine() {
     let next = found(&same, &[]);
     let (disk, flash) = ("box.disk", "flash");
     assert_eq!(named(&next), [("data.0", disk), ("data.1", disk), ("log", flash)]);
-    // Those that name a device have it, whatever stands before them.
+    // Files that name a device have it, whatever their order.
     let first = found(&same, &["file.log.device=disk.0"]);
     assert_eq!(named(&first), [("data.0", disk), ("data.1", flash), ("log", disk)]);
     let single = found(&same, &["file.data.on.0=log-drive", "file.log.device=disk"]);
     assert_eq!(named(&single), [("data.0", flash), ("data.1", disk), ("log", disk)]);
-    // A file may lie elsewhere, and then takes none of the machine's.
+    // A file may lie elsewhere, and then takes no device of the machine.
     let other = found(&same, &["file.log.device=hdd-7200", "file.data.on.1=ssd-sata"]);
     assert_eq!(named(&other), [("data.0", disk), ("data.1", "ssd-sata"), ("log", "hdd-7200")]);
-    // An argument puts all on another device, or on another machine.
+    // An argument puts all files on another device, or on another machine.
     let named_in_file =
         |text: String| text.replace("size = \"1MiB\"", "size = \"1MiB\"\ndevice = \"disk.1\"");
     let flashes = on_a_machine(named_in_file, &["device=ssd-nvme"]);
@@ -267,16 +267,16 @@ fn a_job_on_a_machine_is_written_as_it_is_read() {
 
 #[test]
 fn the_memory_of_a_machine_is_the_page_cache_of_a_job_that_does_not_say_otherwise() {
-    let of = |sets: &[&str]| {
+    let memory_and_limit = |sets: &[&str]| {
         let cache = on_a_machine(|text| text, sets).page_cache?;
         Some((cache.memory >> 20, cache.dirty_ratio == PageCacheSpec::default().dirty_ratio))
     };
-    assert_eq!(of(&[]), None, "no agent is buffered");
+    assert_eq!(memory_and_limit(&[]), None, "no agent is buffered");
     let buffered = "agent.0.cache=buffered";
-    assert_eq!(of(&[buffered]), Some((2048, false)));
-    assert_eq!(of(&[buffered, "page_cache.memory=64MiB"]), Some((64, false)));
-    assert_eq!(of(&[buffered, "page_cache.dirty_ratio=20%"]), Some((2048, true)));
-    assert_eq!(of(&[buffered, "device=flash"]), Some((1024, true)));
+    assert_eq!(memory_and_limit(&[buffered]), Some((2048, false)));
+    assert_eq!(memory_and_limit(&[buffered, "page_cache.memory=64MiB"]), Some((64, false)));
+    assert_eq!(memory_and_limit(&[buffered, "page_cache.dirty_ratio=20%"]), Some((2048, true)));
+    assert_eq!(memory_and_limit(&[buffered, "device=flash"]), Some((1024, true)));
 }
 
 #[test]

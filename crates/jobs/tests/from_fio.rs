@@ -1,5 +1,5 @@
-//! Jobs of fio: what is made of each is a text to be read, each is a job, and the page for users of fio has
-//! the table of the options.
+//! Jobs of fio: the conversion of each is a readable text and a valid job, and the page for users
+//! of fio has the table of the options.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ fn accepts() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
 }
 
-/// That the file at `path` has the text `fresh`.
+/// Checks that the file at `path` has the text `fresh`.
 fn current(path: &Path, fresh: &str) {
     if accepts() {
         std::fs::write(path, fresh).unwrap();
@@ -97,14 +97,14 @@ fn what_is_no_job_of_fio_says_where() {
     assert!(error.contains("cannot read the job file of fio /nowhere.fio"), "{error}");
 }
 
-/// What becomes of one section with these options.
-fn one(options: &str) -> FromFio {
+/// Converts one section with these options.
+fn convert_one(options: &str) -> FromFio {
     convert_fio("one.fio", &format!("[one]\nsize=1m\n{options}"), &[]).unwrap()
 }
 
-/// That the job of a section with these options has these lines, and none of the notes is on an option.
+/// Checks that the job of a section with these options has these lines.
 fn has(options: &str, lines: &[&str]) {
-    let FromFio { job, .. } = one(options);
+    let FromFio { job, .. } = convert_one(options);
     for line in lines {
         assert!(job.lines().any(|found| found == *line), "{options} has no {line}:\n{job}");
     }
@@ -143,11 +143,11 @@ fn how_much_is_asked_for_is_what_fio_counts() {
     has("number_ios=50\nio_size=64k", &["total = \"64KiB\""]);
     has("filesize=4m", &["region = [\"0B\", \"4MiB\"]", "total = \"1MiB\""]);
     has("filesize=512k", &["region = [\"0B\", \"512KiB\"]", "total = \"512KiB\""]);
-    // Gaps: as many bytes as without, in more than one pass.
+    // Gaps: the same number of bytes, in more than one pass.
     has("rw=write:4k", &["gap = \"4KiB\"", "total = \"1MiB\""]);
     has("rw=read:-8k", &["pattern = \"backwards\"", "total = \"1MiB\""]);
     has("rw=read:-12k", &["pattern = \"backwards\"", "gap = \"4KiB\""]);
-    // Whole blocks.
+    // Whole blocks only.
     has("filesize=10k", &["total = \"8KiB\""]);
 }
 
@@ -160,7 +160,7 @@ fn the_part_of_the_file_is_that_of_fio() {
     has(quarters, &["region = [\"0%\", \"100%\"]", "copies = 4", "share = \"slices\""]);
     let apart = "size=10%\nnumjobs=2\nfilename=d\noffset_increment=50%";
     has(apart, &["region = [\"0%\", \"10%\"]", "region = [\"50%\", \"60%\"]"]);
-    // To the end of the file, from where each begins.
+    // Each region goes from its own begin to the end of the file.
     let ends = "size=0\nnumjobs=2\nfilename=d\noffset_increment=4m";
     has(ends, &["region = [\"4MiB\", \"100%\"]"]);
     // Without a name each job has a file of its own.
@@ -201,7 +201,7 @@ fn spreads_are_those_of_fio() {
         &["spread = { zoned = [[\"5%\", 50], [\"15%\", 30], [\"80%\", 20]] }"],
     );
     has(&random("zoned:60/:40/"), &["spread = { zoned = [[\"50%\", 60], [\"50%\", 40]] }"]);
-    // Where no zone is there are no requests.
+    // There are no requests outside the zones.
     has(
         &random("zoned:50/50:50/30"),
         &["spread = { zoned = [[\"50%\", 50], [\"30%\", 50], [\"20%\", 0]] }"],
@@ -210,7 +210,7 @@ fn spreads_are_those_of_fio() {
         &random("zoned_abs:60/256k:40/768k"),
         &["spread = { zoned = [[\"25%\", 60], [\"75%\", 40]] }"],
     );
-    let normal = one(&random("normal:10"));
+    let normal = convert_one(&random("normal:10"));
     assert!(!normal.job.lines().any(|line| line.starts_with("spread")), "{}", normal.job);
     assert!(normal.notes[0].why.contains("fio scatters"), "{:?}", normal.notes);
     has(
@@ -220,7 +220,7 @@ fn spreads_are_those_of_fio() {
     has("rw=randread\nbsrange=4k-4k", &["size = \"4KiB\""]);
 }
 
-/// Lines and reasons of the notes on `text`.
+/// Returns lines and reasons of the notes on `text`.
 fn notes(text: &str) -> Vec<(usize, String)> {
     let made = convert_fio("some.fio", text, &[]).unwrap();
     made.notes.into_iter().map(|note| (note.line, note.why)).collect()
@@ -267,7 +267,7 @@ fn each_line_that_is_not_taken_over_has_a_reason() {
         notes("[one]\nsize=1m\n")[0],
         (1, "has no `rw`, so it reads, each block behind the one before, as in fio".into())
     );
-    // Switches that are off need nothing.
+    // Switches that are off need no note.
     assert_eq!(notes("[one]\nrw=read\nverify=0\nzonemode=none\nthread\ngroup_reporting\n"), []);
 }
 
@@ -295,7 +295,7 @@ fn sections_that_wait_begin_when_it_is_known_that_the_others_have_ended() {
     let starts: Vec<_> = made.job.lines().filter(|line| line.starts_with("start")).collect();
     assert_eq!(starts, ["start = \"1s\"", "start = \"3s\"", "start = \"3s\"", "start = \"7s\""]);
     assert!(made.job.contains("duration = \"9s\""), "{}", made.job);
-    // The second reads its file once: when it has done that is not known.
+    // The second one reads its file once, so the time of its end is not known.
     let text = GROUPS.replace("startdelay=1\n", "time_based=0\n");
     let made = convert_fio("groups.fio", &text, &[]).unwrap();
     assert_eq!(made.agents, 2, "{}", made.job);
@@ -326,6 +326,7 @@ fn sections_are_chosen_by_name() {
 
 #[test]
 fn agents_and_requests_in_flight_are_counted() {
-    let made = one("numjobs=3\nioengine=libaio\niodepth=4\nfilename=d\noffset_increment=2m");
+    let made =
+        convert_one("numjobs=3\nioengine=libaio\niodepth=4\nfilename=d\noffset_increment=2m");
     assert_eq!((made.agents, made.in_flight), (3, 12));
 }

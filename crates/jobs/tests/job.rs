@@ -1,5 +1,5 @@
-//! Jobs as they are understood: the example to the letter, defaults, `--set`, regions on a target,
-//! and that a job written out reads back as the same.
+//! How jobs are read: the example to the letter, defaults, `--set`, regions on a target; and a
+//! written job reads back unchanged.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -20,7 +20,7 @@ use proptest::prelude::*;
 
 const BANK_DAY: &str = include_str!("../../../examples/bank-day.toml");
 
-/// One class, one agent; both parts may be replaced by `--set`.
+/// One class and one agent, which `--set` may change.
 const SMALL: &str = r#"
 duration = "10s"
 [class.a]
@@ -211,13 +211,14 @@ fn requests_of_an_agent_may_be_aligned_apart_growing_and_counted() {
         Spacing { align: Some(512), first: 5 << 30, gap: 5 << 10, growth, ..Spacing::default() };
     assert_eq!((agents[0].spacing, agents[0].count), (spacing, 10_000));
     assert_eq!(agents[0].longest(), 503 << 10, "the last one has grown 99 times");
-    // A pattern without them, read back from its text.
+    // A pattern without these keys, read back from its text.
     let random = small(&["agent.0.count=7"]);
     assert_eq!(parse(&random.text(), &[]), random);
     assert_eq!(random.agents_on(10 << 30, 512).unwrap()[0].count, 7);
 }
 
-/// The agent of a job with these keys in place of op, size, pattern and arrivals, on a target of a gibibyte.
+/// Returns the agent of a job with these keys in place of op, size, pattern and arrivals, on a
+/// target of a gibibyte.
 fn agent_with(keys: &str) -> Agent {
     let head = SMALL.split("op =").next().expect("a head");
     let job = parse(&format!("{head}{keys}\n"), &[]);
@@ -281,7 +282,7 @@ fn an_agent_ends_with_its_total_its_count_or_its_passes() {
         "op = \"read\"\nsize = [[\"4KiB\", 1], [\"8KiB\", 1]]\npattern = \"random\"\npasses = 2",
     );
     assert_eq!((sizes.count, sizes.bytes), (u64::MAX, 2 << 30));
-    // What an argument says takes the place of what the file says, wherever it stands.
+    // An argument overrides the file, wherever the key stands.
     let set = |argument: &str| {
         let text = SMALL.replace("op =", "total = \"1MiB\"\nop =");
         let agent = parse(&text, &[argument]).agents_on(1 << 30, 512).unwrap().remove(0);
@@ -329,7 +330,7 @@ fn buffers_and_depth_are_one_fact() {
         _ => unreachable!(),
     };
     assert_eq!([open(""), open("call = \"sync\""), open("buffers = 4")], [None, Some(1), Some(4)]);
-    // An argument takes the place of what the file says.
+    // An argument overrides the file.
     let set = |file: &str, argument: &str| {
         let text = SMALL.replace("op =", &format!("{file}\nop ="));
         let sets = ["agent.0.kind=closed", argument];
@@ -418,7 +419,7 @@ fn any_part_of_a_named_device_can_be_changed() {
     };
     assert!(observed(&["device=barracuda"]));
     assert!(!observed(&["device=barracuda", "device.observed=false"]));
-    // A word gives way to a table, and what is not there is made.
+    // A word is replaced by a table, and missing tables are added.
     let sets = ["device=barracuda", "device.cache.segments=2", "device.cache.blocks=16"];
     let Model::Hdd(HddSpec { cache, .. }) = device(&sets).model else { panic!("not a disk") };
     assert_eq!(cache.unwrap().size, Some((2, 16)));
@@ -431,7 +432,7 @@ fn any_part_of_a_named_device_can_be_changed() {
     let changed = device(&[&sets[..], &["device.array.disks=2"]].concat());
     assert!(changed.faults.is_some() && changed.array.is_some());
     assert_eq!(device(&["device=flash", "device.name=mine"]).name, "mine");
-    // What the device says of a cache goes with the cache, what an argument says does not.
+    // Keys of a cache in the device go with the cache; those of an argument do not.
     let sets = ["device=ibm18es", "device.cache=none"];
     let Model::Hdd(HddSpec { cache, .. }) = device(&sets).model else { panic!("not a disk") };
     assert_eq!(cache, None);
@@ -538,7 +539,7 @@ fn edges_keep_how_they_were_written() {
     );
 }
 
-/// Whatever comes in, an answer comes out: a job that lives up to its promises, or a message.
+/// Checks that any input gives a job that reads back, or a message.
 fn answers(text: &str, sets: &[String]) {
     match Job::parse("job.toml", text, sets) {
         Ok(job) => {
@@ -551,7 +552,7 @@ fn answers(text: &str, sets: &[String]) {
     }
 }
 
-/// Text that looks like TOML, and some that does not.
+/// Generates text that looks like TOML, and some that does not.
 fn toml_ish() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         Just("[".to_string()),
@@ -635,7 +636,7 @@ fn caches_are_the_drives_or_what_is_said_of_them() {
 
 const PLAYED: &str = "[class.a]\n[[rule]]\nclass = \"a\"\n[trace]\nfile = \"/t.blkparse\"\n";
 
-/// What each device of the trace is played on, by its name.
+/// Returns the devices of the trace, with the devices on which they are played.
 fn on(job: &Job) -> Vec<(&str, &str)> {
     let devices = job.workload.trace().unwrap().on.iter();
     devices.map(|device| (device.name.as_str(), device.spec.name.as_str())).collect()
@@ -720,7 +721,7 @@ fn merges_read_back_as_they_were_written() {
     assert_eq!(Job::parse("m.toml", &defaults.text(), &[]).unwrap(), defaults);
 }
 
-/// A memory that an argument names takes the place of the file's, whatever that was.
+/// An argument replaces the memory of the file.
 #[test]
 fn arguments_change_the_memory_of_merges() {
     let memory = |file: &str, sets: &[&str]| {

@@ -1,8 +1,9 @@
-//! Each key of a job and of a device file is declared once: no text of the source repeats its name.
+//! Checks that each key of a job and of a device file is declared once: no text of the source
+//! repeats its name.
 //!
-//! A declaration in `keys!` has the name as an identifier, and what reads, writes and describes a
-//! key takes the key itself. What could still repeat a name is a text: one that is the name, or
-//! one that has a place for the value behind it, `size = {}`.
+//! A declaration in `keys!` has the name as an identifier, and code that reads, writes or describes
+//! a key takes the key itself. Only a text could repeat a name: by being the name, or by containing
+//! it before a placeholder, `size = {}`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use penstock_jobs::schema::{self, KINDS};
 use serde_json::Value;
 
-/// Texts of another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
+/// Texts with another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
 /// files and of quantities, streams of random numbers.
 const OTHERS: [(&str, &[&str]); 22] = [
     ("schema/build.rs", &["array", "pattern"]),
@@ -58,8 +59,8 @@ const OTHERS: [(&str, &[&str]); 22] = [
     ("from_fio/values.rs", &["h"]),
 ];
 
-/// Adds the names of properties below `schema` to `names`, and words that values may be to `words`.
-/// Parameters of policies are declared by the registry.
+/// Adds the names of properties below `schema` to `names`, and the words that values may be to
+/// `words`. Parameters of policies are declared by the registry.
 fn collect(schema: &Value, names: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {
     match schema {
         Value::Object(parts) => {
@@ -83,7 +84,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// The texts of a source file, without its tests and comments.
+/// Returns the texts of a source file without its tests and comments.
 fn texts(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]").next().expect("a first part");
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -92,13 +93,13 @@ fn texts(source: &str) -> Vec<String> {
     code.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The first of `names` that `text` repeats.
+/// Returns the first of `names` that `text` repeats.
 fn repeated<'a>(text: &str, names: &'a BTreeSet<String>) -> Option<&'a String> {
     names.iter().find(|name| {
         let before_value = text.match_indices(&format!("{name} = ")).any(|(at, found)| {
             let value = text[at + found.len()..].trim_start_matches('\'');
             let whole = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-            // Neither a brace that is written as two, nor a table as an example.
+            // Neither an escaped brace nor a table as an example.
             let inserted = value.starts_with('{')
                 && !["{{", "{ "].iter().any(|other| value.starts_with(other));
             whole && inserted

@@ -1,6 +1,6 @@
-//! What a person reads when an input is wrong: each kind of mistake, the whole message.
+//! The messages for wrong input: each kind of mistake with the whole message.
 //!
-//! A case is a change of one good job, so that its mistake is the only one.
+//! Each case changes one good job, so that it contains a single mistake.
 
 use insta::assert_snapshot;
 use penstock_jobs::{Extent, Job, devices, machines};
@@ -31,18 +31,18 @@ split = "512KiB"
 
 fn message(text: &str, sets: &[&str]) -> String {
     let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    // A gibibyte, as small as a target comes.
+    // A gibibyte, a very small target.
     let job = Job::parse("bank.toml", text, &sets).and_then(|job| job.agents_on(1 << 30, 512));
     job.expect_err("a mistake").to_string()
 }
 
-/// The message when `good` reads `bad` instead.
+/// Returns the message when `good` is replaced by `bad`.
 fn instead(good: &str, bad: &str) -> String {
     assert_eq!(GOOD.matches(good).count(), 1, "{good} is not one place");
     message(&GOOD.replace(good, bad), &[])
 }
 
-/// The message of these arguments.
+/// Returns the message for these arguments.
 fn set(arguments: &[&str]) -> String {
     message(GOOD, arguments)
 }
@@ -56,7 +56,7 @@ macro_rules! messages {
     };
 }
 
-/// The message when the tellers write in `region` of a disk of 4 TB.
+/// Returns the message when the tellers write in `region` of a disk of 4 TB.
 fn large(region: &str) -> String {
     let job = Job::parse("bank.toml", &GOOD.replace("[\"0%\", \"10%\"]", region), &[]).unwrap();
     job.agents_on(3_999_786_649_600, 512).expect_err("a mistake").to_string()
@@ -428,7 +428,8 @@ fn how_much_an_agent_asks_for() {
     ]);
 }
 
-/// What direct I/O on a target of 512 bytes a unit has against an agent of the job.
+/// Returns the objection of direct I/O, on a target with units of 512 bytes, to an agent of the
+/// job.
 fn live(sets: &[&str]) -> String {
     let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
     let job = Job::parse("bank.toml", GOOD, &sets).unwrap_or_else(|error| panic!("{error}"));
@@ -666,7 +667,7 @@ fn machines() {
     let disk = "{ name = \"disk\", device = \"flash\" }";
     let head = |line: &str| file(&format!("[machine]\n{line}\ndevices = [{disk}]\n"));
     let found = [
-        // Where a machine stands.
+        // A machine as the device.
         message(&format!("device = \"openpower-710\"\n{GOOD}"), &[]),
         set(&["device=openpower-710"]),
         set(&["device=openpower-710", "device.queue.depth=4"]),
@@ -722,17 +723,17 @@ fn devices_of_a_trace() {
     ]);
 }
 
-/// A job with the files `data` (four of 1 GiB) and `log` and an agent with `lines`; `log` has the lines
-/// `of_log`.
-fn with_files(of_log: &str, lines: &str) -> String {
+/// A job with the files `data` (four of 1 GiB) and `log`, and an agent with `lines`; `log` has the
+/// lines `log_lines`.
+fn with_files(log_lines: &str, lines: &str) -> String {
     format!(
         "duration = \"1s\"\n[class.a]\n[[file]]\nname = \"data\"\ncount = 4\nsize = \"1GiB\"\n\
-         [[file]]\nname = \"log\"\n{of_log}\n[[agent]]\nclass = \"a\"\nop = \"read\"\nsize = \"8KiB\"\n\
+         [[file]]\nname = \"log\"\n{log_lines}\n[[agent]]\nclass = \"a\"\nop = \"read\"\nsize = \"8KiB\"\n\
          pattern = \"random\"\n{lines}\narrivals = {{ kind = \"closed\", depth = 32 }}\n"
     )
 }
 
-/// The message for five devices of so many MiB.
+/// Returns the message for devices of `mib` MiB.
 fn on_small(text: &str, mib: u64) -> String {
     let job = Job::parse("files.toml", text, &[]).unwrap_or_else(|error| panic!("{error}"));
     let extent = |number| Extent { base: number << 40, capacity: mib << 20, block: 512 };
@@ -822,7 +823,7 @@ fn files_on_targets() {
     ]);
 }
 
-/// The message of a job of merges with `lines` in its section.
+/// Returns the message for a job of merges with `lines` in its section.
 fn merges(lines: &str) -> String {
     message(&format!("[merge]\njobs = 2\n{lines}\n"), &[])
 }

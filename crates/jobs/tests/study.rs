@@ -1,4 +1,4 @@
-//! Study files: what they say, and what is wrong with them.
+//! Study files: their content, and the messages for wrong ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ path = ["agent.0.copies", "agent.0.arrivals"]
 levels = [[1, { kind = "closed", depth = 2 }], [2, { kind = "closed", depth = 4 }]]
 "#;
 
-/// What a study file says, or the message about it without the folder that it lies in.
+/// Returns the content of a study file, or its message without the folder of the file.
 fn read(name: &str, text: &str) -> Result<Value, String> {
     let folder = std::env::temp_dir().join(format!("penstock-study-{}-{name}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
