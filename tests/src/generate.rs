@@ -1,11 +1,11 @@
-//! Jobs, traces and device files made from bytes, valid and small.
+//! Makes jobs, traces and device files from bytes; they are valid and small.
 //!
 //! One generator serves the fuzz targets, the property tests and the long soak. The same bytes make
-//! the same job. When they run out every choice is its first, the simplest, so a shorter input is a
-//! simpler job. Runs are sized to take milliseconds. Nearly every job is accepted; a job that is
-//! refused must be refused with a message.
+//! the same job. When they run out, every choice is its first, the simplest, so a shorter input is
+//! a simpler job. Runs are sized to take milliseconds. Nearly every job is accepted; a refusal must
+//! come with a message.
 
-// The text of a job reads best as it is put together.
+// The text of a job is easiest to read as it is put together.
 #![allow(clippy::format_push_string)]
 
 mod agents;
@@ -27,7 +27,7 @@ use device::Medium;
 
 /// The file name of a job's trace.
 const TRACE: &str = "requests.trace";
-/// The file name of its device.
+/// The file name of the job's device.
 const DEVICE: &str = "disk.toml";
 /// Nanoseconds of the longest job.
 const LONGEST: u64 = 3_600_000_000_000;
@@ -37,32 +37,32 @@ const LONGEST: u64 = 3_600_000_000_000;
 pub struct Case {
     /// The job as TOML.
     pub job: String,
-    /// Files that it names, by name.
+    /// Contents of the files that it names, by name.
     pub files: Vec<(String, Vec<u8>)>,
     /// The policies to run it under.
     pub policies: Vec<String>,
-    /// Whether results have distributions and the course over time.
+    /// Whether results have distributions and time series.
     pub detail: bool,
     /// Rounds.
     pub repeat: Option<u32>,
 }
 
-/// How random a job is.
+/// The randomness of a job.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
     /// Every feature of a job.
     Any,
-    /// A law of length under arrivals without chance, which a short reference can compute.
+    /// A service time by length under deterministic arrivals, which a short reference can compute.
     Plain,
 }
 
 impl Case {
-    /// The case that `bytes` stand for.
+    /// Returns the case that `bytes` encode.
     pub fn of(bytes: &[u8]) -> Self {
         Self::drawn(&mut Draw::new(bytes))
     }
 
-    /// The case that the remaining bytes stand for.
+    /// Returns the case that the remaining bytes encode.
     pub fn drawn(draw: &mut Draw<'_>) -> Self {
         let shape = if draw.one_in(3) { Shape::Plain } else { Shape::Any };
         let mut case = Self::default();
@@ -91,13 +91,13 @@ impl Case {
         case
     }
 
-    /// Arguments of `--set` for the job `text`, most of them for keys that it has. Every default
-    /// stands in the text.
+    /// Draws arguments of `--set` for the job `text`, most of them for keys that it has. Every
+    /// default is in the text.
     pub fn sets(draw: &mut Draw<'_>, text: &str) -> Vec<String> {
         (0..draw.pick(&[1, 1, 1, 2, 4])).map(|_| sets::argument(draw, text)).collect()
     }
 
-    /// The policies and options of the run.
+    /// Draws the policies and options of the run.
     fn asked(&mut self, draw: &mut Draw<'_>, shape: Shape, classes: u64) {
         self.policies = policies::some(draw);
         if shape == Shape::Plain {
@@ -112,7 +112,7 @@ impl Case {
         self.repeat = draw.one_in(6).then(|| draw.between(1, 3) as u32);
     }
 
-    /// A job that plays a trace.
+    /// Draws a job that plays a trace.
     fn played(
         &mut self,
         draw: &mut Draw<'_>,
@@ -134,7 +134,7 @@ impl Case {
         (head, sections)
     }
 
-    /// The lines that name the device, or its section.
+    /// Returns the lines that name the device, or its section.
     fn device(&mut self, draw: &mut Draw<'_>, medium: &Medium) -> String {
         match medium.named {
             Some(name) => format!("device = \"{name}\"\n"),
@@ -148,7 +148,7 @@ impl Case {
     }
 }
 
-/// The text needed to run the case again by hand.
+/// The text that is needed to run the case again by hand.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { job, files, policies, detail, repeat } = self;
@@ -183,7 +183,7 @@ fn programs(draw: &mut Draw<'_>, medium: &Medium, classes: u64) -> (String, Stri
     (head, sections)
 }
 
-/// How long it lasts, and from when on it is measured.
+/// Draws the duration and the warm-up.
 fn timed(draw: &mut Draw<'_>, duration: u64) -> String {
     let mut head = format!("duration = \"{duration}ns\"\n");
     if draw.one_in(3) {

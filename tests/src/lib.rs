@@ -15,7 +15,7 @@ use penstock_core::{
 use penstock_policy::{Entry, Kind, Params, Value};
 use rand::RngExt;
 
-/// A device that finishes in any order after any time, and sometimes refuses although it has room.
+/// A device that completes in any order after any time, and sometimes refuses although it has room.
 /// Its positions have no meaning either.
 pub struct Chaotic {
     capacity: u64,
@@ -26,14 +26,14 @@ pub struct Chaotic {
 }
 
 impl Chaotic {
-    /// Room for `depth` commands. With `refuses` it admits no second command on an odd megabyte, and
-    /// a flush only when nothing is served.
+    /// Creates a device with room for `depth` commands. With `refuses` it admits no second command
+    /// on an odd megabyte, and a flush only when nothing is being served.
     pub fn new(depth: usize, refuses: bool, seed: Seed) -> Self {
         let (capacity, rng) = (1 << 40, seed.stream("chaotic", 0));
         Self { capacity, depth, rng, refuses, serving: Vec::new() }
     }
 
-    /// The same with `capacity` bytes.
+    /// Sets the capacity in bytes.
     #[must_use]
     pub fn of(self, capacity: u64) -> Self {
         Self { capacity, ..self }
@@ -56,7 +56,7 @@ impl Device for Chaotic {
     fn admits(&self, op: Op, start: u64, _: u32) -> bool {
         let odd = |start: u64| start >> 20 & 1 == 1;
         let busy = self.refuses && odd(start) && self.serving.iter().any(|(_, r)| odd(r.start));
-        // As an array that broadcasts them: a flush needs every disk.
+        // Like an array that broadcasts them: a flush needs every disk.
         let waits = self.refuses && op == Op::Flush && !self.serving.is_empty();
         self.room() > 0 && !busy && !waits
     }
@@ -87,10 +87,10 @@ impl Device for Chaotic {
     }
 }
 
-/// The commands that a device was given, in order, and when.
+/// The commands that a device received, in order, with their times.
 pub type Commands = Rc<RefCell<Vec<(Time, Request)>>>;
 
-/// `device`, with every command noted.
+/// Wraps `device` so that every command is noted.
 pub fn noted(device: impl Device) -> (impl Device, Commands) {
     let commands = Commands::default();
     let notes = Rc::clone(&commands);
@@ -98,7 +98,7 @@ pub fn noted(device: impl Device) -> (impl Device, Commands) {
     (Tap::new(device, note, |_, _: &[Done]| {}), commands)
 }
 
-/// Virtual time that returns later than the requested time, as real clocks do.
+/// Virtual time that returns later than requested, as real clocks do.
 pub struct Late {
     clock: Virtual,
     rng: Rng,
@@ -106,7 +106,7 @@ pub struct Late {
 }
 
 impl Late {
-    /// At most `most` late.
+    /// Creates a clock that is at most `most` late.
     pub fn new(most: Span, seed: Seed) -> Self {
         Self { clock: Virtual::default(), rng: seed.stream("late", 0), most }
     }
@@ -132,7 +132,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// The requests of `ios`, sorted by when they are due.
+    /// Creates the requests of `ios`, sorted by due time.
     pub fn new(mut ios: Vec<Io>) -> Self {
         ios.sort_by_key(|io| io.due);
         Self { ios, next: 0 }
@@ -153,7 +153,7 @@ impl Source for Script {
     fn finished(&mut self, _: Time, _: &Request, _: &Done) {}
 }
 
-/// What crossed the borders of a run.
+/// Everything that crossed the borders of a run.
 #[derive(Debug, Default)]
 pub struct Journal {
     /// Requests as they entered the policy, with the policy's tickets: the time and the request.
@@ -210,7 +210,8 @@ impl Observer for Finished {
 /// Runs `ios` under `policy` on `device`, and returns the journal of its borders.
 ///
 /// # Errors
-/// As [`run`]: above all [`RunError::Stalled`], when a policy keeps a request and names no wake-up.
+/// See [`run`], above all [`RunError::Stalled`], when a policy keeps a request and names no
+/// wake-up.
 pub fn journal(
     policy: Box<dyn Policy>,
     device: Chaotic,
@@ -232,7 +233,7 @@ pub fn journal(
     Ok(journal)
 }
 
-/// Any allowed parameters of `entry`, by `seed`: the defaults for 0, otherwise random values.
+/// Returns allowed parameters of `entry`: the defaults for the seed 0, otherwise random values.
 pub fn any_params(entry: &Entry, seed: u64) -> Params {
     let mut params = entry.defaults();
     if seed > 0 {

@@ -1,4 +1,4 @@
-//! Properties of every input that people supply: traces, packed files, jobs; and of whole runs of
+//! Properties of every input that people supply (traces, packed files, jobs), and of whole runs of
 //! jobs that are generated from bytes.
 //!
 //! The fuzz targets, the property tests and the test of the corpora all call these: a panic is a
@@ -22,10 +22,10 @@ use penstock_workload::trace::{
     FORMATS, Format, Place, Record, Trace, TraceError, format, parse, read, read_any, stats,
 };
 
-/// A widened or rounded request may not end at more than this: block sizes fit in between.
+/// A widened or rounded request may not end closer than this to 2^64: block sizes fit in between.
 const NEAR_THE_END: u64 = 1024;
 
-/// The text `bytes` of a trace in the format called `name`: no panic, and if it is one, the
+/// Reads `bytes` as a trace in the format called `name`: no panic, and an accepted trace has the
 /// properties of every trace and of its written form.
 pub fn trace(name: &str, bytes: &[u8]) {
     match parse(bytes, format(name).expect("a format")) {
@@ -34,7 +34,7 @@ pub fn trace(name: &str, bytes: &[u8]) {
     }
 }
 
-/// The file `bytes`, packed or not, of any format.
+/// Reads the file `bytes`, packed or not, in any format.
 pub fn file(bytes: &[u8]) {
     match read_any(bytes) {
         Ok((trace, format)) => {
@@ -45,7 +45,7 @@ pub fn file(bytes: &[u8]) {
     }
 }
 
-/// The job `bytes`: no panic, and the text of a job that was read reads as the same job.
+/// Reads the job `bytes`: no panic, and the text of an accepted job reads back as the same job.
 pub fn job(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Job::parse("job.toml", text, &[]) {
@@ -64,7 +64,7 @@ fn message_is_sound(error: &TraceError) {
     assert!(!error.to_string().is_empty());
 }
 
-/// The properties of every trace.
+/// Checks the properties of every trace.
 fn sound(trace: &Trace) {
     assert!(!trace.records.is_empty());
     assert_eq!(trace.records.first().map(|first| first.at), Some(Time::ZERO));
@@ -81,8 +81,8 @@ fn sound(trace: &Trace) {
     }
 }
 
-/// The text of `trace` in `format` is read as the same requests, as far as the format can express
-/// them.
+/// Checks that the text of `trace` in `format` reads back as the same requests, as far as the
+/// format can express them.
 fn written_reads_again(trace: &Trace, format: &Format) {
     let Some(write) = format.write else { return };
     let kept: Vec<Record> = trace.records.iter().filter(|record| keeps(format, record)).collect();
@@ -113,7 +113,8 @@ fn keeps(format: &Format, record: &Record) -> bool {
     format.name == "fio-iolog3" || matches!(record.op, Op::Read | Op::Write)
 }
 
-/// Widened to blocks, a request at the end of 2^64 bytes may not fit any more.
+/// Whether the requests still fit when they are widened to blocks: one at the end of 2^64 bytes may
+/// not.
 fn fits(trace: &Trace, format: &Format) -> bool {
     let long = |record: &Record| u64::from(record.len) > u64::from(u32::MAX) - NEAR_THE_END;
     let widened =
@@ -121,7 +122,7 @@ fn fits(trace: &Trace, format: &Format) -> bool {
     format.name != "disksim" || !widened
 }
 
-/// A request's time in the file, in nanoseconds.
+/// Returns a request's time in the file, in nanoseconds.
 fn time_of(trace: &Trace, format: &Format, record: &Record) -> u64 {
     match format.name {
         "msr" => (trace.origin_ns + record.at.ns()) / 100 * 100,
@@ -130,7 +131,7 @@ fn time_of(trace: &Trace, format: &Format, record: &Record) -> u64 {
     }
 }
 
-/// A request as the file has it.
+/// Returns a request as the file has it.
 fn as_written(format: &Format, record: &Record) -> (Op, u64, u32) {
     if format.name != "disksim" {
         return (record.op, record.start, record.len);

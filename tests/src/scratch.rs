@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A folder for temporary files.
+    /// Creates a folder for temporary files.
     pub fn new() -> Self {
         Self::below(&std::env::temp_dir())
     }
 
-    /// A folder on the disk that the workspace is on, for files that need a real file system.
+    /// Creates a folder on the disk of the workspace, for files that need a real file system.
     pub fn on_disk() -> Self {
         Self::below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp"))
     }
@@ -26,7 +26,7 @@ impl Scratch {
         Self(path)
     }
 
-    /// The path of `name` in it.
+    /// Returns the path of `name` in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -1,4 +1,4 @@
-//! Waiting for the next read: what it gains, what it costs, and that it starves no stream.
+//! Anticipation of the next read: its gain, its cost, and that it starves no stream.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use penstock_run::result::{ClassResult, RunResult};
 use penstock_run::{Options, compare};
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
-/// The runs of an example, one for each of `policies`.
+/// Runs an example under each of `policies`.
 fn runs(example: &str, policies: &[&str], sets: &[&str]) -> Vec<RunResult> {
     let jobs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/linux"));
     let policies = policies.iter().map(|&name| name.into()).collect();
@@ -25,7 +25,7 @@ fn throughputs(run: &RunResult) -> Vec<f64> {
     run.classes.iter().map(|class| class.bw_bytes).collect()
 }
 
-/// Jain's index: 1 if all are equal.
+/// Returns Jain's index: 1 if all are equal.
 fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     sum * sum / (values.len() as f64 * values.iter().map(|value| value * value).sum::<f64>())
@@ -33,8 +33,8 @@ fn jain(values: &[f64]) -> f64 {
 
 const BOTH: [&str; 2] = ["deadline", "anticipatory"];
 
-/// The throughput under `anticipatory` as a multiple of that under `deadline`, and Jain's index
-/// between the two readers of the example.
+/// Returns the throughput under `anticipatory` as a multiple of that under `deadline`, and Jain's
+/// index between the two readers of the example.
 fn gain(sets: &[&str]) -> (f64, f64) {
     let found = runs("deceptive-idleness.toml", &BOTH, sets);
     let [deadline, waiting] = [&found[0], &found[1]].map(throughputs);
@@ -47,14 +47,14 @@ fn two_sequential_readers_get_many_times_the_throughput_in_equal_parts() {
     assert!(gain >= 5.0 && jain >= 0.95, "{gain:.2} times, Jain's index {jain:.3}");
 }
 
-/// Without the drive's cache a read that follows another misses its sector and waits for a turn.
+/// Without the drive's cache, a read that follows another misses its sector and waits for a turn.
 #[test]
 fn without_a_cache_that_reads_ahead_the_gain_is_small() {
     let (gain, jain) = gain(&["device.cache=none"]);
     assert!(gain > 1.2 && gain < 3.0 && jain >= 0.95, "{gain:.2} times, index {jain:.3}");
 }
 
-/// Longer than the arm waits: nothing to gain, and next to nothing lost.
+/// The readers think longer than the arm waits: nothing is gained, and next to nothing lost.
 #[test]
 fn readers_that_think_for_longer_than_the_wait_lose_nothing() {
     let think = ["agent.0.arrivals.think=8ms", "agent.1.arrivals.think=8ms"];
@@ -78,8 +78,8 @@ impl Observer for Bytes {
     }
 }
 
-/// The bytes that each agent gets in 20 s under `policy` on the disk with its cache, and the
-/// policy's counters.
+/// Returns the bytes that each agent gets in 20 s under `policy` on the disk with its cache, and
+/// the policy's counters.
 fn bytes(policy: impl Policy, agents: Vec<Agent>) -> (Vec<f64>, Vec<(String, u64)>) {
     let drive = penstock_jobs::drives::drive("hdd-7200").expect("a named drive");
     let parts = Parts { cache: Some(drive.cache), ..Parts::MECHANICAL };
@@ -123,7 +123,7 @@ fn eight_readers_share_what_the_wait_gains() {
     assert!(right * 10 > begun * 9, "{right} of {begun} waits were right");
 }
 
-/// What a stream did before decides whether the arm waits for it: here it never pays.
+/// The past of a stream decides whether the arm waits for it: here waiting never pays.
 #[test]
 fn random_readers_that_think_long_are_not_waited_for() {
     let agents = || vec![reader(4096, Pattern::Random, [0, DISK], Span::from_ms(20)); 4];
@@ -136,13 +136,13 @@ fn random_readers_that_think_long_are_not_waited_for() {
     assert!(blind < 85.0, "without its statistics {blind:.1} %: they make no difference");
 }
 
-/// The arm would wait for the first stream's next read for ever, were it not for expired reads.
+/// Without expired reads the arm would wait for the first stream's next read for ever.
 #[test]
 fn a_stream_that_is_always_worth_a_wait_does_not_starve_another() {
     let near = reader(4096, Pattern::Sequential, [0, DISK / 3 / 4096 * 4096], Span::from_us(100));
     let far = reader(4096, Pattern::Random, [DISK / 2, DISK], Span::ZERO);
     let (got, counters) = bytes(anticipatory(), vec![near.clone(), far.clone()]);
-    // One read in each 125 ms at least.
+    // At least one read in each 125 ms.
     assert!(got[1] >= 4096.0 * 20.0 / 0.140, "bytes of each: {got:?}, {counters:?}");
     let patient = anticipatory::ENTRY.defaults().with("read_expire", Value::Duration(Span::MAX));
     let (got, _) = bytes(Anticipatory::new(&patient), vec![near, far]);
@@ -153,7 +153,7 @@ fn class<'a>(run: &'a RunResult, name: &str) -> &'a ClassResult {
     run.classes.iter().find(|class| class.name == name).expect("a class of the example")
 }
 
-/// Reads keep coming just ahead of the arm. Every policy but the elevator lets a write go soon.
+/// Reads keep coming just ahead of the arm. Every policy except the elevator lets a write go soon.
 #[test]
 fn a_writer_next_to_a_stream_waits_for_a_bounded_time() {
     let names = ["noop", "elevator", "deadline", "anticipatory"];
@@ -163,6 +163,6 @@ fn a_writer_next_to_a_stream_waits_for_a_bounded_time() {
     let [noop, elevator, deadline, anticipatory] = worst[..] else { panic!("four runs") };
     assert!(elevator > 10_000.0, "{worst:?} ms under {names:?}");
     assert!(noop < 500.0 && deadline < 5_000.0, "{worst:?} ms under {names:?}");
-    // What is left of a batch of reads, the next one if writes went between, and the writes.
+    // The rest of a batch of reads, the next one if writes went between, and the writes.
     assert!(anticipatory < 500.0 + 125.0 + 60.0, "{worst:?} ms under {names:?}");
 }

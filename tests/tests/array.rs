@@ -76,7 +76,7 @@ fn any_case() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// The completions above, and the commands to each disk.
+    /// Returns the completions above, and the commands to each disk.
     fn run(&self, clock: &mut impl Clock) -> (Vec<(Request, Done)>, Vec<Commands>) {
         let disk = |n| noted(Chaotic::new(self.depth, false, Seed(self.seed ^ n as u64)));
         let (disks, commands): (Vec<_>, Vec<_>) = (0..self.disks).map(disk).unzip();
@@ -196,7 +196,7 @@ fn an_error_of_a_disk_is_the_requests() {
     }
 }
 
-/// Two reads at once: each mirror takes one, and of idle ones the nearer.
+/// Of two reads at once, each mirror takes one; of idle mirrors the nearer takes the read.
 #[test]
 fn mirrors_share_reads() {
     let disks = (0..2).map(|_| Hdd::new(&drive(), Options::MECHANICAL).expect("good facts"));

@@ -1,4 +1,4 @@
-//! The purpose of each policy, in sentences: one small case for each of its promises.
+//! The purpose of each policy in sentences: one small case for each of its promises.
 
 use penstock_core::{
     ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, Request, Seed, Served,
@@ -12,12 +12,12 @@ use penstock_workload::{Agent, Agents, Arrivals};
 
 const KIB: u32 = 1024;
 
-/// Now for requests from the beginning, a little later for the others.
+/// Returns the begin of the run if `begins`, otherwise a little later.
 fn at(begins: bool) -> Time {
     Time::ZERO + if begins { Span::ZERO } else { Span::from_us(1) }
 }
 
-/// A request of the little language of these tests: `at` ms, stream, first KiB, KiB.
+/// Creates a request: `at` ms, operation, stream, first KiB, KiB.
 fn io(at: u64, op: Op, stream: u32, start: u64, len: u32) -> Io {
     Io {
         due: Time::ZERO + Span::from_ms(at),
@@ -46,13 +46,13 @@ fn policy(name: &str, set: &[(&str, Value)]) -> (&'static penstock_policy::Entry
     (entry, params)
 }
 
-/// One millisecond for each command, whatever its length.
+/// A device that takes one millisecond for each command, whatever its length.
 fn one_ms() -> Fixed {
     let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO };
     Fixed::new(cost, 1 << 50)
 }
 
-/// The commands that `policy` sends, in order: first KiB and KiB of each.
+/// Returns the commands that the policy `name` sends, in order: first KiB and KiB of each.
 fn sent(name: &str, set: &[(&str, Value)], ios: &[Io]) -> Vec<(u64, u32)> {
     let (entry, params) = policy(name, set);
     let (device, commands) = noted(one_ms());
@@ -64,7 +64,7 @@ fn sent(name: &str, set: &[(&str, Value)], ios: &[Io]) -> Vec<(u64, u32)> {
     commands.borrow().iter().map(first).collect()
 }
 
-/// Where the commands begin, in KiB.
+/// Returns the first KiB of each command.
 fn order(name: &str, set: &[(&str, Value)], ios: &[Io]) -> Vec<u64> {
     sent(name, set, ios).into_iter().map(|(start, _)| start).collect()
 }
@@ -91,7 +91,7 @@ fn noop_looks_for_neighbours_as_nomerges_says() {
     ];
     let with = |n| sent("noop", &[("nomerges", Value::Count(n))], &ios);
     assert_eq!(with(0), [(9000, 4), (96, 16), (500, 4)]);
-    // Only what came last: 108 behind 104.
+    // Only the last arrival: 108 behind 104.
     assert_eq!(with(1), [(9000, 4), (100, 4), (500, 4), (104, 8), (96, 4)]);
     assert_eq!(with(2), [(9000, 4), (100, 4), (500, 4), (104, 4), (108, 4), (96, 4)]);
 }
@@ -114,8 +114,8 @@ fn deadline_serves_a_batch_in_ascending_order_and_prefers_reads() {
         read(0, 0, 100, 4),
     ];
     assert_eq!(order("deadline", &[], &ios), [100, 300, 9000, 9500, 50]);
-    // Under way when the others come, a batch goes on upwards; what lies behind is the next. It
-    // begins at the oldest, or at the lowest position.
+    // A batch that is under way when the others come goes on upwards; requests behind it are in the
+    // next one. It begins at the oldest, or at the lowest position.
     let late: Vec<Io> =
         ios.iter().map(|&first| Io { due: at(first.start > 8 << 20), ..first }).collect();
     assert_eq!(order("deadline", &[], &late), [9000, 9500, 300, 100, 50]);
@@ -215,7 +215,7 @@ fn flood(pieces: u32) -> Vec<Io> {
     short.chain([write(0, 1, 1_000_000, 4 * pieces)]).collect()
 }
 
-/// The places at which pieces of the long request went.
+/// Returns the places at which pieces of the long request went.
 fn long_places(set: &[(&str, Value)], ios: &[Io]) -> Vec<usize> {
     let found = order("size-priority", set, ios);
     (0..found.len()).filter(|&place| found[place] >= 1_000_000).collect()
@@ -243,7 +243,7 @@ fn without_the_guard_short_ones_starve_long_ones() {
     assert_eq!(places, [200, 201, 202, 203], "after the last short one");
 }
 
-/// A device that takes `depth` commands at once and counts the long bytes among them.
+/// A device that takes several commands at once counts the long bytes among them.
 #[test]
 fn long_in_flight_bounds_the_bytes_at_the_device() {
     struct Wide {
@@ -300,8 +300,8 @@ impl Observer for Count {
         self.0 += 1;
     }
 }
-/// Random 4 KiB reads, 32 outstanding, on `device` for ten seconds: how many were served, and the
-/// bytes from one to the next in the mean.
+/// Serves random 4 KiB reads, 32 outstanding, on `device` for ten seconds. Returns how many were
+/// served, and the mean distance between two in bytes.
 fn random_load(name: &str, device: impl Device) -> (u64, u64) {
     let (region, think) = (0..device.capacity() / 4096 * 4096, Span::ZERO);
     let agent = Agent {

@@ -12,7 +12,7 @@ use penstock_workload::{Agent, Agents, Arrivals};
 
 const KIB: u64 = 1024;
 
-/// A read of 4 KiB at `at` ms, of priority `prio`, from the KiB `start`.
+/// Creates a read of 4 KiB at `at` ms, of priority `prio`, from the KiB `start`.
 fn class(at: u64, prio: u8, start: u64) -> Io {
     Io {
         due: Time::ZERO + Span::from_ms(at),
@@ -41,7 +41,7 @@ fn params(name: &str, set: &[(&str, Value)]) -> Params {
     set.iter().fold(defaults, |params, (name, value)| params.with(name, value.clone()))
 }
 
-/// When `policy` sent what to `device`: ms begun, and the KiB at which it begins.
+/// Returns when the policy `name` sent what to `device`: ms of the begin, and first KiB.
 fn sent(name: &str, set: &[(&str, Value)], device: impl Device, ios: &[Io]) -> Vec<(u64, u64)> {
     let policy = (find(name).unwrap().build)(&params(name, set), &Served::ONE_DISK);
     let (device, commands) = noted(device);
@@ -52,12 +52,12 @@ fn sent(name: &str, set: &[(&str, Value)], device: impl Device, ios: &[Io]) -> V
     commands.borrow().iter().map(row).collect()
 }
 
-/// One millisecond for each command; position costs nothing.
+/// A device that takes one millisecond for each command; position costs nothing.
 fn one_ms() -> Fixed {
     Fixed::new(Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO }, 1 << 30)
 }
 
-/// Where the commands begin, in KiB, at a millisecond each.
+/// Returns the first KiB of each command, at a millisecond each.
 fn order(name: &str, ios: &[Io]) -> Vec<u64> {
     sent(name, &[], one_ms(), ios).into_iter().map(|(_, start)| start).collect()
 }
@@ -66,7 +66,7 @@ fn order(name: &str, ios: &[Io]) -> Vec<u64> {
 fn sstf_takes_the_nearest_to_where_the_last_one_ended() {
     // The first ends at 504.
     assert_eq!(order("sstf", &reads(500, &[100, 600, 480, 530])), [500, 480, 530, 600, 100]);
-    // Equally near: the one ahead. One first byte: the oldest.
+    // Two are equally near: the one ahead goes first. With one first byte: the oldest.
     assert_eq!(order("sstf", &reads(500, &[404, 604])), [500, 604, 404]);
 }
 
@@ -89,7 +89,7 @@ fn c_look_sweeps_upwards_and_begins_again_at_the_lowest() {
 fn look_sweeps_up_and_down() {
     let ios = reads(500, &[100, 600, 480, 530]);
     assert_eq!(order("look", &ios), [500, 530, 600, 480, 100]);
-    // On its way down it goes on down, whatever comes above.
+    // On its way down it continues down, whatever comes above.
     let ios: Vec<Io> = ios.into_iter().chain([read(3, 700), read(3, 90)]).collect();
     assert_eq!(order("look", &ios), [500, 530, 600, 480, 100, 90, 700]);
 }
@@ -164,7 +164,7 @@ impl Device for Arm {
 
 #[test]
 fn scan_goes_to_the_end_before_it_turns() {
-    // 900,000 KiB are 87 ms away; from there to the end it is 14 ms more.
+    // 900,000 KiB are 87 ms away; from there to the end it takes 14 ms more.
     let ios = [read(0, 900_000), read(1, 800_000)];
     assert_eq!(sent("look", &[], Arm::new(), &ios), [(0, 900_000), (88, 800_000)]);
     assert_eq!(sent("scan", &[], Arm::new(), &ios), [(0, 900_000), (102, 800_000)]);
@@ -172,7 +172,7 @@ fn scan_goes_to_the_end_before_it_turns() {
 
 #[test]
 fn scan_takes_what_comes_ahead_of_it_on_its_way_to_the_end() {
-    // 7 of the 14 ms on, the arm is thought to be half way, at about 974,000.
+    // After 7 of the 14 ms the arm is assumed to be half way, at about 974,000.
     let ios = [read(0, 900_000), read(1, 800_000), read(95, 1_000_000), read(95, 950_000)];
     let found: Vec<u64> = sent("scan", &[], Arm::new(), &ios).iter().map(|row| row.1).collect();
     assert_eq!(found, [900_000, 1_000_000, 950_000, 800_000]);
@@ -190,7 +190,7 @@ fn scan_with_nothing_to_do_rests_at_the_end() {
 
 #[test]
 fn sptf_asks_the_device() {
-    // Next to the first, but just gone by; or far away, and coming round.
+    // One is next to the first, but has just passed; the other is far away, and coming round.
     let disk = disk();
     let (first, second) = (read(0, 0), [read(0, 8), read(0, 100_000)]);
     let ends = Time::ZERO + disk.access(Time::ZERO, Op::Read, first.start, first.len).service();
@@ -247,7 +247,7 @@ impl Observer for Count {
     }
 }
 
-/// Random 4 KiB reads that a disk served in ten seconds, `depth` outstanding.
+/// Returns the random 4 KiB reads that a disk served in ten seconds, `depth` outstanding.
 fn served(name: &str, set: &[(&str, Value)], depth: u32) -> u64 {
     let device = disk();
     let (region, think) = (0..device.capacity() / 4096 * 4096, Span::ZERO);
@@ -264,8 +264,8 @@ fn served(name: &str, set: &[(&str, Value)], depth: u32) -> u64 {
 }
 
 /// Textbook results for a busy disk. With a few requests waiting a greedy choice beats a sweep, and
-/// turning only at the end costs. With many all policies that sort are alike, and knowing the
-/// rotation gains half as much again.
+/// turning only at the end costs time. With many, all policies that sort are alike, and knowledge
+/// of the rotation gains half as much again.
 #[test]
 fn the_more_a_policy_knows_the_more_the_disk_serves() {
     let sorts = ["scan", "c-look", "look", "sstf"];

@@ -1,8 +1,8 @@
-//! A closed replay of what closed loops asked for gives their throughput: on the device of the
-//! recording, and on one half as fast.
+//! A closed replay of the requests of closed loops has their throughput, on the device of the
+//! recording and on one half as fast.
 //!
 //! No format holds the completions of a modelled run, so the traces are built from what an observer
-//! saw of it.
+//! saw.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,20 +23,20 @@ use rand_distr::{Distribution, Exp1};
 const REQUESTS: usize = 20_000;
 const CAPACITY: u64 = 8 << 30;
 
-/// How long a program thinks.
+/// The think time of a program.
 #[derive(Clone, Copy)]
 enum Think {
     Always(Span),
-    /// Exponentially distributed.
+    /// An exponential distribution.
     Mean(Span),
 }
 
-/// How a program goes on after a completion.
+/// The way a program continues after a completion.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// So many loops of one request each.
+    /// A number of loops of one request each.
     Loops(u32),
-    /// Batches of so many requests: the next when all of the last have completed.
+    /// Batches of a number of requests: the next one starts when all of the last have completed.
     Batches(u32),
 }
 
@@ -124,7 +124,7 @@ impl Observer for Recording {
 }
 
 impl Recording {
-    /// Of `source` on `device` under a policy.
+    /// Records `source` on `device` under a policy.
     fn of(source: &mut impl Source, policy: &str, device: impl Device) -> Self {
         let entry = find(policy).expect("it is registered");
         let policy = (entry.build)(&entry.defaults(), &Served::ONE_DISK);
@@ -136,19 +136,19 @@ impl Recording {
         recording
     }
 
-    /// Requests a second.
+    /// Returns the requests a second.
     fn rate(&self) -> f64 {
         let last = self.0.iter().map(|&(_, done)| done.ns()).max().unwrap_or(1);
         self.0.len() as f64 / (last as f64 / 1e9)
     }
 
-    /// Mean latency in milliseconds, from when requests were due.
+    /// Returns the mean latency in milliseconds, from the due time.
     fn latency(&self) -> f64 {
         let sum: u64 = self.0.iter().map(|(io, done)| done.since(io.due).ns()).sum();
         sum as f64 / self.0.len() as f64 / 1e6
     }
 
-    /// As a trace; process numbers, if they are recorded, are those of the streams, from 1.
+    /// Returns a trace; process numbers, if they are recorded, are those of the streams, from 1.
     fn trace(&self, with_processes: bool) -> Trace {
         let record = |&(io, done): &(Io, Time)| {
             let mut record = Record::new(io.due, io.op, io.start, io.len);
@@ -169,7 +169,7 @@ fn replay(trace: &Trace, timing: Timing) -> Replay {
     Replay::new(trace.clone(), places, timing, class).expect("it fits and has completions")
 }
 
-/// A disk with a law of length, so many times as slow as the one of the recording.
+/// A disk with a service time by length, `times` as slow as that of the recording.
 fn disk(times: u64) -> Fixed {
     let (base, per_mb) = (Span::from_us(500 * times), Span::from_ms(4 * times));
     Fixed::new(Cost::Linear { base, per_mb }, CAPACITY)
@@ -180,7 +180,7 @@ fn close(what: &str, found: f64, expected: f64, within: f64) {
     assert!(off.abs() <= within, "{what}: {found}, expected {expected}, off by {off}");
 }
 
-/// Records `processes` on a disk and replays that there and on one half as fast.
+/// Records `processes` on a disk, and replays them there and on one half as fast.
 fn like_the_loops(what: &str, processes: &[Process], with_processes: bool) {
     let loops = |times| Recording::of(&mut Load::new(processes, 256), "fcfs", disk(times));
     let (recorded, slower) = (loops(1), loops(2));
@@ -248,12 +248,12 @@ fn one_process_that_waits_for_whole_batches() {
 fn a_class_where_processes_were_not_recorded() {
     let four = [Process(Shape::Loops(1), about(10)); 4];
     like_the_loops("four under no number", &four, false);
-    // Four that begin in step, and one of another kind.
+    // Four that begin together, and one of another kind.
     let two = [Process(Shape::Loops(4), ms(20)), Process(Shape::Loops(1), ms(4))];
     like_the_loops("two kinds of loops under no number", &two, false);
 }
 
-/// A disk that serves in an order of its own completes requests in another order, too.
+/// A disk that serves in its own order also completes requests in another order.
 #[test]
 fn completions_in_another_order() {
     let disk = || Hdd::new(&drives::drive("ibm18es").expect("it is known"), Options::default());
@@ -268,7 +268,7 @@ fn completions_in_another_order() {
     }
 }
 
-/// What the other timing does with the same trace: it asks for as much as before.
+/// The open timing, for comparison: it issues requests as fast as recorded.
 #[test]
 fn an_open_replay_is_behind_where_a_closed_one_waits() {
     let processes = [Process(Shape::Loops(1), about(10)); 4];

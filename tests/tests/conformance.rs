@@ -11,8 +11,8 @@ use penstock_policy::{Entry, Kind, POLICIES, Param, Value};
 use penstock_run::record::replay::{Replay, replay};
 use penstock_run::{Options, TargetOptions, compare};
 
-/// More requests outstanding than the device takes, so that there is always a decision to make:
-/// random reads, sequential writes that merge, long writes that are split.
+/// More requests outstanding than the device takes, so that there is always a decision: random
+/// reads, sequential writes that merge, long writes that are split.
 const JOB: &str = r#"
 duration = "1s"
 stop = "drained"
@@ -52,12 +52,12 @@ arrivals = { kind = "closed", depth = 2, think = "20ms" }
 depth = 32
 "#;
 
-/// Requests for each policy: 20,000, or the number that `make soak` sets.
+/// Number of requests for each policy: 20,000, or the number that `make soak` sets.
 fn requests() -> u64 {
     std::env::var("CONFORMANCE_REQUESTS").map_or(20_000, |text| text.parse().expect("a number"))
 }
 
-/// A folder of this test's own, removed when it ends.
+/// A folder of this test, removed when it ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -78,7 +78,7 @@ impl Drop for Folder {
     }
 }
 
-/// Records a live run of `policy` long enough for [`requests`], whatever this disk's speed.
+/// Records a live run of `policy` that is long enough for [`requests`], whatever the disk's speed.
 fn record(folder: &Folder, policy: &str, engine: &str) -> PathBuf {
     let job = folder.at("job.toml");
     std::fs::write(&job, JOB).expect("a job file");
@@ -121,7 +121,7 @@ fn every_policy_decides_alike_live_and_in_virtual_time() {
         assert!(replay.requests >= requests(), "{}: {} requests", entry.name, replay.requests);
         assert!(replay.first_difference.is_none(), "{}: {replay:?}", entry.name);
         assert_eq!(replay.alike, replay.decisions, "{}", entry.name);
-        // Merging makes fewer commands than requests, splitting more; none makes next to nothing.
+        // Merging makes fewer commands than requests, splitting more; neither makes only a few.
         assert!(replay.decisions > requests() / 20, "{}: {}", entry.name, replay.decisions);
 
         let differs = |changed: &String| {
@@ -147,8 +147,8 @@ fn threads_are_no_different() {
     assert!(replay.first_difference.is_none(), "{replay:?}");
 }
 
-/// Each parameter of a policy set to another value, the least where there is one, if that fits the
-/// others.
+/// Returns each parameter of a policy set to another value, the least where there is one, if that
+/// fits the others.
 fn changes(entry: &Entry) -> Vec<String> {
     let change = |param: &Param| {
         let value = match (&param.kind, &param.default) {

@@ -19,12 +19,13 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::FileFailurePersistence;
 
-/// The registered policies, and the example that shows how to write one.
+/// Returns the registered policies, and the example that shows how to write one.
 fn entries() -> Vec<&'static Entry> {
     POLICIES.iter().chain([&lifo::ENTRY]).collect()
 }
 
-/// A request: most are small and near one another, so that neighbours meet; some are long.
+/// Generates a request: most are small and near one another, so that neighbours meet; some are
+/// long.
 fn any_io() -> impl Strategy<Value = Io> {
     let op = prop_oneof![
         5 => Just(Op::Read),
@@ -60,7 +61,7 @@ struct Case {
     depth: usize,
     refuses: bool,
     seed: u64,
-    /// Weights and I/O priorities of the classes and disks below, if they are known.
+    /// Weights and I/O priorities of the classes, and the disks below, if they are known.
     served: Option<([(u32, IoPrio); 2], u32)>,
     ios: Vec<Io>,
 }
@@ -113,8 +114,8 @@ impl Case {
     }
 }
 
-/// How often each byte of each operation is touched, as a sum of steps: equal for requests and for
-/// commands if every byte went exactly once.
+/// Returns how often each byte of each operation is touched, as a sum of steps: equal for requests
+/// and for commands if every byte went exactly once.
 fn coverage<'a>(ranges: impl Iterator<Item = &'a Io>) -> BTreeMap<(Op, u64), i64> {
     let mut steps = BTreeMap::new();
     for io in ranges.filter(|io| io.op != Op::Flush) {
@@ -145,7 +146,7 @@ fn completes_exactly_once(case: &Case, journal: &Journal) {
     }
 }
 
-/// Checks `bound` against a journal: see [`Bound`].
+/// Checks `bound` against a journal; see [`Bound`].
 fn keeps(bound: Bound, journal: &Journal) -> Result<(), String> {
     let arrival: BTreeMap<ReqId, usize> =
         journal.enqueued.iter().enumerate().map(|(n, (_, req))| (req.id, n)).collect();

@@ -1,5 +1,5 @@
-//! The queue of the elevator: its three rules as tables, what sorting saves, and how often a request
-//! is overtaken.
+//! The queue of the elevator: its three rules as tables, the gain of sorting, and how often a
+//! request is overtaken.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,8 +23,8 @@ fn elevator(set: &[(&str, u64)]) -> (&'static Entry, Params) {
     (entry, set.iter().fold(entry.defaults(), with))
 }
 
-/// Reads, each of a first KiB: the queue as it stands after each has arrived, as the order in which
-/// they would go. The disk stands behind KiB 500.
+/// Shows the queue after each of these reads has arrived, in the order in which they would go. The
+/// disk stands behind KiB 500.
 fn queue(set: &[(&str, u64)], starts: &[u64]) -> String {
     let (entry, params) = elevator(set);
     let mut table = String::from("arrives  queue\n");
@@ -114,8 +114,8 @@ fn a_burst_is_sought_in_a_quarter_of_the_time_of_noop() {
     assert!(parts[2] <= 25.0, "{parts:.1?} % of noop's for {names:?}");
 }
 
-/// What a picture must not hide: sorting saves seeks, and a file that spans little of a disk has
-/// none to save. Turns are saved by `sptf`, which knows where the platter stands.
+/// Sorting saves seeks over a whole disk; a file that spans little of a disk has none to save.
+/// `sptf`, which knows the angle of the platter, saves turns.
 #[test]
 fn sorting_pays_over_the_whole_disk_and_not_within_a_gibibyte() {
     let rates = |region: &str| -> Vec<f64> {
@@ -148,7 +148,7 @@ fn any_io() -> impl Strategy<Value = Io> {
 }
 
 proptest! {
-    /// Counted in requests, those that are merged included.
+    /// Counted in requests, including merged ones.
     #[test]
     fn a_request_is_overtaken_no_more_often_than_its_latency_says(
         ios in prop::collection::vec(any_io(), 1..160),

@@ -1,7 +1,7 @@
 //! Generated jobs, run whole: some seconds of the work that the fuzz targets do for hours.
 //!
-//! `PROPTEST_CASES` sets how many cases, `PROPTEST_RNG_SEED` from which seed. The seed is printed,
-//! and so is the text of a case that failed.
+//! `PROPTEST_CASES` sets the number of cases, `PROPTEST_RNG_SEED` the seed. The seed is printed,
+//! and so is the text of a failed case.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::catch_unwind;
@@ -14,7 +14,7 @@ use proptest::test_runner::{RngSeed, TestError, TestRunner};
 
 /// Bytes of a case: a job takes some hundred.
 const LONGEST: usize = 600;
-/// Simpler cases that are tried after a failure: some seconds.
+/// Number of simpler cases that are tried after a failure: some seconds.
 const SHRINKS: u32 = 400;
 
 /// Checks that `check` holds for `cases` cases, unless the environment sets another number.
@@ -36,7 +36,7 @@ fn holds(cases: u32, check: fn(&[u8]), show: fn(&[u8]) -> String) {
         Ok(())
     });
     if let Err(TestError::Fail(reason, bytes)) = found {
-        // Making the text may be the failing part.
+        // Writing the text may be the failing part.
         let shown = catch_unwind(|| show(&bytes)).unwrap_or_default();
         panic!("{shown}\n{bytes:?}\n{reason}\nPROPTEST_RNG_SEED={seed} finds it again");
     }

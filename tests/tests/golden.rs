@@ -39,7 +39,7 @@ const SCENARIO: &[(&str, u64, Op, u64, u32, u32)] = &[
     ("last", 19, Op::Read, 1, 4, 3),
 ];
 
-/// Of one class, or of as many as there are.
+/// Returns the requests, divided among `classes` classes.
 fn scenario(classes: u32) -> Vec<Io> {
     let io = |&(_, ms, op, start, len, stream): &(&str, u64, Op, u64, u32, u32)| Io {
         due: Time::ZERO + Span::from_ms(ms),
@@ -54,7 +54,7 @@ fn scenario(classes: u32) -> Vec<Io> {
     SCENARIO.iter().map(io).collect()
 }
 
-/// Gets every request that enters the policy.
+/// Passes every request that enters the policy to a function.
 struct Entries<'a>(&'a dyn Fn(&Request));
 
 impl PolicyObserver for Entries<'_> {
@@ -63,10 +63,10 @@ impl PolicyObserver for Entries<'_> {
     }
 }
 
-/// Policies that have a second rule: the name, and what selects the rule.
+/// Policies that have a second rule: the name, and the parameter that selects the rule.
 const MODES: &[(&str, &str, &str)] = &[("cfq", "mode", "slices")];
 
-/// Policies that tell classes apart, and use nothing else of them.
+/// Policies that distinguish classes, and use nothing else of them.
 const BY_CLASS: &[&str] = &["round-robin", "max-queued"];
 
 /// Runs the scenario and lists each command: when it was sent, its length, and its requests. `mode`
@@ -75,12 +75,12 @@ fn table(entry: &Entry, mode: Option<(&str, &'static str)>) -> String {
     let shown = mode.map_or(String::new(), |(name, word)| format!(", {name} = \"{word}\""));
     let mut rows = format!("{}{shown}: {}\n\n", entry.name, entry.summary);
     rows.push_str("   sent  op       KiB from     KiB  carries\n");
-    // A policy that uses weights, or tells classes apart, divides between two classes: even streams, and
-    // odd ones with three times the weight.
+    // A policy that uses weights, or distinguishes classes, divides between two classes: even
+    // streams, and odd ones with three times the weight.
     let class = |weight| ClassInfo { weight, ..ClassInfo::new("class") };
     let weights = [1, 3].map(|weight| NonZeroU32::new(weight).expect("above zero"));
     let both = weights.map(class);
-    // One that goes by I/O priorities has a class of each kind: best-effort, real-time, idle.
+    // A policy that uses I/O priorities has a class of each kind: best-effort, real-time, idle.
     let levels = ["be:4", "rt:4", "idle"].map(|text| text.parse().expect("a priority"));
     let each = levels.map(|ioprio| ClassInfo { ioprio, ..ClassInfo::new("class") });
     let classes: &[ClassInfo] = match (
@@ -131,9 +131,9 @@ fn table(entry: &Entry, mode: Option<(&str, &'static str)>) -> String {
     rows
 }
 
-/// The parameters that fit the scenario.
+/// Returns the parameters that fit the scenario.
 fn settings(entry: &Entry, mode: Option<(&str, &'static str)>) -> Params {
-    // What a policy would learn in the course of a run is given to it.
+    // Facts that a policy would learn during a run are given to it.
     let mut params = entry.defaults();
     // Fewer than a class of the scenario queues at once.
     if entry.params.iter().any(|param| param.name == "writes") {
@@ -145,7 +145,7 @@ fn settings(entry: &Entry, mode: Option<(&str, &'static str)>) -> Params {
     if entry.params.iter().any(|param| param.name == "split") {
         params.set("split", Value::Size(64 << 10));
     }
-    // As many cycles as fit the scenario.
+    // Cycles that fit the scenario.
     if entry.params.iter().any(|param| param.name == "cycle") {
         params.set("cycle", Value::Duration(Span::from_ms(6)));
     }
@@ -175,7 +175,7 @@ fn holds(name: &str, table: &str) {
     });
 }
 
-/// A table for a policy that is gone, or under another name, would be read and believed.
+/// A table of a policy that is gone or renamed would be read and believed.
 #[test]
 fn every_golden_table_belongs_to_a_policy() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");

@@ -1,4 +1,5 @@
-//! The schedulers of today's kernels: what mq-deadline, kyber and flash are known for, as figures.
+//! The schedulers of today's kernels: figures for the known properties of mq-deadline, kyber and
+//! flash.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use penstock_tests::{Chaotic, Script, journal, noted};
 use penstock_workload::{Agent, Agents, Arrivals};
 use proptest::prelude::*;
 
-/// One class of each kind, best-effort first: the order of the classes says nothing.
+/// One class of each kind, best-effort first: the order of the classes has no meaning.
 const IOPRIOS: [&str; 3] = ["be:4", "rt:0", "idle"];
 
 fn classes() -> Vec<ClassInfo> {
@@ -32,7 +33,8 @@ fn defaults() -> Params {
     find("mq-deadline").expect("it is registered").defaults()
 }
 
-/// Requests of the three classes, dense enough to queue; class 3 is one that the job does not list.
+/// Generates requests of the three classes, dense enough to queue; class 3 is not listed by the
+/// job.
 fn any_io() -> impl Strategy<Value = Io> {
     let op = prop_oneof![Just(Op::Read), Just(Op::Write), Just(Op::Discard)];
     (0_u64..20_000, 0_u64..200, 1_u32..5, 0_u16..4, op).prop_map(
@@ -50,8 +52,8 @@ fn any_io() -> impl Strategy<Value = Io> {
 }
 
 proptest! {
-    /// Real-time before best-effort before idle, at every dispatch; but for the oldest of all, once
-    /// it has waited for too long.
+    /// Real-time goes before best-effort before idle at every dispatch, except for the oldest
+    /// request once it has waited too long.
     #[test]
     fn a_higher_class_goes_first_unless_the_oldest_has_waited_too_long(
         ios in prop::collection::vec(any_io(), 1..150),
@@ -69,8 +71,8 @@ proptest! {
             let class = journal.enqueued[number].1.class.index();
             classes.get(class).map_or(IoClass::BestEffort, |class| class.ioprio.class())
         };
-        // Tickets are used again, so requests are told apart by their place in the journal: the
-        // latest that entered under the ticket and was not sent.
+        // Tickets are reused, so requests are identified by their place in the journal: the latest
+        // that entered under the ticket and was not sent.
         let mut waiting: BTreeSet<usize> = (0..journal.enqueued.len()).collect();
         for decision in &journal.decisions {
             let members: Vec<usize> = std::iter::once(decision.go.id)
@@ -84,7 +86,7 @@ proptest! {
                 waiting.remove(n);
             }
             let sent = *members.iter().min().expect("one at least");
-            // What arrives at the very instant may come behind the decision.
+            // A request that arrives at the very instant may come after the decision.
             let here = |n: &&usize| journal.enqueued[**n].0 < decision.at;
             if let Some(above) = waiting.iter().filter(here).find(|&&n| order(n) < order(sent)) {
                 let waited = decision.at.since(journal.enqueued[sent].0);
@@ -100,7 +102,7 @@ proptest! {
 }
 
 proptest! {
-    /// A difference is one of classes alone.
+    /// Only classes make a difference.
     #[test]
     fn where_all_have_one_priority_mq_deadline_is_deadline(
         mut ios in prop::collection::vec(any_io(), 1..150),
@@ -120,7 +122,7 @@ proptest! {
     }
 }
 
-/// A closed loop over a part of the device.
+/// Creates a closed loop over a part of the device.
 fn agent(class: u16, depth: u32, from: Span, count: u64) -> Agent {
     let region = u64::from(class) << 30..u64::from(class + 1) << 30;
     let arrivals = Arrivals::closed(depth, Span::ZERO);
@@ -128,8 +130,8 @@ fn agent(class: u16, depth: u32, from: Span, count: u64) -> Agent {
     Agent { count, active, ..Agent::new(ClassId(class), Op::Read, 4096, region, arrivals) }
 }
 
-/// A best-effort request that comes into a flood of real-time reads: how long it waits until it is
-/// sent. The device takes four commands at once, of 1 ms each.
+/// Returns how long a best-effort request that comes into a flood of real-time reads waits until it
+/// is sent. The device takes four commands at once, of 1 ms each.
 fn waits_in_a_flood(params: &Params) -> Span {
     let arrives = Span::from_ms(100);
     let agents = vec![agent(1, 32, Span::ZERO, u64::MAX), agent(0, 1, arrives, 1)];
@@ -147,7 +149,7 @@ fn waits_in_a_flood(params: &Params) -> Span {
 #[test]
 fn a_best_effort_request_goes_after_prio_aging_expire_under_a_flood_of_real_time_reads() {
     let default = waits_in_a_flood(&defaults());
-    // What is in flight then is four commands of 1 ms.
+    // Four commands of 1 ms are in flight then.
     let (least, most) = (Span::from_secs(10), Span::from_secs(10) + Span::from_ms(4));
     assert!(least <= default && default <= most, "it waited {default:?}");
     let second = defaults().with("prio_aging_expire", Value::Duration(Span::from_secs(1)));
@@ -158,7 +160,8 @@ fn a_best_effort_request_goes_after_prio_aging_expire_under_a_flood_of_real_time
     assert!(starved > Span::from_secs(19), "without ageing the flood ends first: {starved:?}");
 }
 
-/// An example of the folder, and what each class got under each policy: p99 in ns, bytes a second.
+/// Runs an example of the folder; returns the results of each class under each policy: p99 in ns,
+/// bytes a second.
 fn example(name: &str, policies: &[&str], sets: &[&str]) -> Vec<Vec<(u64, f64)>> {
     let file = format!("{}/../examples/linux/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let options = Options {
@@ -173,7 +176,7 @@ fn example(name: &str, policies: &[&str], sets: &[&str]) -> Vec<Vec<(u64, f64)>>
     result.runs.iter().map(|run| run.classes.iter().map(class).collect()).collect()
 }
 
-/// Reads, writes and discards that all wait: which goes when.
+/// Reads, writes and discards all wait; the test shows their order.
 #[test]
 fn kyber_serves_its_domains_in_turn_each_a_batch_in_order_of_arrival() {
     let io = |n: u64, op| Io {
@@ -242,7 +245,7 @@ fn kyber_takes_nothing_from_writes_that_miss_their_own_target() {
     assert!(missed[0][0].0 > 5_000_000, "reads have a p99 of {} ns", missed[0][0].0);
 }
 
-/// Sorting saves seeks, and flash has none. Schedulers that idle lose what they idle.
+/// Sorting saves seeks, and flash has none. Schedulers that idle lose the idle time.
 #[test]
 fn on_flash_every_scheduler_that_does_not_idle_has_the_same_throughput() {
     let names = ["noop", "elevator", "deadline", "mq-deadline", "kyber", "sstf", "c-look", "look"];

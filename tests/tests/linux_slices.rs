@@ -1,4 +1,4 @@
-//! Time slices and budgets: what `cfq` and `bfq` are known for, in figures.
+//! Time slices and budgets: figures for the known properties of `cfq` and `bfq`.
 
 use std::path::Path;
 
@@ -30,13 +30,13 @@ fn owned(sets: &[&str]) -> Vec<String> {
     sets.iter().map(|&set| set.into()).collect()
 }
 
-/// The run of an example.
+/// Runs an example.
 fn example(name: &str, policy: &str, sets: &[&str]) -> RunResult {
     let job = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/linux")).join(name);
     compare(&job, &owned(sets), &options(policy), &mut |_| true).unwrap().runs.remove(0)
 }
 
-/// A run of classes, each its keys and those of its agent, over the disk.
+/// Runs classes, each with its keys and those of its agent, over the disk.
 fn programs(classes: &[(&str, String)], policy: &str, sets: &[&str]) -> RunResult {
     let mut job = String::from("duration = \"20s\"\n");
     for (number, (class, agent)) in classes.iter().enumerate() {
@@ -58,7 +58,7 @@ fn programs(classes: &[(&str, String)], policy: &str, sets: &[&str]) -> RunResul
     run.unwrap().runs.remove(0)
 }
 
-/// Reads one block after another in a part of the disk, in percent.
+/// An agent that reads one block after another in a part of the disk, in percent.
 fn sequential(size: &str, [from, to]: [u32; 2], arrivals: &str) -> String {
     format!(
         "op = \"read\"\nsize = \"{size}\"\npattern = \"sequential\"\n\
@@ -66,7 +66,7 @@ fn sequential(size: &str, [from, to]: [u32; 2], arrivals: &str) -> String {
     )
 }
 
-/// Random reads of 4 KiB all over the disk.
+/// An agent that reads 4 KiB at random places all over the disk.
 fn random(arrivals: &str) -> String {
     format!(
         "op = \"read\"\nsize = \"4KiB\"\npattern = \"random\"\n\
@@ -94,7 +94,7 @@ fn parts_of_bytes(run: &RunResult) -> Vec<f64> {
     parts(&run.classes.iter().map(|class| class.bw_bytes).collect::<Vec<_>>())
 }
 
-/// Jain's index: 1 if all are equal.
+/// Returns Jain's index: 1 if all are equal.
 fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     sum * sum / (values.len() as f64 * values.iter().map(|value| value * value).sum::<f64>())
@@ -112,13 +112,13 @@ fn slices_give_readers_of_any_size_equal_time_and_several_times_the_throughput()
     assert!(gain >= 3.0 && jain >= 0.98, "{gain:.2} times, Jain's index {jain:.4}");
 }
 
-/// Equal requests, whatever their size: that is what they are unfair by.
+/// Equal requests of different sizes are the unfairness of this mode.
 #[test]
 fn turns_of_requests_give_readers_of_any_size_equal_requests() {
     let run = example("fair-readers.toml", "cfq", &["cfq.mode=requests"]);
     let counts: Vec<u64> = run.classes.iter().map(|class| class.requests).collect();
     let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-    // At most a turn.
+    // The difference is at most a turn.
     assert!(*least > 0 && most - least <= 4, "{counts:?} requests");
 }
 
@@ -158,7 +158,7 @@ fn rank(class: &ClassInfo) -> u32 {
 }
 
 prop_compose! {
-    /// A request of one of three streams, each of its class.
+    /// Generates a request of one of three streams, each of its own class.
     fn any_request()(
         due_us in 0_u64..60_000,
         block in 0_u64..2_000,
@@ -181,7 +181,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What came at the very instant of a decision may have come too late for it.
+    /// A request that arrives at the very instant of a decision may come too late for it.
     #[test]
     fn no_decision_passes_over_a_class_that_goes_first(
         ios in prop::collection::vec(any_request(), 1..120),
@@ -240,7 +240,7 @@ fn budgets_give_bytes_by_weight() {
     }
 }
 
-/// It is charged time, so that it takes about what its weight says of the time and little of the
+/// The random reader is charged time, so it takes about the time of its weight and little of the
 /// throughput.
 #[test]
 fn a_random_reader_leaves_the_others_their_ratios_and_most_of_the_throughput() {
@@ -277,7 +277,7 @@ proptest! {
     }
 }
 
-/// Four that read all the time, and after 10 s a program that reads 20 MiB.
+/// Four agents that read all the time, and after 10 s a program that reads 20 MiB.
 fn a_start(policy: &str, sets: &[&str]) -> RunResult {
     let mut classes: Vec<_> =
         (0..4).map(|n| ("", sequential("128KiB", [20 * n, 20 * n + 20], "depth = 1"))).collect();
@@ -297,7 +297,7 @@ fn a_program_that_starts_is_done_in_half_the_time_with_low_latency() {
     assert!(times[1] <= 0.5 * times[0], "{times:.3?} s");
 }
 
-/// It asks for 64 KiB every 100 ms, which is next to nothing, and should never be late.
+/// The player requests 64 KiB every 100 ms, which is next to nothing, and should never be late.
 #[test]
 fn a_player_is_late_less_often_with_low_latency() {
     let mut classes: Vec<_> =

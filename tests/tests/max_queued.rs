@@ -1,4 +1,4 @@
-//! A read under `max-queued` waits for at most so many writes of each class.
+//! A read under `max-queued` waits for at most a fixed number of writes of each class.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn any_io() -> impl Strategy<Value = Io> {
     })
 }
 
-/// The run of `ios` with at most `writes` writes of a class at a device of `depth`.
+/// Runs `ios` with at most `writes` writes of a class at a device of `depth`.
 fn run(ios: &[Io], writes: u64, depth: usize, seed: u64) -> Journal {
     let entry = penstock_policy::find("max-queued").unwrap();
     let params = entry.defaults().with("writes", Value::Count(writes));

@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Two classes, of weights 1 and 3, the second of idle I/O priority.
+/// Two classes with weights 1 and 3, the second with idle I/O priority.
 fn weighted() -> [ClassInfo; 2] {
     [(1, IoPrio::DEFAULT), (3, IoPrio::IDLE)].map(|(weight, ioprio)| {
         let weight = NonZeroU32::new(weight).expect("above zero");
@@ -64,7 +64,7 @@ fn agents(seconds: u64, flags: Flags) -> Agents {
         active: Time::ZERO..Time::ZERO + Span::from_secs(seconds),
         ..Agent::new(ClassId(class), op, size, 0..1 << 30, arrivals)
     };
-    // Closed loops, so that what is outstanding is bounded whatever the policy prefers.
+    // Closed loops, so that the outstanding requests are bounded whatever the policy prefers.
     let closed = |depth, ms| Arrivals::closed(depth, Span::from_ms(ms));
     Agents::new(
         vec![
@@ -157,8 +157,7 @@ impl Observer for Count {
     }
 }
 
-/// Runs `stack` for a minute of model time, in which up to `growths` tables may still become
-/// larger.
+/// Runs `stack` for a minute of model time, in which at most `growths` tables may still grow.
 fn allocates_nothing_when_warm(
     name: &str,
     stack: &mut impl Device,
@@ -168,7 +167,7 @@ fn allocates_nothing_when_warm(
     let marks = Vec::with_capacity(16);
     let mut count = Count { requests: 0, marks, every: Span::from_secs(10) };
     run(&mut source, stack, &mut Virtual::default(), &mut count, Limits::default()).unwrap();
-    // The first 20 seconds warm up; what follows must not allocate at all.
+    // The first 20 seconds warm up; afterwards nothing may allocate.
     let steady = &count.marks[1..];
     assert!(count.requests > 5_000 && steady.len() > 3, "{name}: {}", count.requests);
     assert!(steady.last().unwrap() - steady[0] <= growths, "{name}: {steady:?}");
@@ -186,7 +185,7 @@ const MEMORY: page_cache::Options = page_cache::Options {
     read_ahead: 128 << 10,
 };
 
-/// A drive without power-loss protection, so that flushes would have something to wait for.
+/// A drive without power-loss protection, so that flushes have something to wait for.
 fn ssd() -> Ssd {
     Ssd::new(&ssd::Facts {
         capacity: 1 << 40,
@@ -216,7 +215,7 @@ fn ssd() -> Ssd {
     })
 }
 
-// One test in this file: the count is the process's.
+// There is only one test in this file: the count is that of the process.
 #[test]
 fn nothing_allocates_after_warm_up() {
     let cost = Cost::Linear { base: Span::from_us(300), per_mb: Span::from_ms(5) };
@@ -264,7 +263,7 @@ fn nothing_allocates_after_warm_up() {
     let source = agents(60, Flags::BUFFERED);
     allocates_nothing_when_warm("a page cache over two devices", &mut stack, source, 2);
     let entry = penstock_policy::find("c-look").expect("it is registered");
-    // Merged, the shorter of two sequential streams is soon behind the arm for good.
+    // With merging, the shorter of two sequential streams is soon behind the arm for good.
     let params = entry.defaults().with("max_sectors", Value::Word("off"));
     let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), cached());
     allocates_nothing_when_warm("a disk with its cache", &mut stack, agents(60, Flags::NONE), 0);

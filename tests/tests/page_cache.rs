@@ -1,9 +1,9 @@
 //! Properties of the page cache over hostile devices and clocks: every request is answered once, no
-//! data is lost or made up, read data is not older than allowed, dirty memory is bounded.
+//! data is lost or invented, read data is not older than allowed, dirty memory is bounded.
 //!
 //! A model judges the commands and completions at both borders, not the inside. For each sector of
-//! each request it looks for the command, or the earlier request, that explains the answer. Below is
-//! one device, or several with files on them, which begin and end at any sector.
+//! each request it looks for the command, or the earlier request, that explains the answer. Below
+//! the cache is one device, or several with files on them, which begin and end at any sector.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -26,7 +26,7 @@ const SECTOR: u64 = 512;
 struct Case {
     options: Options,
     parts: Parts,
-    /// A policy between the cache and the device, and its parameters; none of them: no queue.
+    /// A policy between the cache and the device, and the seed of its parameters; `None`: no queue.
     policy: Option<(usize, u64)>,
     depth: usize,
     refuses: bool,
@@ -37,11 +37,11 @@ struct Case {
 /// A device, as the sectors of one part after the other, and whether each is a file.
 type Disk = Vec<(u64, bool)>;
 
-/// What lies below: one large device, or several with files.
+/// The address space below: one large device, or several with files.
 #[derive(Debug, Clone)]
 struct Parts(Vec<Disk>);
 
-/// Bytes of the one device.
+/// Bytes of the single device.
 const LARGE: u64 = 1 << 40;
 
 fn any_parts() -> impl Strategy<Value = Parts> {
@@ -57,7 +57,7 @@ impl Parts {
         self.0.iter().map(bytes).collect()
     }
 
-    /// The bytes of each part, the device of which it is, and whether it is a file.
+    /// Returns the bytes of each part, its device, and whether it is a file.
     fn all(&self) -> Vec<(Range<u64>, usize, bool)> {
         let mut end = 0;
         let disks = self.0.iter().enumerate();
@@ -81,11 +81,11 @@ impl Parts {
         start..start + capacities[device]
     }
 
-    /// The bytes and the device of the file that has the byte `at`; of what lies between two files, or
-    /// of a whole device without any.
+    /// Returns the bytes and the device of the file that has the byte `at`; or of the space between
+    /// two files, or of a whole device without files.
     fn extent(&self, at: u64) -> (Range<u64>, usize, bool) {
         let mut all = self.all();
-        // Neighbors that are no files are one.
+        // Neighbours that are no files are one.
         all.dedup_by(|next, last| {
             let one = !next.2 && !last.2 && next.1 == last.1;
             last.0.end = if one { next.0.end } else { last.0.end };
@@ -94,20 +94,20 @@ impl Parts {
         all.into_iter().find(|(range, ..)| range.contains(&at)).expect("a place for every byte")
     }
 
-    /// What a flush at `at` is of.
+    /// Returns the bytes and the device that a flush at `at` covers.
     fn flushed(&self, at: u64) -> (Range<u64>, usize) {
         let (range, device, file) = self.extent(at);
         (if file { range } else { self.device(device) }, device)
     }
 
-    /// The page with `sector`.
+    /// Returns the page with `sector`.
     fn page(&self, sector: u64) -> Range<u64> {
         let (range, ..) = self.extent(sector * SECTOR);
         let page = (sector * SECTOR - range.start) / u64::from(PAGE) * u64::from(PAGE);
         range.start + page..(range.start + page + u64::from(PAGE)).min(range.end)
     }
 
-    /// `io`, moved into the part that its beginning selects.
+    /// Moves `io` into the part that its beginning selects.
     fn place(&self, io: Io) -> Io {
         let all = self.all();
         let (range, ..) = &all[(io.start / SECTOR) as usize % all.len()];
@@ -151,7 +151,7 @@ fn any_io() -> impl Strategy<Value = Io> {
     )
 }
 
-/// Streams of neighbours too: requests one by one miss what reading ahead does.
+/// Generates requests and streams of neighbours: single requests would miss read-ahead.
 fn any_ios() -> impl Strategy<Value = Vec<Io>> {
     let stream = (any_io(), 1_u64..12).prop_map(|(io, count)| {
         let step = |n| Io {
@@ -199,7 +199,7 @@ fn any_case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// A request or a command: the operation, its beginning, its end.
+/// A request or a command: the operation, its begin and its end.
 #[derive(Clone, Copy, Debug)]
 struct Passage {
     io: Io,
@@ -233,13 +233,13 @@ impl Observer for Above {
     }
 }
 
-/// The cache over so many devices, with a check of its bounds after every call.
+/// The cache over a number of devices, with a check of its bounds after every call.
 struct Bounded<D>(PageCache<D>, u64, usize);
 
 impl<D: Device> Bounded<D> {
     fn look(&self) {
         assert!(self.0.dirty() <= self.1, "{} dirty bytes of {}", self.0.dirty(), self.1);
-        // An eighth of the limit is reserved, in equal parts of a page at least.
+        // An eighth of the limit is reserved, in equal parts of at least a page.
         let pages = self.1 / u64::from(PAGE) / 8 / self.2 as u64;
         let reserve = if self.2 > 1 { pages.max(1) * u64::from(PAGE) } else { 0 };
         let dirty: Vec<u64> = (0..self.2).map(|device| self.0.dirty_on(device)).collect();
@@ -317,9 +317,10 @@ impl Case {
         let mut ios = self.ios.clone();
         let last = ios.iter().map(|io| io.due).max().expect("there is one");
         let flush = Io { op: Op::Flush, start: 0, len: 0, flags: Flags::NONE, ..ios[0] };
-        // By then all is answered: a policy may keep the device idle for half a second a request.
+        // By then everything is answered: a policy may keep the device idle for half a second per
+        // request.
         let due = last + Span::from_secs(1_000);
-        // One for each part: a flush that begins in a file is of this file alone.
+        // One for each part: a flush that begins in a file covers this file alone.
         ios.extend(self.parts.all().into_iter().map(|(part, ..)| Io {
             due,
             start: part.start,
@@ -341,8 +342,9 @@ impl Passage {
     fn ended(&self) -> Time {
         self.ended.expect("all is answered")
     }
-    /// Requests that ended by then had ended before this began. For a request that was due earlier,
-    /// a late clock may report that it began at the instant at which a later one ended.
+    /// Returns the time by which earlier requests had ended before this one began. For a request
+    /// that was due earlier, a late clock may report that it began at the instant at which a later
+    /// one ended.
     fn behind(&self) -> Time {
         if self.io.due == self.began { self.began } else { self.began - Span::from_ns(1) }
     }
@@ -358,7 +360,7 @@ impl Passage {
     fn buffered(&self, op: Op) -> bool {
         self.io.op == op && self.io.flags.has(Flags::BUFFERED)
     }
-    /// It writes past the cache.
+    /// Whether it writes directly, past the cache.
     fn passes(&self) -> bool {
         match self.io.op {
             Op::Write => !self.io.flags.has(Flags::BUFFERED),
@@ -369,7 +371,7 @@ impl Passage {
 }
 
 impl Story {
-    /// Data written through the cache before `until` is at the device by `by`.
+    /// Checks that data written through the cache before `until` is at the device by `by`.
     fn is_below(&self, sector: u64, until: Time, by: Time) {
         let writes = self.above.iter().filter(|w| w.buffered(Op::Write) && w.covers(sector));
         for write in writes.filter(|w| w.ended() <= until) {

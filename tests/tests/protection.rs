@@ -1,7 +1,7 @@
 //! `long_in_flight = { target = … }`: short requests on a disk that a flood of long ones shares.
 //!
 //! The disk is a queue of 32 commands in order of arrival in front of one server. A short request
-//! waits for the commands in flight before it, as on a disk that reorders nothing.
+//! waits for the commands in flight before it, as on a disk that does not reorder.
 
 use penstock_core::{
     ClassId, Device, Done, Limits, Observer, Op, Queued, Request, Seed, Served, Span, Time,
@@ -17,7 +17,7 @@ const LONG: ClassId = ClassId(1);
 const PIECE: u64 = 128 << 10;
 const TARGET: Span = Span::from_us(500);
 
-/// A disk of a gigabyte a second, behind its queue.
+/// A disk behind its queue.
 fn disk(per_mb: Span) -> Queued<Box<dyn penstock_core::Policy>, Fixed> {
     let cost = Cost::Linear { base: Span::from_us(20), per_mb };
     let fcfs = find("fcfs").expect("a registered policy");
@@ -28,13 +28,13 @@ fn disk(per_mb: Span) -> Queued<Box<dyn penstock_core::Policy>, Fixed> {
     )
 }
 
-/// What else happens to completions.
+/// Disturbances of completions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Disturbance {
     None,
     /// Five times a second, at random, nothing completes for 5 to 50 ms.
     Stalls,
-    /// Everything takes ten times the target longer, whatever is in flight.
+    /// Every command takes ten times the target longer, whatever is in flight.
     Base,
 }
 
@@ -42,7 +42,7 @@ enum Disturbance {
 struct Disturbed<D> {
     device: D,
     base: Span,
-    /// When nothing completes: from when until when, one after another.
+    /// The periods in which nothing completes, one after another.
     stalls: Vec<(Time, Time)>,
     late: Vec<Done>,
 }
@@ -131,7 +131,7 @@ impl Observer for Latencies {
 }
 
 impl Latencies {
-    /// The 99th percentile of requests that were due from second `from` on.
+    /// Returns the 99th percentile of requests that were due from second `from` on.
     fn p99(&self, from: u64) -> Span {
         let from = Time::ZERO + Span::from_secs(from);
         let late = self.short.iter().filter(|(due, _)| *due >= from);
@@ -141,14 +141,14 @@ impl Latencies {
     }
 }
 
-/// A run of `agents` under size-priority on the disk. Long requests in flight are regulated to this
+/// Runs `agents` under size-priority on the disk. Long requests in flight are regulated to this
 /// target, or unlimited.
 fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Latencies {
     let limit = target.map_or(Value::Word("unlimited"), regulated);
     on(disk(per_mb), limit, agents, 1)
 }
 
-/// Long requests in flight are regulated to this target.
+/// Returns the parameter that regulates long requests in flight to this target.
 fn regulated(target: Span) -> Value {
     let entry = find("size-priority").expect("a registered policy");
     let real = entry.real(entry.defaults());
@@ -156,8 +156,7 @@ fn regulated(target: Span) -> Value {
     Value::Group(table.with("target", Value::Duration(target)))
 }
 
-/// A run of `agents` under size-priority on `device`, with this limit to what long requests have in
-/// flight.
+/// Runs `agents` under size-priority on `device`, with this limit on long requests in flight.
 fn on(device: impl Device, limit: Value, agents: Vec<Agent>, seed: u64) -> Latencies {
     let entry = find("size-priority").expect("a registered policy");
     let params = entry.defaults().with("split", Value::Size(PIECE)).with("long_in_flight", limit);
@@ -217,9 +216,9 @@ fn short_requests_that_come_back_are_protected_from_the_second_on() {
     assert!(slow * 100 < rest.len(), "{slow} of {}", rest.len());
 }
 
-/// What is asked of the bound where a machine disturbs the disk, seed by seed: the batch keeps three
-/// fifths of what it has without a bound, and the tellers' p99 is near the target, or at most one and
-/// a half times what one piece in flight gives.
+/// Checks the bound where a machine disturbs the disk, seed by seed: the batch keeps three fifths
+/// of its unbounded throughput, and the tellers' p99 is near the target, or at most one and a half
+/// times that of one piece in flight.
 fn holds_and_gives_back(disturbance: Disturbance) {
     for seed in 1..=10 {
         let run = |limit: Value| {

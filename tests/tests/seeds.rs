@@ -43,7 +43,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The files in the folder `name`, in order.
+/// Returns the files in the folder `name`, in order.
 fn files(name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

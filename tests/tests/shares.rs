@@ -1,4 +1,4 @@
-//! Policies that divide a disk by the weights of classes: do they?
+//! Checks that policies which divide a disk by the weights of classes do so.
 
 use std::num::NonZeroU32;
 
@@ -26,14 +26,14 @@ fn class(weight: u32) -> Class {
     Class { weight, size: 16 << 10, depth: 8, from: Span::ZERO }
 }
 
-/// What a class got.
+/// The requests and device time of a class.
 #[derive(Clone, Copy, Default, Debug)]
 struct Got {
     requests: u64,
     time: u64,
 }
 
-/// Sums by class over what completes from a time on.
+/// Sums by class over the completions from a time on.
 struct Sums {
     from: Time,
     got: Vec<Got>,
@@ -49,7 +49,7 @@ impl Observer for Sums {
     }
 }
 
-/// The closed loops of `classes`, each over its part of the device.
+/// Returns the closed loops of `classes`, each over its part of the device.
 fn agents(classes: &[Class], capacity: u64, seconds: u64) -> Agents {
     let part = capacity / classes.len() as u64 / 4096 * 4096;
     let end = Time::ZERO + Span::from_secs(seconds);
@@ -62,8 +62,8 @@ fn agents(classes: &[Class], capacity: u64, seconds: u64) -> Agents {
     Agents::new(classes.iter().enumerate().map(agent).collect(), Seed(1))
 }
 
-/// Runs `policy` over `device` for so many seconds, each class in its part of the device, and
-/// returns what each class got after `from` seconds.
+/// Runs `policy` over `device`, each class in its part of the device, and returns what each class
+/// got after `from` seconds.
 fn measured(
     policy: Box<dyn Policy>,
     device: impl Device,
@@ -97,7 +97,7 @@ fn fixed() -> Fixed {
     Fixed::new(cost, CAPACITY)
 }
 
-/// By class, its part of the device time less what its weight stands for, in percent of all.
+/// Returns, by class, its part of the device time less the part of its weight, in percent of all.
 fn errors(got: &[Got], classes: &[Class]) -> Vec<f64> {
     let time: u64 = got.iter().map(|got| got.time).sum();
     let weights: u32 = classes.iter().map(|class| class.weight).sum();
@@ -120,7 +120,7 @@ fn sfq_divides_device_time_by_weight_whatever_the_sizes() {
     assert!(worst(&fcfs, &classes) > 10.0, "{:?}", errors(&fcfs, &classes));
 }
 
-/// The weight is the part of each class's own rate, if each command is charged what it costs alone.
+/// The weight is the share of each class's own rate, if each command is charged its cost alone.
 #[test]
 fn sfq_charges_by_a_law_where_one_is_stated() {
     let entry = find("sfq").unwrap();
@@ -152,7 +152,7 @@ fn fairio_divides_device_time_by_weight_whatever_the_sizes() {
     }
 }
 
-/// All times ten times as long: nothing else changes.
+/// All times are ten times as long: nothing else changes.
 #[test]
 fn fairio_knows_no_length_of_time_but_its_cycle() {
     let classes = [class(1), Class { size: 64 << 10, ..class(2) }, class(4)];
@@ -234,7 +234,7 @@ impl Policy for Renamed {
     }
 }
 
-/// The longest time that a class went without a completion: each of them always has requests.
+/// The longest time that a class went without a completion: each class always has requests.
 struct Gaps {
     last: Vec<Time>,
     longest: Span,
@@ -248,7 +248,7 @@ impl Observer for Gaps {
     }
 }
 
-/// For so many seconds of closed loops over a disk of 10 ms a request.
+/// Runs closed loops over a disk of 10 ms a request, and returns the longest gap.
 fn longest_gap(policy: Box<dyn Policy>, classes: &[Class], seconds: u64) -> Span {
     let cost = Cost::Linear { base: Span::from_ms(10), per_mb: Span::ZERO };
     let mut agents = agents(classes, CAPACITY, seconds);

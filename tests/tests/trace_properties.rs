@@ -9,7 +9,7 @@ use penstock_workload::trace::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Pieces of all formats, so that chance makes lines that are nearly right.
+/// Pieces of all formats, from which chance makes lines that are nearly right.
 const PIECES: &[&str] = &[
     "0",
     "1",
@@ -98,7 +98,7 @@ fn nearly() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A line of each format with numbers of any size.
+/// Generates a line of each format with numbers of any size.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let number = || prop_oneof![4 => 0..100_u64, 2 => 0..1_u64 << 34, 1 => any::<u64>()];
     let line =
@@ -125,7 +125,7 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(heading, lines)| (heading.to_owned() + &lines.join("\n")).into())
 }
 
-/// Records of a binary format that are nearly right.
+/// Generates records of a binary format that are nearly right.
 fn records() -> impl Strategy<Value = Vec<u8>> {
     let number = || prop_oneof![4 => 0..100_u64, 2 => 0..1_u64 << 34, 1 => any::<u64>()];
     let record = (0..4_u8, number(), number(), any::<u32>(), number(), 0..40_u16);

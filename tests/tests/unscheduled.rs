@@ -7,7 +7,7 @@ use penstock_core::{
 use penstock_tests::{Chaotic, Script, noted};
 use proptest::prelude::*;
 
-/// Requests by number, in the order of their ends, and what each got.
+/// Requests by number, in the order of their ends, with their results.
 #[derive(Default)]
 struct Ends(Vec<(u32, Time, Span, u32, Option<Errno>)>);
 
@@ -18,7 +18,7 @@ impl Observer for Ends {
     }
 }
 
-/// Requests, each of a stream of its own, with some flushes.
+/// Generates requests, each of its own stream, with some flushes.
 fn any_ios() -> impl Strategy<Value = Vec<Io>> {
     let op = prop_oneof![
         6 => Just(Op::Read),
@@ -41,8 +41,8 @@ fn any_ios() -> impl Strategy<Value = Vec<Io>> {
     })
 }
 
-/// The run of `ios` on what `stack` makes of a device of `depth` that may refuse commands: what ended, and
-/// what the device was given.
+/// Runs `ios` on the stack that `stack` builds over a device of `depth` that may refuse commands;
+/// returns the ends, and the commands of the device.
 fn served<D: Device>(
     ios: &[Io],
     depth: usize,
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// What came while the device was full is sent in its order, a flush too.
+/// Requests that came while the device was full are sent in their order, flushes too.
 #[test]
 fn a_flush_keeps_its_place() {
     let io = |number, op, len| Io {

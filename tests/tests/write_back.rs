@@ -28,7 +28,7 @@ struct Loop {
     random: bool,
     len: u32,
     region: Range<u64>,
-    /// From when until when it asks.
+    /// Time during which it issues requests.
     active: Range<Time>,
 }
 
@@ -84,7 +84,7 @@ impl Source for Loops {
     }
 }
 
-/// What was done between two points of time: the bytes of each loop, and how long each disk was busy.
+/// Measures in a window of time: the bytes of each loop, and how long each disk was busy.
 struct Measured {
     window: Range<Time>,
     bytes: Vec<u64>,
@@ -113,7 +113,7 @@ impl Measured {
         Self { window, bytes: vec![0; loops], busy }
     }
 
-    /// `disk`, whose busy time is measured as that of the disk `number`.
+    /// Wraps `disk` to measure its busy time as that of the disk `number`.
     fn over<D: Device>(&self, number: usize, disk: D) -> impl Device + use<D> {
         let window = self.window.clone();
         let (begun, ended) = (Rc::clone(&self.busy), Rc::clone(&self.busy));
@@ -133,7 +133,8 @@ impl Measured {
         Tap::new(disk, begin, end)
     }
 
-    /// Bytes a second of each loop, and the part of the time in which each disk was busy.
+    /// Returns the bytes a second of each loop, and the share of the time in which each disk was
+    /// busy.
     fn rates(&self) -> (Vec<f64>, Vec<f64>) {
         let seconds = |span: Span| span.ns() as f64 / 1e9;
         let whole = seconds(self.window.end.since(self.window.start));
@@ -150,8 +151,8 @@ impl Measured {
     }
 }
 
-/// The `loops` over `disks`, each with a queue of its own, below a cache of `memory` bytes; measured in
-/// `window`.
+/// Runs the `loops` over `disks`, each with a queue of its own, below a cache of `memory` bytes,
+/// and measures them in `window`.
 fn measured(
     memory: u64,
     disks: Vec<Box<dyn Device>>,
@@ -198,7 +199,7 @@ fn of_rate(mb: u64) -> Box<dyn Device> {
     Box::new(Fixed::new(Cost::Linear { base: Span::from_us(10), per_mb }, 4 << 30))
 }
 
-/// Where the disk `number` of disks with `capacity` bytes begins, and its first gibibyte ends.
+/// Returns the first gibibyte of the disk `number` of disks with `capacity` bytes.
 fn on(number: u64, capacity: u64) -> Range<u64> {
     number * capacity..number * capacity + (1 << 30)
 }
@@ -226,7 +227,7 @@ fn a_writer_to_a_fast_device_does_not_wait_for_a_slow_one() {
     let writer = |disk, from| Loop::writer(false, 64 << 10, on(disk, capacity), at(from)..at(90));
     let alone = |mb| measured(256 * MIB, vec![of_rate(mb)], &[writer(0, 0)], at(12)..at(90)).0[0];
     let (fast, slow) = (alone(200), alone(5));
-    // The slow device has filled what it may when the other begins, and keeps its part of it.
+    // The slow device has filled its part when the other begins, and keeps it.
     let both = |window| {
         let disks = vec![of_rate(200), of_rate(5)];
         measured(256 * MIB, disks, &[writer(0, 10), writer(1, 0)], window)

@@ -4,16 +4,16 @@
 use super::files::Files;
 use super::{Draw, Medium, Shape};
 
-/// Bytes that an agent on a schedule asks for, at most: requests may be split into many pieces.
+/// Most bytes of an agent on a schedule: requests may be split into many pieces.
 const BYTES_MOST: u64 = 64 << 20;
-/// Requests that go through the page cache, roughly, at most.
+/// Approximate limit on requests that go through the page cache.
 const HITS_MOST: u64 = 2_000;
 
 /// Settings that all agents of a job share.
 struct Scene<'a> {
     medium: &'a Medium,
     shape: Shape,
-    /// Of the job, in nanoseconds.
+    /// Duration of the job in nanoseconds.
     duration: u64,
     classes: u64,
     buffered: bool,
@@ -21,13 +21,13 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Bytes of what an agent works on.
+    /// Bytes of the device or file that an agent works on.
     fn capacity(&self) -> u64 {
         self.files.as_ref().map_or(self.medium.capacity, |files| files.size)
     }
 }
 
-/// The agents of a job of `duration` nanoseconds, and their page cache if they need one.
+/// Draws the agents of a job of `duration` nanoseconds, and their page cache if they need one.
 pub(super) fn sections(
     draw: &mut Draw<'_>,
     medium: &Medium,
@@ -96,7 +96,7 @@ fn agent(draw: &mut Draw<'_>, scene: &Scene<'_>, number: u64) -> String {
     text
 }
 
-/// What an agent asks for.
+/// Draws the operations of an agent.
 fn operations(draw: &mut Draw<'_>, scene: &Scene<'_>) -> String {
     let op = draw.pick(&["read", "write"]);
     if scene.shape == Shape::Plain || !draw.one_in(3) {
@@ -114,7 +114,7 @@ fn operations(draw: &mut Draw<'_>, scene: &Scene<'_>) -> String {
     }
 }
 
-/// One size, or several of which none is larger.
+/// Draws one size, or several of which none is larger.
 fn sizes(draw: &mut Draw<'_>, scene: &Scene<'_>, size: u64) -> String {
     if scene.shape == Shape::Plain || !draw.one_in(4) {
         return format!("\"{size}B\"");
@@ -123,7 +123,7 @@ fn sizes(draw: &mut Draw<'_>, scene: &Scene<'_>, size: u64) -> String {
     format!("[[\"{size}B\", {}], [\"{other}B\", {}]]", draw.pick(&[1, 40]), draw.pick(&[1, 0, 60]))
 }
 
-/// Where requests begin, for requests of `size` bytes at most.
+/// Draws the places of requests of at most `size` bytes.
 fn pattern(draw: &mut Draw<'_>, scene: &Scene<'_>, size: u64) -> String {
     let pattern = draw.pick(&["random", "sequential"]);
     if scene.shape == Shape::Plain || !draw.one_in(3) {
@@ -149,7 +149,7 @@ fn spread(draw: &mut Draw<'_>) -> &'static str {
     ])
 }
 
-/// The end of an agent, in one of three cases.
+/// Draws the end of an agent, in one of three cases.
 fn quota(draw: &mut Draw<'_>, size: u64) -> String {
     match draw.between(0, 8) {
         6 => format!("total = \"{}B\"\n", draw.magnitude(1, size * 50)),
@@ -159,9 +159,9 @@ fn quota(draw: &mut Draw<'_>, size: u64) -> String {
     }
 }
 
-/// A part of the device that holds `size` bytes; none for the whole.
+/// Draws a part of the device that holds `size` bytes; `None` for the whole device.
 fn region(draw: &mut Draw<'_>, capacity: u64, size: u64) -> Option<String> {
-    /// Borders that are shares are rounded down to this, or to blocks of as much.
+    /// Borders that are shares are rounded down to this, or to whole blocks.
     const STEP: u64 = 8_192;
     match draw.between(0, 2) {
         0 => None,
@@ -201,7 +201,7 @@ fn any_arrivals(draw: &mut Draw<'_>, scene: &Scene<'_>, lasts: u64, most: u64) -
     }
 }
 
-/// Arrivals without chance and in whole nanoseconds.
+/// Draws deterministic arrivals in whole nanoseconds.
 fn plain_arrivals(draw: &mut Draw<'_>, scene: &Scene<'_>, lasts: u64, most: u64) -> String {
     if draw.one_in(2) {
         return closed(draw, scene);
@@ -227,7 +227,7 @@ fn closed(draw: &mut Draw<'_>, scene: &Scene<'_>) -> String {
 
 fn page_cache(draw: &mut Draw<'_>, duration: u64) -> String {
     let memory = draw.pick(&[1 << 20, 1 << 16, 100_000, 1 << 24]);
-    // A request that hits takes no more than this: the shorter it is, the more requests hit.
+    // A hit takes at least this long: the shorter it is, the more requests hit.
     let least = (duration * 40 / HITS_MOST).clamp(1_000, 1_000_000_000);
     let mut text = format!("[page_cache]\nmemory = \"{memory}B\"\nbase = \"{least}ns\"\n");
     if draw.one_in(2) {

@@ -10,13 +10,13 @@ pub(super) struct Medium {
     pub(super) table: String,
     /// The name of a device that is built in.
     pub(super) named: Option<&'static str>,
-    /// Bytes that it has at least.
+    /// Lower bound of its bytes.
     pub(super) capacity: u64,
-    /// Nanoseconds between two completions at its highest rate, roughly.
+    /// Approximate nanoseconds between two completions at its highest rate.
     pub(super) quick: u64,
 }
 
-/// Devices that are built in, and their approximate figures.
+/// Built-in devices with their approximate figures.
 const NAMED: [(&str, u64); 10] = [
     ("flash", 80_000),
     ("paper-io-path", 1_000_000),
@@ -29,10 +29,10 @@ const NAMED: [(&str, u64); 10] = [
     ("ibm18es", 30_000),
     ("linear-1992", 1_000_000),
 ];
-/// The smallest of them holds more.
+/// The smallest of them is larger than this.
 const NAMED_CAPACITY: u64 = 1 << 30;
 
-/// Any device.
+/// Draws any device.
 pub(super) fn any(draw: &mut Draw<'_>) -> Medium {
     let (table, capacity, quick) = match draw.between(0, 10) {
         0..=3 => fixed(draw),
@@ -59,13 +59,13 @@ pub(super) fn any(draw: &mut Draw<'_>) -> Medium {
     medium
 }
 
-/// A law of length without faults, which a short reference can compute.
+/// Draws a service time by length without faults, which a short reference can compute.
 pub(super) fn plain(draw: &mut Draw<'_>) -> Medium {
     let (table, capacity, quick) = fixed(draw);
     Medium { table, named: None, capacity, quick }
 }
 
-/// The keys of a law, and the time of a short request.
+/// Draws the keys of a law, and the time of a short request.
 fn law(draw: &mut Draw<'_>) -> (Vec<String>, u64) {
     let (mut keys, quick) = if draw.one_in(3) {
         let (unit, bytes) =
@@ -150,7 +150,7 @@ fn hdd(draw: &mut Draw<'_>) -> (String, u64, u64) {
     (text, 1 << 30, quick)
 }
 
-/// The figures of a data sheet.
+/// Draws the figures of a data sheet.
 fn sheet(draw: &mut Draw<'_>) -> String {
     let single = draw.between(1, 1_900);
     let (average, full) =

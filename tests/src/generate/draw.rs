@@ -41,7 +41,7 @@ impl<'a> Draw<'a> {
         self.between(0, n - 1) == n - 1
     }
 
-    /// `bytes` or fewer bytes as they come.
+    /// Returns at most `most` bytes as they come.
     pub fn bytes(&mut self, most: usize) -> &'a [u8] {
         let len = self.between(0, most as u64) as usize;
         self.0.bytes(len.min(self.0.len())).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Files: one or several, on such a device as the job names or on others.
+//! Files: one or several, on devices like that of the job or on others.
 
 use super::{Draw, Medium};
 
@@ -6,14 +6,14 @@ use super::{Draw, Medium};
 pub(super) struct Files {
     /// Their sections.
     pub(super) text: String,
-    /// Their names, and how many there are of each.
+    /// Their names, and the number of files with each.
     names: Vec<(String, u64)>,
     /// Bytes of the smallest.
     pub(super) size: u64,
 }
 
 impl Files {
-    /// Files on `medium`.
+    /// Draws files on `medium`.
     pub(super) fn drawn(draw: &mut Draw<'_>, medium: &Medium) -> Self {
         let mut files = Self { text: String::new(), names: Vec::new(), size: medium.capacity };
         for number in 0..draw.pick(&[1, 1, 2]) {
@@ -23,7 +23,7 @@ impl Files {
             files.text += &format!(
                 "[[file]]\nname = \"{name}\"\ncount = {count}\nsize = \"{size}B\"\nat = \"{at}B\"\n"
             );
-            // Those are larger than any drawn device.
+            // These devices are larger than any drawn device.
             if draw.one_in(4) {
                 let other = draw.pick(&["flash", "hdd-7200"]);
                 files.text += &format!("on = {{ {} = \"{other}\" }}\n", draw.between(0, count - 1));
@@ -34,7 +34,7 @@ impl Files {
         files
     }
 
-    /// The lines of an agent that say where it works, and how many of it there are.
+    /// Returns the lines of an agent about its files and copies.
     pub(super) fn of_agent(&self, draw: &mut Draw<'_>) -> String {
         let (name, count) = &self.names[draw.between(0, self.names.len() as u64 - 1) as usize];
         let mut text = if draw.one_in(3) {

@@ -5,7 +5,7 @@ use super::{Draw, policies};
 /// A gate and the requests to it.
 #[derive(Clone, Debug)]
 pub struct GateCase {
-    /// Bytes of its files, each of them an application's own or made by Penstock.
+    /// Size and owner of its files.
     pub files: Vec<(u64, Owner)>,
     /// The policy, with its parameters.
     pub policy: String,
@@ -17,7 +17,7 @@ pub struct GateCase {
     pub threads: bool,
     /// The keys of a model in front of the file, if there is one; it may fail.
     pub model: Option<String>,
-    /// One after another, or in parallel: then no two share a byte.
+    /// Requests one after another, or in parallel: then no two share a byte.
     pub asked: Asked,
 }
 
@@ -35,11 +35,11 @@ pub enum Owner {
 pub enum Asked {
     /// In this order.
     InTurn(Vec<Order>),
-    /// Writes of so many bytes each, one behind the other, by several threads.
+    /// Writes of equal length, one behind the other, by several threads.
     SideBySide {
         /// Bytes of a write.
         each: u64,
-        /// How many there are.
+        /// Number of writes.
         count: u64,
         /// Threads that write.
         threads: u64,
@@ -49,9 +49,9 @@ pub enum Asked {
 /// One request.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// Bytes from a place on, durable or not.
+    /// Writes bytes at a place, durable or not.
     Write(u32, u64, u64, bool),
-    /// Bytes from a place on.
+    /// Reads bytes at a place.
     Read(u32, u64, u64),
     /// Makes all earlier writes durable.
     Flush(u32),
@@ -61,7 +61,7 @@ pub enum Order {
 const SIZE: u64 = 256 << 10;
 
 impl GateCase {
-    /// What `bytes` stand for.
+    /// Returns the case that `bytes` encode.
     pub fn of(bytes: &[u8]) -> Self {
         let draw = &mut Draw::new(bytes);
         let model = draw.one_in(2).then(|| model(draw));
@@ -92,7 +92,7 @@ impl GateCase {
     }
 }
 
-/// A model that answers within microseconds, and fails now and then.
+/// Draws a model that answers within microseconds, and sometimes fails.
 fn model(draw: &mut Draw<'_>) -> String {
     let (base, depth) = (draw.pick(&[1, 20]), draw.pick(&[1, 4, 32]));
     let errors = draw.pick(&["10%", "0%", "50%", "100%"]);
@@ -104,7 +104,7 @@ fn model(draw: &mut Draw<'_>) -> String {
 }
 
 fn order(draw: &mut Draw<'_>) -> Order {
-    // Sometimes to a missing file, or behind the end.
+    // Sometimes the file is missing, or the place behind its end.
     let file = draw.pick(&[0, 0, 0, 1, 2]);
     let at = draw.magnitude(0, SIZE + 10);
     let len = match draw.between(0, 2) {

@@ -16,7 +16,7 @@ pattern = "random"
 arrivals = { kind = "closed", depth = 1 }
 "#;
 
-/// Some policies of the registry, each once.
+/// Draws some policies of the registry, each once.
 pub(super) fn some(draw: &mut Draw<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for _ in 0..draw.between(1, 3) {
@@ -28,10 +28,10 @@ pub(super) fn some(draw: &mut Draw<'_>) -> Vec<String> {
     names
 }
 
-/// Sections with parameters of some policies.
+/// Draws sections with parameters of some policies.
 pub(super) fn sections(draw: &mut Draw<'_>) -> String {
     let mut text = String::new();
-    // Requests that nothing merges can be compared among policies.
+    // Requests that no policy merges can be compared among policies.
     let merges = !draw.one_in(3);
     for policy in POLICIES.iter().filter(|policy| !policy.params.is_empty()) {
         let others = || policy.params.iter().filter(|param| param.name != MAX_SECTORS.name);
@@ -39,7 +39,7 @@ pub(super) fn sections(draw: &mut Draw<'_>) -> String {
         if !merged || draw.one_in(3) {
             text += &format!("[policy.{}]\n", policy.name);
             let drawn = if merged { params(draw, policy.params) } else { params(draw, others()) };
-            // Values that are right one by one may not fit together.
+            // Values that are valid one by one may not fit together.
             let lines = drawn.iter().map(|(name, value)| format!("{name} = {value}\n"));
             let lines: String = lines.collect();
             let job = format!("{JOB}[policy.{}]\n{lines}", policy.name);
@@ -54,7 +54,7 @@ pub(super) fn sections(draw: &mut Draw<'_>) -> String {
     text
 }
 
-/// A disk's own queue.
+/// Draws a disk's own queue.
 pub(super) fn queue(draw: &mut Draw<'_>) -> String {
     let policy = &POLICIES[draw.between(0, POLICIES.len() as u64 - 1) as usize];
     let depth = draw.pick(&[2, 1, 4, 32]);
@@ -62,7 +62,7 @@ pub(super) fn queue(draw: &mut Draw<'_>) -> String {
     if draw.one_in(3) {
         text += &format!(", overhead = \"{}\"", draw.pick(&["hidden", "in-service"]));
     }
-    // The depth of the queue is that of a policy which has one, too.
+    // A policy with a parameter `depth` takes the depth of the queue.
     let everywhere = policy.params.iter();
     let everywhere = everywhere.filter(|param| ![MAX_SECTORS.name, "depth"].contains(&param.name));
     for (name, value) in params(draw, everywhere.chain(policy.facts.in_drive)) {
@@ -71,7 +71,7 @@ pub(super) fn queue(draw: &mut Draw<'_>) -> String {
     text + " }"
 }
 
-/// Values for some of the parameters.
+/// Draws values for some of the parameters.
 pub(super) fn params(
     draw: &mut Draw<'_>,
     declared: impl IntoIterator<Item = &'static Param>,
@@ -113,7 +113,7 @@ fn value(draw: &mut Draw<'_>, kind: &Kind) -> String {
         Kind::Switch => draw.pick(&["false", "true"]).into(),
         Kind::Choice(words) => word(draw, words),
         Kind::Group(_) | Kind::GroupOrDevice(_) if draw.one_in(3) => "\"off\"".into(),
-        // A drive's own queue takes no device, and to probe one takes longer than a job.
+        // A drive's own queue takes no device, and probing one takes longer than a job.
         Kind::Group(members) | Kind::GroupOrDevice(members) => group(draw, members),
     }
 }
@@ -124,7 +124,7 @@ fn group(draw: &mut Draw<'_>, members: &'static [Param]) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
-/// Not so short that requests become thousands of pieces.
+/// Draws a size, not so short that requests become thousands of pieces.
 fn size(draw: &mut Draw<'_>) -> String {
     format!("\"{}B\"", draw.pick(&[65_536, 4_096, 10_000, 1 << 20, 1_u64 << 40]))
 }

@@ -5,7 +5,7 @@ use super::{Draw, Medium};
 /// Bytes of a request.
 const SIZES: [u64; 5] = [4_096, 1_000, 10_000, 65_536, 500_000];
 
-/// `[cpu]` and the programs of a job of `duration` nanoseconds.
+/// Draws `[cpu]` and the programs of a job of `duration` nanoseconds.
 pub(super) fn sections(
     draw: &mut Draw<'_>,
     medium: &Medium,

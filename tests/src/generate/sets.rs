@@ -18,7 +18,7 @@ enum Kind {
     Text,
 }
 
-/// An argument of `--set` for the job `text`, in which every default stands.
+/// Draws an argument of `--set` for the job `text`, in which every default is written.
 pub(super) fn argument(draw: &mut Draw<'_>, text: &str) -> String {
     if draw.one_in(20) {
         return String::from_utf8_lossy(draw.bytes(40)).into_owned();
@@ -66,7 +66,7 @@ fn value(draw: &mut Draw<'_>, kind: &Kind) -> String {
     }
 }
 
-/// A number of any magnitude with a unit.
+/// Draws a number of any magnitude with a unit.
 fn quantity<'a>(draw: &mut Draw<'_>, unit: impl Fn(&mut Draw<'_>) -> &'a str) -> String {
     let most = draw.pick(&[100, 1_000, 10_000_000, u64::MAX]);
     let number = draw.magnitude(0, most);
@@ -78,7 +78,7 @@ fn draw_unit(draw: &mut Draw<'_>) -> &'static str {
     draw.pick(&["B", "s", "%", "/s", "MB/s", "d", "", "x"])
 }
 
-/// The keys of the job `text` as `--set` names them.
+/// Returns the keys of the job `text` as `--set` names them.
 fn present(text: &str) -> Vec<String> {
     let (mut keys, mut section, mut counts) = (Vec::new(), String::new(), BTreeMap::new());
     for line in text.lines() {
@@ -98,7 +98,7 @@ fn present(text: &str) -> Vec<String> {
     keys
 }
 
-/// `key` as the schema of the first agent, program and class has it.
+/// Returns `key` as the schema of the first agent, program and class names it.
 fn usual(key: &str) -> String {
     let mut steps: Vec<&str> = key.split('.').collect();
     match (steps[0], steps.get_mut(1)) {
@@ -109,7 +109,7 @@ fn usual(key: &str) -> String {
     steps.join(".")
 }
 
-/// Every key in the schema of a job, with its possible values.
+/// Returns every key in the schema of a job, with its possible values.
 fn keys() -> &'static BTreeMap<String, Vec<Kind>> {
     static KEYS: OnceLock<BTreeMap<String, Vec<Kind>>> = OnceLock::new();
     KEYS.get_or_init(|| {

@@ -5,7 +5,7 @@ use super::{Draw, Medium, Shape};
 /// A request of a trace.
 #[derive(Clone, Copy)]
 struct TracedRequest {
-    /// When, in nanoseconds.
+    /// Time in nanoseconds.
     at: u64,
     op: Op,
     sector: u64,
@@ -28,7 +28,7 @@ const FORMATS: [&str; 8] =
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 
-/// A trace, and the sections of a job that plays it; the trace is called `name` there.
+/// Draws a trace, and the sections of a job that plays it; the trace is called `name` there.
 pub(super) fn sections(
     draw: &mut Draw<'_>,
     medium: &Medium,
@@ -117,7 +117,7 @@ fn text(format: &str, all: &[TracedRequest]) -> String {
     text
 }
 
-/// The lines of a request, or none if the format cannot express it.
+/// Returns the lines of a request; empty if the format cannot express it.
 fn line(format: &str, asked: &TracedRequest, before: u64, number: usize) -> String {
     let TracedRequest { at, op, sector, sectors, pid } = *asked;
     let (start, len) = (sector * SECTOR, sectors * SECTOR);

@@ -13,20 +13,20 @@ use penstock_workload::Arrivals;
 
 /// The relative error of floating point in a sum of thousands of terms.
 const EXACT: f64 = 1e-9;
-/// The same for figures that were divided by a length of time and multiplied again.
+/// The relative error of figures that were divided by a length of time and multiplied again.
 const NEAR: f64 = 1e-6;
 
-/// Whether two figures are the same but for a part `of` the larger.
-pub(super) fn close(one: f64, other: f64, of: f64) -> bool {
-    (one - other).abs() <= of * one.abs().max(other.abs())
+/// Whether two figures differ by at most `tolerance` times the larger.
+pub(super) fn close(first: f64, second: f64, tolerance: f64) -> bool {
+    (first - second).abs() <= tolerance * first.abs().max(second.abs())
 }
 
-/// The same of seconds, of which a nanosecond never counts.
-fn equal(one: f64, other: f64, of: f64) -> bool {
-    close(one, other, of) || (one - other).abs() <= 1e-9
+/// Whether two times in seconds are close; a nanosecond never counts.
+fn equal(first: f64, second: f64, tolerance: f64) -> bool {
+    close(first, second, tolerance) || (first - second).abs() <= 1e-9
 }
 
-/// The properties of `run` of `job` by itself.
+/// Checks the properties of a single `run` of `job`.
 pub(super) fn sound(job: &Job, run: &RunResult) {
     assert!(run.duration_s.is_finite() && run.duration_s >= 0.0, "duration {}", run.duration_s);
     assert!(run.failure.is_none() && run.ended.is_none());
@@ -88,14 +88,14 @@ fn class(result: &ClassResult) {
     assert!(wait.mean <= lat.mean * (1.0 + EXACT), "{name}: {wait:?} {lat:?}");
 }
 
-/// Both rates are of the same requests and of one length of time.
+/// Checks that both rates are of the same requests and of one length of time.
 fn rates(result: &ClassResult) {
     let by_bytes = result.bw_bytes * result.requests as f64;
     let by_count = result.iops * result.bytes as f64;
     assert!(close(by_bytes, by_count, EXACT), "{} and {}", result.iops, result.bw_bytes);
 }
 
-/// A distribution of `n` values.
+/// Checks a distribution of `n` values.
 fn distribution(n: u64, found: &Distribution, what: &str) {
     let floats = [found.mean, found.stddev];
     let at: Vec<f64> = found.percentile.values().map(|&ns| ns as f64).collect();
@@ -153,7 +153,7 @@ fn devices(stats: &DeviceStatsResult) {
     }
 }
 
-/// Every request of every class is one of a file, and every disk is below one.
+/// Checks that every request of every class belongs to a file, and every disk is below one.
 fn files(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
     let names = job.workload.file_names();
     let found: Vec<&str> = run.files.iter().map(|file| &file.name[..]).collect();
@@ -185,11 +185,11 @@ fn files(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
     assert!(close(worked / disks, stats.all.utilisation, NEAR));
 }
 
-/// Shares of the device's time agree with the times in the result, and add up.
+/// Checks that shares of the device's time agree with the times in the result, and add up.
 fn shares(run: &RunResult) {
     let all: f64 = run.classes.iter().map(|class| class.device_time_s).sum();
     let shares: f64 = run.classes.iter().map(|class| class.share).sum();
-    // The result of a class alone does not have the others.
+    // The result of a single class does not have the others.
     if !run.policy.starts_with("alone:") {
         assert!(if all > 0.0 { close(shares, 1.0, EXACT) } else { shares == 0.0 }, "{shares}");
         for class in &run.classes {
@@ -199,7 +199,8 @@ fn shares(run: &RunResult) {
     assert!(run.classes.iter().all(|class| class.share <= 1.0 + EXACT));
 }
 
-/// Classes are charged no more than the device was busy, and all of it if all was measured.
+/// Checks that classes are charged no more than the device was busy, and all of it if all was
+/// measured.
 fn device_time(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
     assert!((0.0..=1.0 + EXACT).contains(&run.device_busy), "busy for {}", run.device_busy);
     let disks = stats.disks.len().max(1) as f64;
@@ -219,7 +220,7 @@ fn device_time(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
     }
 }
 
-/// No processor is used for longer than it exists.
+/// Checks that no processor is used for longer than it exists.
 fn processors(job: &Job, run: &RunResult) {
     let programs: Vec<&ProgramResult> =
         run.classes.iter().filter_map(|class| class.programs.as_ref()).collect();
@@ -238,7 +239,7 @@ fn processors(job: &Job, run: &RunResult) {
     }
 }
 
-/// Upper bounds ascend, and every request is in one of them.
+/// Checks that upper bounds ascend, and that every request is in one bucket.
 fn buckets(buckets: &[(u64, u64)], requests: u64, of: &Distribution) {
     assert!(buckets.is_sorted_by(|(one, _), (other, _)| one < other));
     assert!(buckets.iter().all(|(_, count)| *count > 0));
@@ -249,9 +250,9 @@ fn buckets(buckets: &[(u64, u64)], requests: u64, of: &Distribution) {
     }
 }
 
-/// Little's law for a run that was measured whole: the requests in the system, added up over time,
-/// equal their latencies, added up over requests. The same holds for the rows' counts, bytes and
-/// times.
+/// Checks Little's law for a run that was measured as a whole: the requests in the system, summed
+/// over time, equal their latencies, summed over requests. The rows' counts, bytes and times add up
+/// likewise.
 fn little(job: &Job, run: &RunResult, detail: &Detail) {
     // A request that waits for a buffer is not in the system, but late.
     let held =
@@ -277,7 +278,7 @@ fn little(job: &Job, run: &RunResult, detail: &Detail) {
     }
 }
 
-/// Requests of each class that finished, with or without an error.
+/// Returns the finished requests of each class, with or without an error.
 pub(super) fn finished(run: &RunResult) -> BTreeMap<&str, u64> {
     run.classes.iter().map(|class| (&class.name[..], class.requests + class.errors)).collect()
 }

@@ -1,5 +1,5 @@
-//! Gates against memory: exactly the named bytes change, and an error says how far its request
-//! came.
+//! Gates compared with memory: exactly the named bytes change, and an error says how far its
+//! request came.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,17 +11,17 @@ use penstock_run::gate::{Gate, GateError, GateFile, GateOptions};
 use crate::generate::{Asked, GateCase, Order, Owner};
 use crate::scratch::Scratch;
 
-/// A gate that does not answer within this time gives no answer.
+/// Time after which a gate is considered not to answer.
 const PATIENCE: &str = "20s";
-/// Why a command of a model fails.
+/// The error of a failing model.
 const EIO: i32 = 5;
 
-/// The case that `bytes` stand for, as text.
+/// Returns the case that `bytes` encode, as text.
 pub fn gate_text(bytes: &[u8]) -> String {
     format!("{:#?}", GateCase::of(bytes))
 }
 
-/// The gate that `bytes` stand for, and all requests to it, against memory.
+/// Compares the gate that `bytes` encode, and all requests to it, with memory.
 pub fn gate(bytes: &[u8]) {
     let case = GateCase::of(bytes);
     if std::env::var_os("PENSTOCK_SHOW").is_some() {
@@ -54,7 +54,7 @@ struct File {
 }
 
 impl File {
-    /// The present content; a file that Penstock made has its mark behind its bytes.
+    /// Returns the present content; a file that Penstock made has its mark behind its bytes.
     fn found(&self) -> Vec<u8> {
         let mut bytes = fs::read(&self.path).unwrap();
         if self.owner == Owner::Penstock {
@@ -69,8 +69,8 @@ impl File {
     }
 
     /// Takes over the content after a failed write of `new` at `at`. The first `done` bytes are
-    /// written. Each byte within `loose` bytes behind them is as before or as asked, and all others
-    /// are as before.
+    /// written. Each byte within `loose` bytes behind them is as before or as written, and all
+    /// others are as before.
     fn after_failure(&mut self, at: usize, new: &[u8], done: usize, loose: usize) {
         let (found, before) = (self.found(), std::mem::take(&mut self.bytes));
         let old = |place: usize| before.get(place).copied().unwrap_or(0);
@@ -91,7 +91,7 @@ impl File {
     }
 }
 
-/// Bytes that identify `number` and their place.
+/// Returns bytes that identify `number` and their place.
 fn pattern(number: u64, len: usize) -> Vec<u8> {
     (0..len).map(|at| (number * 31 + at as u64 * 7 + at as u64 / 251 + 1) as u8).collect()
 }
@@ -136,9 +136,9 @@ fn open(case: &GateCase, folder: &Scratch) -> Option<(Gate, Vec<File>)> {
     Some((gate, files))
 }
 
-/// Bytes from the first failed one on that may be written all the same. Where pieces go one at a
-/// time these are at most those of one piece, as none is sent after it. With several in flight the
-/// others may be answered, and followed by more, before the failure is.
+/// Returns the number of bytes from the first failed one on that may be written all the same. Where
+/// pieces go one at a time these are at most the bytes of one piece, as no piece is sent after it.
+/// With several in flight the others may be answered, and followed by more, before the failure is.
 fn loose(case: &GateCase) -> usize {
     case.split.filter(|_| case.depth == 1).map_or(usize::MAX, |split| split as usize)
 }
@@ -211,7 +211,7 @@ fn failed_as_the_model(case: &GateCase, error: &GateError) {
     assert!(fails && error.error.raw_os_error() == Some(EIO), "{error}");
 }
 
-/// Threads write the places of one file in turn, neighbours in one block among them.
+/// Writes the places of one file from several threads in turn, neighbours in one block among them.
 fn side_by_side(
     case: &GateCase,
     gate: &Gate,

@@ -14,10 +14,10 @@ use crate::generate::{Case, Draw};
 /// A change of a file's bytes.
 #[derive(Clone, Copy, Debug)]
 struct Damage {
-    /// Of the decisions, and not of the record.
+    /// Whether the decisions are damaged, and not the record.
     decisions: bool,
     how: How,
-    /// Where, of all bytes of the file.
+    /// Place of the damage, counted over all bytes of the file.
     at: u64,
     byte: u8,
 }
@@ -32,7 +32,7 @@ enum How {
     Repeat,
 }
 
-/// The case that `bytes` stand for: a job, a policy, and the changes to the files.
+/// The case that `bytes` encode: a job, a policy, and the changes to the files.
 struct Drawn {
     case: Case,
     policy: &'static str,
@@ -54,14 +54,14 @@ impl Drawn {
     }
 }
 
-/// The case that `bytes` stand for, as text.
+/// Returns the case that `bytes` encode, as text.
 pub fn record_text(bytes: &[u8]) -> String {
     let Drawn { case, policy, damages } = Drawn::of(bytes);
     format!("{case}# recorded under {policy}, then {damages:?}")
 }
 
-/// The run that `bytes` stand for, recorded: its replay decides alike, and a replay of its changed
-/// files ends in a message or in decisions that differ.
+/// Records the run that `bytes` encode: its replay decides alike, and a replay of its damaged files
+/// ends in a message or in decisions that differ.
 pub fn record(bytes: &[u8]) {
     let Drawn { case, policy, damages } = Drawn::of(bytes);
     let bench = Bench::new(case);
@@ -79,7 +79,7 @@ pub fn record(bytes: &[u8]) {
     let classes = &comparison.runs[0].classes;
     let requests: u64 =
         classes.iter().map(|class| class.requests + class.errors + class.unfinished).sum();
-    // Requests that were due before the end of the warm-up are in the record alone.
+    // Requests that were due before the end of the warm-up are only in the record.
     assert!(alike.requests >= requests, "{alike:?} of {requests} requests");
     let files = [path.clone(), decisions_of(&path)].map(|path| (fs::read(&path).unwrap(), path));
     for damage in damages {

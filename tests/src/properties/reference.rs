@@ -1,8 +1,9 @@
-//! `fcfs` in front of one disk that is a law of length, simulated a second time and independently:
-//! requests in order of arrival, into a device that holds a few and serves them batch by batch.
+//! `fcfs` in front of one disk with a service time by length, simulated a second time and
+//! independently: requests in order of arrival, into a device that holds a few and serves them
+//! batch by batch.
 //!
-//! It shares no code with the simulator but the job as it was read. It knows arrivals without
-//! chance: traces, fixed rates whose period is a whole number of nanoseconds, closed loops.
+//! It shares no code with the simulator except the reading of the job. It covers deterministic
+//! arrivals: traces, fixed rates whose period is a whole number of nanoseconds, closed loops.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -25,12 +26,12 @@ struct Issued {
     len: u32,
     /// The agent that issues it.
     agent: usize,
-    /// When it was handed to the device.
+    /// Time at which it was sent to the device.
     sent: u64,
 }
 
-/// The figures of a class: response, wait and service of each request, in nanoseconds, and all
-/// bytes.
+/// The figures of a class: response, wait and service of each request in nanoseconds, and the sum
+/// of bytes.
 #[derive(Default)]
 pub(super) struct Got {
     latency: Vec<u64>,
@@ -39,8 +40,8 @@ pub(super) struct Got {
     bytes: u64,
 }
 
-/// The figures of each of the `classes` classes of `job`, with the `trace` that it plays, if the
-/// reference covers the job. `class` returns the class of a record.
+/// Returns the figures of each of the `classes` classes of `job`, with the `trace` that it plays,
+/// if the reference covers the job. `class` returns the class of a record.
 pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<Vec<Got>> {
     let device = job.device.as_ref()?;
     let Model::Fixed(spec) = &device.model else { return None };
@@ -67,7 +68,7 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
 fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Issued, u64, u64)) {
     let law = |asked: &Issued| if asked.op == Op::Read { &spec.reads } else { &spec.writes };
     let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Issued>::new());
-    // In service: when each ends, and its time on the server.
+    // In service: the end of each, and its time on the server.
     let mut batch = VecDeque::<(u64, u64, Issued)>::new();
     while let Some(now) = [plan.next(), batch.front().map(|one| one.0)].into_iter().flatten().min()
     {
@@ -97,7 +98,7 @@ fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Issued, u64,
     }
 }
 
-/// Nanoseconds of the server for `len` bytes.
+/// Returns the nanoseconds of the server for `len` bytes.
 fn cost(law: &Law, len: u32) -> u64 {
     match law.cost {
         Cost::Linear { base, per_mb } => {
@@ -110,13 +111,13 @@ fn cost(law: &Law, len: u32) -> u64 {
 /// The agents, and the times of their next requests.
 struct Plan {
     agents: Vec<Agent>,
-    /// The next requests: when, of which agent, and the number that keeps ties in order.
+    /// The next requests: time, agent, and the number that keeps ties in order.
     next: BTreeSet<(u64, usize, u64)>,
     issued: u64,
     trace: VecDeque<Issued>,
 }
 
-/// An agent: its requests, its end, and when it issues the next one.
+/// An agent: its requests, its end, and the time of its next one.
 struct Agent {
     asked: Issued,
     end: u64,
@@ -125,14 +126,14 @@ struct Agent {
 
 #[derive(Clone, Copy)]
 enum Again {
-    /// Every so many nanoseconds.
+    /// Nanoseconds from one request to the next.
     Every(u64),
-    /// So many nanoseconds after a completion.
+    /// Nanoseconds from a completion to the next request.
     After(u64),
 }
 
-/// What `spec` asks for, how large its requests are, and when it issues the next, if the reference covers
-/// such an agent.
+/// Returns operation, size and pace of the requests of `spec`, if the reference covers such an
+/// agent.
 fn covered(spec: &AgentSpec) -> Option<(Op, u32, Again)> {
     let (Ops::Only(op), Some(size)) = (spec.ops, spec.sizes.single()) else { return None };
     let lies = spec.buffered || matches!(spec.places.region.from, Edge::At(u64::MAX));
@@ -143,7 +144,7 @@ fn covered(spec: &AgentSpec) -> Option<(Op, u32, Again)> {
     let again = match &spec.arrivals {
         Arrivals::Open { rate, pace: Pace::Fixed, curve, buffers: None } if curve.is_empty() => {
             let period = 1e9 / rate;
-            // The last one may fall on the end by a rounding or not.
+            // The last request may fall on the end by rounding.
             let whole = period.fract() == 0.0 && !(end - start).is_multiple_of(period as u64);
             if !whole {
                 return None;
@@ -210,13 +211,13 @@ impl Plan {
         }
     }
 
-    /// When the next request is due.
+    /// Returns when the next request is due.
     fn next(&self) -> Option<u64> {
         let traced = self.trace.front().map(|asked| asked.due);
         traced.or_else(|| self.next.first().map(|&(at, ..)| at))
     }
 
-    /// The request that is due at `now`.
+    /// Takes the request that is due at `now`.
     fn take(&mut self, now: u64) -> Option<Issued> {
         if let Some(asked) = self.trace.pop_front_if(|asked| asked.due <= now) {
             return Some(asked);
@@ -229,7 +230,7 @@ impl Plan {
         Some(Issued { due, ..self.agents[agent].asked })
     }
 
-    /// A request of `agent` is done.
+    /// Continues after a request of `agent` has finished.
     fn finished(&mut self, agent: usize, now: u64) {
         if let Some(Agent { again: Again::After(think), .. }) = self.agents.get(agent) {
             self.ask(agent, now + think);
@@ -238,8 +239,7 @@ impl Plan {
 }
 
 impl Got {
-    /// Checks that `found` is the same: counts and extremes to the nanosecond, means to a
-    /// millionth.
+    /// Checks that `found` agrees: counts and extremes to the nanosecond, means to a millionth.
     pub(super) fn same(&self, found: &ClassResult) {
         let name = &found.name;
         let counts = (self.latency.len() as u64, self.bytes, 0, 0);

@@ -1,4 +1,4 @@
-//! Whole runs of generated jobs, through the interface that people's jobs go through.
+//! Whole runs of generated jobs, through the interface that users' jobs go through.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,13 +15,14 @@ use super::reference;
 use crate::generate::Case;
 use crate::scratch::Scratch;
 
-/// Reports of progress, one for every 50 ms, until a comparison is ended as too long to be useful.
+/// Reports of progress, one every 50 ms, after which a comparison is ended as too long to be
+/// useful.
 const REPORTS_MOST: u32 = 10;
 /// Policies that keep the device busy while anything is queued, and change no request if they merge
 /// none.
 const SAME_WORK: [&str; 7] = ["fcfs", "sstf", "c-look", "look", "scan", "sptf", "class-priority"];
 
-/// A case whose files lie in a folder, with its job's text.
+/// A case with its files in a folder, and the text of its job.
 pub(super) struct Bench {
     case: Case,
     folder: Scratch,
@@ -52,7 +53,7 @@ impl Bench {
         self.folder.path("job.toml").display().to_string()
     }
 
-    /// The job as it is read.
+    /// Returns the job as it is read.
     pub(super) fn job(&self, sets: &[String]) -> Option<Job> {
         match Job::parse(&self.name(), &self.case.job, sets) {
             Ok(job) => Some(job),
@@ -63,7 +64,7 @@ impl Bench {
         }
     }
 
-    /// The options of the case.
+    /// Returns the options of the case.
     pub(super) fn options(&self) -> Options {
         Options {
             policies: self.case.policies.iter().map(|name| Candidate::from(&name[..])).collect(),
@@ -73,12 +74,13 @@ impl Bench {
         }
     }
 
-    /// The result of the job; none if it is refused or fails with a message, or takes too long.
+    /// Returns the result of the job; `None` if it is refused or fails with a message, or takes too
+    /// long.
     pub(super) fn run(&self, sets: &[String], options: &Options) -> Option<Comparison> {
         self.run_within(REPORTS_MOST, sets, options)
     }
 
-    /// The job, run once more: it may take longer than before, on a machine that is busier.
+    /// Runs the job once more; it may take longer than before on a machine that is busier.
     fn run_again(&self, sets: &[String], options: &Options) -> Comparison {
         self.run_within(u32::MAX, sets, options).expect("it ran before")
     }
@@ -101,14 +103,15 @@ impl Bench {
     }
 }
 
-/// The trace that `job` plays.
+/// Returns the trace that `job` plays.
 fn played(job: &Job) -> Option<Trace> {
     let spec = job.workload.trace()?;
     let format = spec.format.and_then(trace::format);
     trace::load(&spec.file, format).ok().map(|(trace, _)| trace)
 }
 
-/// The job that `bytes` stand for: it is refused with a message, or every figure of its run holds.
+/// Runs the job that `bytes` encode: it is refused with a message, or every figure of its run
+/// holds.
 pub fn whole_run(bytes: &[u8]) {
     let case = Case::of(bytes);
     let bench = Bench::new(case);
@@ -132,7 +135,7 @@ pub fn whole_run(bytes: &[u8]) {
     }
 }
 
-/// The written text of a job is read as the same job.
+/// Checks that the written text of a job reads back as the same job.
 pub(super) fn reads_back(job: &Job) {
     let text = job.text();
     let again = Job::parse(&job.name, &text, &[]);
@@ -140,7 +143,7 @@ pub(super) fn reads_back(job: &Job) {
     assert_eq!(again.text(), text);
 }
 
-/// Counts `more` whole runs, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a
+/// Counts `more` whole runs in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a
 /// message.
 pub(super) fn count(more: usize) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -151,8 +154,8 @@ pub(super) fn count(more: usize) {
     }
 }
 
-/// The same job has the same results, byte for byte; in detail or not; a round is the run of its
-/// seed.
+/// Checks that the same job has the same results, byte for byte, in detail or not, and that a round
+/// is the run of its seed.
 fn deterministic(bench: &Bench, options: &Options, first: &Comparison) {
     let json = |found: &Comparison| serde_json::to_string(found).expect("it is written");
     let again = bench.run_again(&[], options);
@@ -177,13 +180,13 @@ fn deterministic(bench: &Bench, options: &Options, first: &Comparison) {
     }
 }
 
-/// Whether every request of the class numbered `class` comes on a schedule.
+/// Whether every request of class `class` arrives on a schedule.
 fn scheduled(job: &Job, trace: Option<&Trace>, class: usize) -> bool {
     if let (Some(spec), Some(trace)) = (job.workload.trace(), trace) {
         let timed = matches!(spec.timing, trace::Timing::Original | trace::Timing::Scaled(_));
         return timed && !trace.one_by_one;
     }
-    // A flush is issued when so many writes have completed.
+    // A flush is issued when a number of writes have completed.
     let open = |agent: &AgentSpec| {
         matches!(agent.arrivals, Arrivals::Open { buffers: None, .. }) && agent.flush.is_none()
     };
@@ -191,7 +194,7 @@ fn scheduled(job: &Job, trace: Option<&Trace>, class: usize) -> bool {
     job.workload.programs().is_none() && own.all(open)
 }
 
-/// Bytes that each request of `agent` moves, if all move as many.
+/// Returns the bytes that each request of `agent` moves, if all move equally many.
 fn moved(agent: &AgentSpec) -> Option<u32> {
     let alike = agent.flush.is_none() && agent.shorter_last().is_none();
     match (agent.ops, agent.sizes.single()) {
@@ -200,7 +203,7 @@ fn moved(agent: &AgentSpec) -> Option<u32> {
     }
 }
 
-/// No request is lost: a run that ends when all requests are done has done all.
+/// Checks that no request is lost: a run that ends when all requests are done has done all.
 fn arrivals(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
     if !drained(job) {
         return;
@@ -239,7 +242,8 @@ fn arrivals(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
     }
 }
 
-/// A class issues the same requests alone as among others; a job of one class is that class alone.
+/// Checks that a class issues the same requests alone as among others; a job of one class is that
+/// class alone.
 fn alone(job: &Job, comparison: &Comparison) {
     let found = |name: &str| comparison.runs.iter().find(|run| run.policy == name);
     let alone = comparison.runs.iter().find(|run| run.policy.starts_with("alone:"));
@@ -250,7 +254,7 @@ fn alone(job: &Job, comparison: &Comparison) {
     if mixed.classes.len() == 1 {
         let json = |run: &RunResult| {
             let mut json = serde_json::to_value(&run.classes).expect("written");
-            // These compare the one with the other.
+            // These fields compare the two.
             json[0]["of_alone"].take();
             json[0]["felt_error_pct"].take();
             json
@@ -261,7 +265,8 @@ fn alone(job: &Job, comparison: &Comparison) {
     }
 }
 
-/// One server that is never idle while requests wait is done at the same time under every policy.
+/// Checks that one server that is never idle while requests wait ends at the same time under every
+/// policy.
 fn work_is_conserved(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
     let Some(device) = &job.device else { return };
     let Model::Fixed(spec) = &device.model else { return };
@@ -284,9 +289,9 @@ fn work_is_conserved(job: &Job, trace: Option<&Trace>, comparison: &Comparison) 
     }
 }
 
-/// `fcfs`, and `noop` where nothing can be merged, as the reference has them.
+/// Compares `fcfs`, and `noop` where nothing can be merged, with the reference.
 fn like_the_reference(job: &Job, trace: Option<&Trace>, run: &RunResult) {
-    // Writes that are to be durable are not merged, and one request has no neighbour.
+    // Durable writes are not merged, and a single request has no neighbour.
     let durable = |agent: &AgentSpec| agent.sync && agent.ops == Ops::Only(Op::Write);
     let one = |agent: &AgentSpec| matches!(agent.arrivals, Arrivals::Closed { depth: 1, .. });
     let unmerged = job.workload.trace().is_none()

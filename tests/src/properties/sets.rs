@@ -8,16 +8,16 @@ use super::figures;
 use super::run::{Bench, count, reads_back};
 use crate::generate::{Case, Draw};
 
-/// Bytes that the arguments are made of.
+/// Bytes for the arguments.
 const ARGUMENTS: usize = 80;
 
-/// The case that `bytes` stand for, as text.
+/// Returns the case that `bytes` encode, as text.
 pub fn set_text(bytes: &[u8]) -> String {
     let (bench, sets) = drawn(bytes);
     format!("{}# changed by {sets:?}", bench.case())
 }
 
-/// A case, and the arguments that change it.
+/// Draws a case, and the arguments that change it.
 fn drawn(bytes: &[u8]) -> (Bench, Vec<String>) {
     let draw = &mut Draw::new(bytes);
     let own = draw.bytes(ARGUMENTS);
@@ -27,8 +27,8 @@ fn drawn(bytes: &[u8]) -> (Bench, Vec<String>) {
     (bench, sets)
 }
 
-/// The job that `bytes` stand for, changed by arguments: no panic. An accepted job reads back and,
-/// if it is small, runs.
+/// Changes the job that `bytes` encode by arguments: no panic. An accepted job reads back and, if
+/// it is small, runs.
 pub fn set(bytes: &[u8]) {
     let (bench, sets) = drawn(bytes);
     let Some(job) = bench.job(&sets) else { return };
