@@ -1,31 +1,29 @@
-//! What lies below a target: disks, the schedulers of the kernel in front of them, or memory.
+//! The layers below a target: disks, the kernel's schedulers in front of them, or memory.
 //!
-//! Use it to state with a measured result what was measured. Layers that are not listed are
-//! omitted: a container may hide all of them.
+//! Use it to state what a result measured. Layers that are not listed are missing: a container may hide all
+//! of them.
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use crate::kernel::sysfs::{Disk, Stack, Sysfs};
 use crate::scheduler::{LeftBehind, left_behind};
-use crate::targets::Target;
-use crate::targets::file_system;
+use crate::targets::{self, Target};
 
-/// The greatest depth of files on devices on files.
+/// The greatest depth of files on devices on files on devices.
 const LAYERS_MOST: usize = 8;
 
-/// What lies below a target.
+/// The layers below a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Below {
-    /// The disks, from the one that holds the target down to those below files that devices are
-    /// made of.
+    /// The disks: first those that hold the target, then those below the files of loop devices.
     pub disks: Vec<Disk>,
-    /// The memory that holds it, such as `tmpfs` or the name of a device, if it is in memory.
+    /// The memory that holds the target, `tmpfs` or the name of a device, if it is in memory.
     pub memory: Option<String>,
 }
 
 impl Below {
-    /// What lies below `target` now.
+    /// Returns the layers below `target` now.
     pub fn of(target: &Target) -> Self {
         // The open file, not its path: a loop device is made of a file in another place.
         let open = PathBuf::from(format!("/proc/self/fd/{}", target.file().as_raw_fd()));
@@ -35,7 +33,7 @@ impl Below {
         below
     }
 
-    /// Adds what lies below `path`.
+    /// Adds the layers below `path`.
     fn descend(&mut self, sysfs: &Sysfs, path: &Path, layers: usize) {
         let stack = sysfs.under(path).ok().flatten();
         for disk in stack.into_iter().flat_map(|Stack { disks, .. }| disks) {
@@ -44,8 +42,10 @@ impl Below {
             }
             let file = disk.backing_file.clone();
             if self.memory.is_none() {
-                let of = file.as_deref().and_then(file_system).filter(|name| in_memory(name));
-                self.memory = of.or_else(|| is_memory(&disk.name).then(|| disk.name.clone()));
+                let file_system =
+                    file.as_deref().and_then(targets::file_system).filter(|name| in_memory(name));
+                self.memory =
+                    file_system.or_else(|| is_memory(&disk.name).then(|| disk.name.clone()));
             }
             self.disks.push(disk);
             if let Some(file) = file {
@@ -54,7 +54,7 @@ impl Below {
         }
     }
 
-    /// Disks under another scheduler than their own: the run that had switched it was killed.
+    /// Returns the disks under another scheduler than their own, because the run that switched it was killed.
     pub fn left_behind(&self) -> Vec<LeftBehind> {
         let mut left = left_behind();
         left.retain(|left| {
@@ -65,12 +65,12 @@ impl Below {
     }
 }
 
-/// Whether a file system of this type keeps its files in memory.
+/// Returns whether a file system of this type keeps its files in memory.
 fn in_memory(file_system: &str) -> bool {
     matches!(file_system, "tmpfs" | "ramfs")
 }
 
-/// Whether a device of this name is memory: `ram0`, `zram0`.
+/// Returns whether a device of this name is memory: `ram0`, `zram0`.
 fn is_memory(device: &str) -> bool {
     let number = device.strip_prefix("zram").or_else(|| device.strip_prefix("ram"));
     number.is_some_and(|number| number.parse::<u32>().is_ok())

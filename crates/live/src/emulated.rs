@@ -1,11 +1,10 @@
-//! A modelled device that answers in real time: a slow disk on a fast laptop.
+//! An emulated device: a model that answers in real time, as a slow disk on a fast laptop.
 //!
-//! The model keeps its own schedule. However late the machine wakes, the model handles its events
-//! at the instants at which they are due. A request sent in answer to a completion counts as sent
-//! when that completion was due: the emulator is late, and the disk does not wait for it. The
-//! lateness of each completion is recorded. With a file underneath every request is carried out
-//! there too, and has finished when both have: data is kept, and a file that is slower than the
-//! model is visible.
+//! The model has its own schedule. However late the machine wakes, the model handles its events at the
+//! instants at which they are due. A request in answer to a completion counts as sent when that completion
+//! was due, because the modelled disk would not wait for a late emulator. The lateness of each completion is
+//! recorded. With a file underneath, every request is carried out there too, and ends when both have ended:
+//! data is kept, and it is visible if the file is slower than the model.
 //!
 //! Source: absolute deadlines as in fio and DiskSim; the models of the papers' disks are ours.
 
@@ -17,64 +16,64 @@ use penstock_core::{Device, Done, Op, Request, Span, Time};
 use crate::lateness::Lateness;
 use crate::stage::device::LiveDevice;
 
-/// How much faster than itself a model runs, in thousandths.
+/// The speed of a model relative to its own time, in thousandths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Speed(u32);
 
 impl Speed {
-    /// As fast as itself.
+    /// The model's own speed.
     pub const ONE: Self = Self(1000);
 
-    /// `thousandths` of the model's own speed; at least one.
+    /// Creates a speed of `thousandths` of the model's own; `None` for 0.
     pub const fn from_thousandths(thousandths: u32) -> Option<Self> {
         if thousandths == 0 { None } else { Some(Self(thousandths)) }
     }
 
-    /// The model's time when real time is `real`.
+    /// Returns the model's time when real time is `real`.
     pub fn model(self, real: Time) -> Time {
         scaled(real, u64::from(self.0), 1000, u128::div_euclid)
     }
 
-    /// The first instant of real time at which the model has reached `model`.
+    /// Returns the first instant of real time at which the model has reached `model`.
     pub fn real(self, model: Time) -> Time {
         scaled(model, 1000, u64::from(self.0), u128::div_ceil)
     }
 
-    /// A length of the model's time in real time.
+    /// Converts a length of the model's time to real time.
     pub fn span(self, model: Span) -> Span {
         if self == Self::ONE { model } else { model.share(1000, u64::from(self.0)) }
     }
 }
 
-fn scaled(time: Time, by: u64, over: u64, divide: fn(u128, u128) -> u128) -> Time {
-    // Most models run at their own speed, and divisions of 128 bits are slow.
-    if time == Time::NEVER || by == over {
+fn scaled(time: Time, numerator: u64, denominator: u64, divide: fn(u128, u128) -> u128) -> Time {
+    // Most models run at their own speed, and 128-bit divisions are slow.
+    if time == Time::NEVER || numerator == denominator {
         return time;
     }
-    let ns = divide(u128::from(time.ns()) * u128::from(by), u128::from(over));
+    let ns = divide(u128::from(time.ns()) * u128::from(numerator), u128::from(denominator));
     Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
-/// `model` in real time, over a file, or whatever carries its requests out, or nothing.
+/// A model in real time, over a device that carries its requests out, such as a file, or over none.
 pub struct Emulated<D, F = LiveDevice> {
     model: D,
     over: Option<F>,
     speed: Speed,
-    /// Completions of one of the two for which the other's is missing, if there is a file.
+    /// Completions by either model or file that the other has not completed, if there is a file.
     halves: Vec<HalfDone>,
     /// Emptied by every turn; kept for its memory.
     ended: Vec<Done>,
-    /// The turn in which the model last reported completions, and when the last of them was due in
-    /// its own time.
+    /// The turn in which the model reported completions last, and when the last of them was due, in the model's
+    /// time.
     reported: (Time, Time),
-    /// When the model last had an event, in its own time.
+    /// When the model had its last event, in the model's time.
     idle_since: Time,
     answers: Rc<Answers>,
-    /// The source says when its requests are due by `answers`.
+    /// Whether the source's requests are due at the times in `answers`.
     answers_are_due: bool,
 }
 
-/// What a model answered, as it is seen from outside of the stack.
+/// The completions of a model, for code outside of the stack.
 #[derive(Debug)]
 pub struct Answers {
     /// When the last completion was due in real time.
@@ -84,33 +83,32 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// When the last completion was due in real time: as the model has it, or the file if that was
-    /// slower.
+    /// Returns when the last completion was due in real time, by the model, or by the file if that was slower.
     pub fn last(&self) -> Time {
         self.last.get()
     }
 
-    /// How late the model's completions were reported, against its own schedule.
+    /// Returns how late the model's completions were reported, compared with its schedule.
     pub fn lateness(&self) -> Ref<'_, Lateness> {
         self.lateness.borrow()
     }
 
-    /// How long completions waited for the file when the model had reported them.
+    /// Returns how long completions of the model waited for the file.
     pub fn file_waits(&self) -> Ref<'_, Lateness> {
         self.file_waits.borrow()
     }
 }
 
-/// The completion of the first of model and file to finish. Pieces of one request and length have
-/// the same ticket, and any two of them are a pair.
+/// A completion by either model or file, whichever was first. Pieces of a request that have the same length have
+/// the same ticket, and any two of them make a pair.
 struct HalfDone {
     done: Done,
-    /// Whether it was the model.
+    /// Whether it is the model's.
     modelled: bool,
 }
 
 impl<D: Device, F: Device> Emulated<D, F> {
-    /// `model` running at `speed`, with every request carried out on `over` too, if there is one.
+    /// Creates a device of `model` running at `speed`. Every request is carried out on `over` too, if there is one.
     pub fn new(model: D, speed: Speed, over: Option<F>) -> Self {
         let answers = Answers {
             last: Cell::new(Time::ZERO),
@@ -130,21 +128,21 @@ impl<D: Device, F: Device> Emulated<D, F> {
         }
     }
 
-    /// The same for a source that issues each request in response to a completion. Its requests are due at
-    /// the time of that completion (see [`answers`](Self::answers)). A request that finds the model idle then
+    /// Prepares it for a source that issues each request in response to a completion, and whose requests are due
+    /// at the time of that completion (see [`answers`](Self::answers)). A request that finds the model idle then
     /// begins when it was due, even if another device had the completion.
     #[must_use]
     pub fn answers_are_due(self) -> Self {
         Self { answers_are_due: true, ..self }
     }
 
-    /// What it answers.
+    /// Returns its completions, for code outside of the stack.
     pub fn answers(&self) -> &Rc<Answers> {
         &self.answers
     }
 
-    /// The model's time for a request at `now`: an answer to its completions, or sent before it has
-    /// reported those that are due.
+    /// Returns the model's time for a request at `now`: the time of the completions that it answers, or at most
+    /// the time of the next completion.
     fn present(&self, now: Time) -> Time {
         match self.reported {
             (turn, due) if turn == now => due,
@@ -152,16 +150,16 @@ impl<D: Device, F: Device> Emulated<D, F> {
         }
     }
 
-    /// The completion that `done` of one half finishes, if the other half has completed.
+    /// Returns the completion of a request if `done` is the second of its two.
     fn settle(&mut self, done: Done, modelled: bool) -> Option<Done> {
-        let other = |half: &HalfDone| {
+        let is_pair = |half: &HalfDone| {
             half.modelled != modelled && (half.done.id, half.done.len) == (done.id, done.len)
         };
-        let Some(place) = self.halves.iter().position(other) else {
+        let Some(index) = self.halves.iter().position(is_pair) else {
             self.halves.push(HalfDone { done, modelled });
             return None;
         };
-        let first = self.halves.swap_remove(place).done;
+        let first = self.halves.swap_remove(index).done;
         if !modelled {
             self.answers.file_waits.borrow_mut().record(done.at.since(first.at).ns());
         }
@@ -194,7 +192,7 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
     }
 
     fn start(&mut self, now: Time, req: &Request) {
-        // A request that was due after the completion is no answer to it.
+        // A request that is due after the completion is not an answer to it.
         let is_idle = self.model.wakeup() == Time::NEVER;
         let present =
             if self.answers_are_due && is_idle { self.idle_since } else { self.present(now) };
@@ -216,7 +214,7 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
         let mut ended = std::mem::take(&mut self.ended);
         let first = done.len();
         let present = self.speed.model(now);
-        // First, because what the file has done by now it had mostly done when the model was due.
+        // The file first: its completions mostly came before the model's were due.
         if let Some(file) = &mut self.over {
             file.advance(now, &mut ended);
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
@@ -240,7 +238,7 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
         } else {
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, true)));
         }
-        // A completion that waited for the file is reported when the file was done.
+        // A completion that waited for the file counts from the end of the file's command.
         let opened = self.model.room() > room;
         let answers_the_model = (done.len() > by_file || opened) && by_file == first;
         if done.len() > first {

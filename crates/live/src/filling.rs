@@ -1,16 +1,16 @@
-//! The data that runs write without an application: bytes that look random and are recognised.
+//! The data that runs generate: bytes that look random and can be recognised.
 //!
-//! Each sector begins with eight random bytes and eight bytes computed from them. To a disk, even
-//! to one that compresses or deduplicates, they look like any others. A reader knows with near
-//! certainty that the sector holds no other data.
+//! Each sector begins with eight random bytes and eight bytes computed from them. A disk, even one that
+//! compresses or deduplicates, cannot tell them from others. A reader knows with near certainty that the
+//! sector holds no other data.
 
 use penstock_core::Seed;
 use rand::Rng as _;
 
-/// Bytes of a sector: no write is aligned to less.
+/// The size of a sector in bytes: no write is aligned to less.
 pub(crate) const SECTOR: usize = 512;
 
-/// Fills `bytes`, which begin a sector, with what `seed` makes.
+/// Fills `bytes`, which begin at a sector, with data generated from `seed`.
 pub fn fill(seed: Seed, bytes: &mut [u8]) {
     seed.stream("data written", 0).fill_bytes(bytes);
     for sector in bytes.chunks_exact_mut(SECTOR) {
@@ -19,17 +19,19 @@ pub fn fill(seed: Seed, bytes: &mut [u8]) {
     }
 }
 
-/// Whether `bytes`, which begin at a sector, hold no data: each sector is as [`fill`] makes it, or
-/// all zeros or all ones, as on media that are new, erased or discarded.
+/// Returns whether `bytes`, which begin at a sector, hold no data: each sector is as [`fill`] makes it, or all
+/// zeros or all ones, as on media that are new, erased or discarded.
 pub(crate) fn holds_no_data(bytes: &[u8]) -> bool {
     bytes.chunks(SECTOR).all(|sector| {
-        let only = |byte| sector.iter().all(|&other| other == byte);
-        only(0) || only(0xff) || (sector.len() == SECTOR && sector[8..16] == tag(sector))
+        let consists_of = |value| sector.iter().all(|&byte| byte == value);
+        consists_of(0)
+            || consists_of(0xff)
+            || (sector.len() == SECTOR && sector[8..16] == tag(sector))
     })
 }
 
-/// The second eight bytes of a sector: the first eight plus a number of our own, mixed with the
-/// finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).
+/// Returns the second eight bytes of a sector: the first eight plus a constant, mixed with the finaliser of
+/// `SplitMix64` (Steele, Lea and Flood, 2014).
 pub(crate) fn tag(sector: &[u8]) -> [u8; 8] {
     const OURS: u64 = u64::from_le_bytes(*b"penstock");
     let random = u64::from_le_bytes(sector[..8].try_into().expect("eight bytes"));

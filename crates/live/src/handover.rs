@@ -1,8 +1,8 @@
 //! Threads that hand over their result and are never joined.
 //!
-//! Use it for a thread that owns an engine. A thread with a ring that was given up cannot exit
-//! before the device answers: when the thread ends, the kernel takes the ring's own workers apart
-//! and waits for their calls. A join would wait as long; the result must not.
+//! Use it for a thread that owns an engine. A thread whose ring was leaked cannot exit before the device
+//! answers: when the thread ends, the kernel ends the ring's workers and waits for their calls. A join would
+//! wait as long; the result must not.
 
 use std::any::Any;
 use std::io;
@@ -14,27 +14,27 @@ use std::time::Duration;
 /// The payload of a thread's panic, for [`resume_unwind`](std::panic::resume_unwind).
 pub type Panic = Box<dyn Any + Send>;
 
-/// The result of a thread, once it is there.
+/// The result of a thread, when it is there.
 pub struct Handover<T>(Receiver<Result<T, Panic>>);
 
 impl<T: Send + 'static> Handover<T> {
-    /// Starts `work` on a thread of this name.
+    /// Starts `work` on a thread called `name`.
     ///
     /// # Errors
-    /// The system has no thread to give.
+    /// The system cannot create a thread.
     pub fn spawn(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(1);
         Builder::new().name(name.into()).spawn(move || {
-            // A dropped receiver does not need the result.
+            // A failure means that nobody waits for the result.
             let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
         })?;
         Ok(Self(receiver))
     }
 
-    /// Waits for the result for at most `longest`; `None` if it is not there yet.
+    /// Waits for the result for at most `longest`; returns `None` if it is not there yet.
     ///
     /// # Errors
-    /// What the thread panicked with.
+    /// The payload of the thread's panic.
     pub fn wait(&mut self, longest: Duration) -> Result<Option<T>, Panic> {
         match self.0.recv_timeout(longest) {
             Ok(result) => result.map(Some),

@@ -1,8 +1,8 @@
-//! How late events came.
+//! The lateness of events.
 
 use hdrhistogram::Histogram;
 
-/// The longest lateness recorded, in nanoseconds; a longer one counts as this.
+/// The longest recorded lateness in nanoseconds; a longer one counts as this.
 const LONGEST_NS: u64 = 60_000_000_000;
 
 /// The lateness of events with a deadline. Times are nanoseconds, percentiles to three digits.
@@ -26,27 +26,27 @@ impl Lateness {
         self.histogram.add(&other.histogram).expect("all have the same bounds");
     }
 
-    /// Deadlines met.
+    /// Returns the number of events.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// Mean lateness in nanoseconds; 0 without a deadline.
+    /// Returns the mean lateness in nanoseconds; 0 without events.
     pub fn mean_ns(&self) -> f64 {
         self.histogram.mean()
     }
 
-    /// Half of the deadlines were met within this, in nanoseconds.
+    /// Returns the median in nanoseconds.
     pub fn p50_ns(&self) -> u64 {
         self.histogram.value_at_quantile(0.5)
     }
 
-    /// 99 % of the deadlines were met within this, in nanoseconds.
+    /// Returns the 99th percentile in nanoseconds.
     pub fn p99_ns(&self) -> u64 {
         self.histogram.value_at_quantile(0.99)
     }
 
-    /// The worst, in nanoseconds.
+    /// Returns the maximum in nanoseconds.
     pub fn max_ns(&self) -> u64 {
         self.histogram.max()
     }

@@ -1,11 +1,11 @@
-//! A target that does nothing, at once: the rest is the cost of the generator itself.
+//! A device that does nothing at once: what is measured is the cost of the generator.
 //!
-//! Use it to measure the loop, the policy and the clock on this machine, as with fio's engine of
-//! that name. Nothing is read or written.
+//! Use it to measure the loop, the policy and the clock on this machine, as with fio's engine `null`. Nothing
+//! is read or written.
 
 use penstock_core::{Device, Done, ReqId, Request, Span, Time};
 
-/// Takes `depth` requests and has finished them at its next turn.
+/// A device that takes up to `depth` requests and finishes them at its next turn.
 #[derive(Debug)]
 pub struct Null {
     room: u32,
@@ -13,10 +13,10 @@ pub struct Null {
 }
 
 impl Null {
-    /// Bytes: at least as large as any disk, so that every job fits.
+    /// The capacity in bytes: larger than any disk, so that every job fits.
     pub const CAPACITY: u64 = 1 << 50;
 
-    /// Room for `depth` requests.
+    /// Creates a device with room for `depth` requests.
     pub fn new(depth: u32) -> Self {
         Self { room: depth, started: Vec::with_capacity(depth as usize) }
     }

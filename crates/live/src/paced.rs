@@ -1,25 +1,25 @@
-//! Virtual time at the pace of real time, so that a person can watch a model at work.
+//! Virtual time at the pace of real time, for watching a model at work.
 //!
-//! Decisions and results are those of [`Virtual`](penstock_core::Virtual): parking goes to the same
-//! instants, but not at once. On the way it pauses at instants without an event, some times a
-//! second, so that the loop checks for interrupts.
+//! Decisions and results are those of [`Virtual`](penstock_core::Virtual): time advances to the same
+//! instants, but not at once. In between it stops at instants without an event, some times a second, so that
+//! the loop checks for interrupts.
 //!
-//! Every wait is planned against one schedule, which begins with the first wait and runs `speed`
-//! times as fast as real time. A run that is behind catches up, and nothing drifts. A pause delays
-//! the rest of the schedule by its length.
+//! All waits follow one schedule, which begins with the first wait and runs `speed` times as fast as real
+//! time. A run that is behind catches up, and nothing drifts. A pause delays the rest of the schedule by its
+//! length.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use penstock_core::{Clock, Span, Time};
 
-/// The longest wait, and the time between reports: a person sees no steps and Ctrl-C is immediate.
+/// The longest wait, and the time between reports: progress looks smooth and Ctrl-C is immediate.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
-/// A run that is ahead by less goes on: a machine cannot sleep for much less than this.
+/// The least time ahead of the schedule for which a run waits: a machine cannot sleep for much less.
 const AHEAD: Span = Span::from_ms(1);
 
-/// The state that a paced clock and its observers share. It belongs to one run at a time.
+/// The state that a paced clock and its observers share, for one run at a time.
 #[derive(Debug, Default)]
 pub struct Pace {
     paused: AtomicBool,
@@ -32,13 +32,13 @@ impl Pace {
         self.paused.store(paused, Ordering::Relaxed);
     }
 
-    /// Whether time stands still.
+    /// Returns whether time stands still.
     pub fn paused(&self) -> bool {
         self.paused.load(Ordering::Relaxed)
     }
 
-    /// Whether a report is due: at the beginning, and then after every 50 ms of real time. The call
-    /// resets it.
+    /// Returns whether a report is due, and resets that: at the beginning, and then after every 50 ms of real
+    /// time.
     pub fn report_due(&self) -> bool {
         self.due.load(Ordering::Relaxed) && self.due.swap(false, Ordering::Relaxed)
     }
@@ -48,7 +48,7 @@ impl Pace {
 #[derive(Debug)]
 pub struct Paced<'a> {
     pace: &'a Pace,
-    /// Virtual nanoseconds in a real one.
+    /// Virtual nanoseconds per real nanosecond.
     speed: f64,
     now: Time,
     begun: Option<Instant>,
@@ -56,7 +56,7 @@ pub struct Paced<'a> {
 }
 
 impl<'a> Paced<'a> {
-    /// A clock at time zero that goes `speed` times as fast as real time.
+    /// Creates a clock at time zero that goes `speed` times as fast as real time.
     ///
     /// # Panics
     /// If `speed` is not above zero.
@@ -66,7 +66,7 @@ impl<'a> Paced<'a> {
         Self { pace, speed, now: Time::ZERO, begun: None, reported: None }
     }
 
-    #[allow(clippy::disallowed_methods)] // one of the two clocks that read the machine's
+    #[allow(clippy::disallowed_methods)] // reads the machine's clock, as the live clock does
     fn look(&mut self) -> Instant {
         let now = Instant::now();
         if now.duration_since(*self.reported.get_or_insert(now)) >= REPORT_EVERY {
@@ -82,15 +82,15 @@ impl<'a> Paced<'a> {
         self.look()
     }
 
-    /// The schedule at `real`. Floating point decides how long to sleep, and nothing else.
+    /// Returns the schedule's time at `real`. Floating point decides only how long to sleep.
     fn schedule(&mut self, real: Instant) -> Time {
         let since = real.duration_since(*self.begun.get_or_insert(real));
         Time::from_ns((since.as_nanos() as f64 * self.speed) as u64)
     }
 
-    /// Advances to `place`, but not beyond `until`; always a little, as standing still is an error.
-    fn go(&mut self, place: Time, until: Time) {
-        self.now = until.min(place.max(self.now + Span::from_ns(1))).max(self.now);
+    /// Advances to `scheduled`, but not beyond `until`; always by at least 1 ns, as time must not stand still.
+    fn advance(&mut self, scheduled: Time, until: Time) {
+        self.now = until.min(scheduled.max(self.now + Span::from_ns(1))).max(self.now);
     }
 }
 
@@ -99,27 +99,27 @@ impl Clock for Paced<'_> {
         self.now
     }
 
-    /// Waits for `until`, but no longer than 50 ms: then the new time lies between.
+    /// Waits until `until`, for at most 50 ms of real time.
     fn park(&mut self, until: Time) -> bool {
         if until == Time::NEVER {
             return false;
         }
         let real = self.look();
-        let place = self.schedule(real);
+        let scheduled = self.schedule(real);
         if self.pace.paused() {
             let slept = self.sleep(REPORT_EVERY).duration_since(real);
             self.begun = self.begun.map(|begun| begun + slept);
-            self.go(self.now, until);
+            self.advance(self.now, until);
             return true;
         }
-        let ahead = Span::from_ns((until.since(place).ns() as f64 / self.speed) as u64);
+        let ahead = Span::from_ns((until.since(scheduled).ns() as f64 / self.speed) as u64);
         if ahead < AHEAD {
-            self.go(until, until);
+            self.advance(until, until);
             return true;
         }
         let woke = self.sleep(REPORT_EVERY.min(Duration::from_nanos(ahead.ns())));
-        let place = self.schedule(woke);
-        self.go(place, until);
+        let scheduled = self.schedule(woke);
+        self.advance(scheduled, until);
         true
     }
 }

@@ -1,8 +1,7 @@
-//! The kernel's own scheduler in front of a disk, switched for the duration of a run.
+//! The kernel's scheduler in front of a disk, switched for the duration of a run.
 //!
-//! It is restored when the run ends, for whatever reason: when [`Switched`] is dropped, or, after a
-//! kill that gives no time, by [`restore_left_behind`], which reads the note that every switch
-//! writes first.
+//! It is restored however the run ends: when [`Switched`] is dropped, or, after a kill, by
+//! [`restore_left_behind`], which reads the note that every switch writes first.
 //!
 //! Source: the kernel's documentation, `Documentation/block/switching-sched.rst`.
 
@@ -19,8 +18,7 @@ use crate::exit_codes::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
 use crate::kernel::sysfs::{Disk, Sysfs, schedulers};
 use crate::targets::Target;
 
-/// The folder in which runs note their changes. It does not survive a boot, and neither does a
-/// scheduler.
+/// The folder in which runs note their changes. Like a disk's scheduler, it does not survive a reboot.
 const NOTES: &str = "/run/penstock";
 
 /// The beginning of a note's name; the disk follows.
@@ -38,7 +36,7 @@ pub enum SchedulerError {
         /// The target.
         path: PathBuf,
     },
-    /// The disk has other schedulers.
+    /// The disk does not have this scheduler.
     #[error(
         "{disk}: found the schedulers {}; expected {name} among them\n\
          hint: a scheduler may be a module that is not loaded: `modprobe {name}`, or \
@@ -47,12 +45,12 @@ pub enum SchedulerError {
     Unknown {
         /// The disk.
         disk: String,
-        /// The scheduler asked for.
+        /// The requested scheduler.
         name: String,
-        /// Its schedulers.
+        /// The schedulers of the disk.
         known: Vec<String>,
     },
-    /// Another run has switched it, and measures.
+    /// Another run has switched it and is measuring.
     #[error(
         "{disk}: found another run that switches its scheduler; expected none\n\
          hint: two of them would measure each other: wait for the other to end"
@@ -69,7 +67,7 @@ pub enum SchedulerError {
     Changed {
         /// The disk.
         disk: String,
-        /// The scheduler that the run set.
+        /// The scheduler that the run had set.
         name: String,
         /// The scheduler that it has.
         found: String,
@@ -79,7 +77,7 @@ pub enum SchedulerError {
     Refused {
         /// The disk.
         disk: String,
-        /// The scheduler asked for.
+        /// The requested scheduler.
         name: String,
         /// The system's error.
         source: io::Error,
@@ -87,8 +85,8 @@ pub enum SchedulerError {
 }
 
 impl SchedulerError {
-    /// The exit code of the command: 77 for what this machine cannot do, 2 for a wrong target, 5
-    /// for one that is in use.
+    /// Returns the exit code of the command: 77 for what this machine cannot do, 2 for a wrong target, 5
+    /// for a disk in use, 1 if another program switched the scheduler.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::NoDisk { .. } => WRONG_INPUT,
@@ -99,7 +97,7 @@ impl SchedulerError {
     }
 }
 
-/// Disks under a scheduler that is not their own; restored when this is dropped.
+/// Disks with a switched scheduler, which is restored when this is dropped.
 #[derive(Debug)]
 pub struct Switched {
     places: Places,
@@ -108,17 +106,17 @@ pub struct Switched {
     disks: Vec<Taken>,
 }
 
-/// A disk with a scheduler that this run may switch, as long as its note is locked.
+/// A disk whose scheduler this run may switch, because it has locked the disk's note.
 #[derive(Debug)]
 struct Taken {
     disk: String,
-    /// Its own scheduler.
+    /// The disk's own scheduler.
     before: String,
     note: PathBuf,
     lock: File,
 }
 
-/// Where the disks and the notes are.
+/// The folders of the disks and the notes.
 #[derive(Clone, Debug)]
 struct Places {
     sys: PathBuf,
@@ -134,7 +132,7 @@ impl Places {
         self.sys.join("block").join(disk).join("queue/scheduler")
     }
 
-    /// The note on `disk`, which holds its own scheduler.
+    /// Returns the path of the note on `disk`, which has its own scheduler.
     fn note(&self, disk: &str) -> PathBuf {
         self.notes.join(format!("{NOTE}{disk}"))
     }
@@ -144,8 +142,8 @@ impl Places {
         fs::write(self.scheduler(disk), name)
     }
 
-    /// Takes `disk`, which is under `current`; `None` if another run has it. The note of a killed
-    /// run holds the disk's own scheduler.
+    /// Locks `disk`, whose scheduler is `current`; returns `None` if another run has it. If there is a note of a
+    /// killed run, the disk's own scheduler is the one in the note.
     fn take(&self, disk: &str, current: &str) -> io::Result<Option<Taken>> {
         fs::create_dir_all(&self.notes)?;
         let note = self.note(disk);
@@ -159,13 +157,13 @@ impl Places {
                 Err(errno) => return Err(errno.into()),
             }
             if lock.metadata()?.nlink() == 0 {
-                // Its run ended in between, and removed it.
+                // Its run has ended in between and removed it.
                 continue;
             }
             let mut before = String::new();
             lock.read_to_string(&mut before)?;
             if before.is_empty() {
-                // Before the switch: a kill in between restores a scheduler that was not changed.
+                // Before the switch: after a kill in between, restoring changes nothing.
                 current.clone_into(&mut before);
                 lock.write_all(before.as_bytes())?;
             }
@@ -174,28 +172,28 @@ impl Places {
     }
 }
 
-/// Puts every disk under `targets` under the kernel's scheduler `name`.
+/// Switches every disk under `targets` to the kernel's scheduler `name`.
 ///
 /// # Errors
 /// [`SchedulerError`]; disks switched by then are restored.
 pub fn switch(targets: &[&Target], name: &str) -> Result<Switched, SchedulerError> {
-    let mut all: Vec<Disk> = Vec::new();
+    let mut disks: Vec<Disk> = Vec::new();
     for target in targets {
         let none = || SchedulerError::NoDisk { path: target.path().to_owned() };
         // The open file, not its path: a loop device is made of a file in another place.
         let open = format!("/proc/self/fd/{}", target.file().as_raw_fd());
         let stack = Sysfs::new("/sys").under(open.as_ref()).ok().flatten().ok_or_else(none)?;
-        let mut disks =
+        let mut below =
             stack.disks.into_iter().filter(|disk| !disk.schedulers.is_empty()).peekable();
-        disks.peek().ok_or_else(none)?;
-        // Those of several targets are switched once.
-        for disk in disks {
-            if all.iter().all(|known| known.name != disk.name) {
-                all.push(disk);
+        below.peek().ok_or_else(none)?;
+        // A disk below several targets is switched once.
+        for disk in below {
+            if disks.iter().all(|known| known.name != disk.name) {
+                disks.push(disk);
             }
         }
     }
-    Switched::new(Places::real(), &all, name)
+    Switched::new(Places::real(), &disks, name)
 }
 
 impl Switched {
@@ -228,7 +226,7 @@ impl Switched {
     pub fn check(&self) -> Result<(), SchedulerError> {
         for Taken { disk, .. } in &self.disks {
             let text = fs::read_to_string(self.places.scheduler(disk)).unwrap_or_default();
-            // A disk that is gone reports that itself.
+            // Commands to a disk that is gone fail by themselves.
             if let (Some(found), _) = schedulers(&text)
                 && found != self.name
             {
@@ -263,7 +261,7 @@ impl Taken {
     }
 }
 
-/// A disk with a scheduler that a run switched and, because it was killed, did not restore.
+/// A disk whose scheduler was not restored, because the run that switched it was killed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftBehind {
     /// The disk.
@@ -272,7 +270,7 @@ pub struct LeftBehind {
     pub scheduler: String,
 }
 
-/// Disks left behind by runs that have ended.
+/// Returns the disks whose scheduler was not restored by a run that has ended.
 pub fn left_behind() -> Vec<LeftBehind> {
     left_in(&Places::real())
 }
@@ -283,17 +281,17 @@ fn left_in(places: &Places) -> Vec<LeftBehind> {
         let name = entry.file_name();
         let disk = name.to_str()?.strip_prefix(NOTE)?.to_owned();
         let note = File::open(entry.path()).ok()?;
-        // A living run holds the lock; this one is released with the file.
+        // A living run holds the lock. Dropping the file releases this one.
         rustix::fs::flock(&note, FlockOperation::NonBlockingLockShared).ok()?;
         let scheduler = fs::read_to_string(entry.path()).ok().filter(|text| !text.is_empty())?;
         Some(LeftBehind { disk, scheduler })
     };
     let mut left: Vec<_> = notes.filter_map(read).collect();
-    left.sort_unstable_by(|one, other| one.disk.cmp(&other.disk));
+    left.sort_unstable_by(|a, b| a.disk.cmp(&b.disk));
     left
 }
 
-/// Restores the scheduler of the disk `left`.
+/// Restores the scheduler of a disk that was left behind.
 ///
 /// # Errors
 /// The system refuses, or a run has the disk by now; the note stays.

@@ -15,7 +15,7 @@ use penstock_live::{Emulated, LiveClock, LiveDevice, Null, Speed, Stage, Target}
 
 const SERVICE: Span = Span::from_ms(1);
 
-/// One request at a time, a millisecond each.
+/// A server of one request at a time, each a millisecond long.
 #[derive(Default)]
 struct Server(Option<(Request, Time)>);
 
@@ -201,7 +201,7 @@ fn an_answer_to_another_model_s_completion_begins_when_that_was_due() {
     assert_eq!(done.len(), 2);
 }
 
-/// What a file does with requests: each takes 5 ms, all at once.
+/// A stand-in for a file: requests take 5 ms each, all at once.
 #[derive(Default)]
 struct SlowFile(VecDeque<(Request, Time)>);
 

@@ -1,6 +1,6 @@
 //! The memory of commands' data: buffers of reads and the source of writes.
 //!
-//! One anonymous mapping, made once: a buffer for each command in flight, followed by the source of
+//! They lie in an anonymous mapping that is made once: a buffer for each command in flight, followed by the source of
 //! writes, a region of seeded pseudo-random bytes. Every write takes its data from the source, unless it
 //! carries an application's data or is verified. Reads go into the buffers, so generated data depends on
 //! the seed and the place only.

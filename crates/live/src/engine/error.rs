@@ -3,17 +3,17 @@
 use super::Engine;
 use crate::exit_codes::{CANNOT, WRONG_INPUT};
 
-/// Why an engine did not start.
+/// The reason why an engine did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The machine has no such engine, or forbids it.
+    /// The machine lacks the engine, or forbids it.
     #[error("the engine `{}` does not work here: {reason}\nhint: {hint}", engine.name())]
     Missing {
-        /// Which engine.
+        /// The engine.
         engine: Engine,
-        /// The system call that was tried, and its answer.
+        /// The reason, as text: mostly a system call and its error.
         reason: String,
-        /// What to do about it.
+        /// A hint for the user.
         hint: String,
     },
     /// More commands in flight than the engine can hold, or none.
@@ -22,42 +22,42 @@ pub enum EngineError {
          with the engine `{}`\nhint: choose a smaller depth", engine.name()
     )]
     Depth {
-        /// Which engine.
+        /// The engine.
         engine: Engine,
-        /// The depth asked for.
+        /// The requested depth.
         found: u32,
         /// The number of targets with this depth.
         targets: usize,
-        /// Commands in flight over all targets, at most.
+        /// The most commands in flight on all targets together.
         max: u32,
     },
-    /// Commands that go past the page cache, which the engine cannot.
+    /// Direct commands, which the engine cannot carry out.
     #[error(
         "the engine `{}` goes through the page cache, and requests are direct\n\
          hint: set `cache = \"buffered\"`, or choose another engine", engine.name()
     )]
     OnlyBuffered {
-        /// Which engine.
+        /// The engine.
         engine: Engine,
     },
-    /// Transfers that must not wait, which the engine cannot ask for.
+    /// Transfers that must not wait, which the engine does not support.
     #[error(
         "the engine `{}` cannot ask the kernel not to wait, and `nowait` is set\n\
          hint: set `live.nowait = false`, or choose another engine", engine.name()
     )]
     Waits {
-        /// Which engine.
+        /// The engine.
         engine: Engine,
     },
-    /// A largest command of no bytes, or larger than a buffer may be.
+    /// An invalid length of the largest command.
     #[error(
         "found a largest command of {found} bytes; expected 1 to {max} bytes\n\
          hint: split requests into smaller pieces"
     )]
     Length {
-        /// The length asked for, in bytes.
+        /// The requested length in bytes.
         found: u32,
-        /// The largest there is, in bytes.
+        /// The greatest valid length in bytes.
         max: u32,
     },
     /// The buffers together would be too large.
@@ -70,23 +70,23 @@ pub enum EngineError {
         needed: u64,
         /// Commands in flight over all targets.
         slots: u32,
-        /// Bytes set aside for each.
+        /// The size of a buffer in bytes.
         stride: u64,
-        /// The bound, in bytes.
+        /// The limit in bytes.
         max: u64,
     },
-    /// The system refused something that every machine should have.
+    /// The system refused a step that should work on every machine.
     #[error("cannot {doing}: {source}\nhint: this machine is short of it; choose a smaller depth")]
     System {
-        /// What was tried.
+        /// The step that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
 }
 
 impl EngineError {
-    /// The exit code of the command: 2 for wrong input, 77 for what this machine cannot do.
+    /// Returns the exit code of the command: 2 for wrong input, 77 for what this machine cannot do.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Depth { .. }

@@ -350,9 +350,9 @@ fn build(slots: u32) -> Result<IoUring, EngineError> {
 /// Checks that the ring can wait with a time limit and knows every command.
 fn require(ring: &IoUring) -> Result<(), EngineError> {
     let hint = || "use the engine `threads`, or Linux 5.11 or later".to_owned();
-    let lacking = |what: &str| EngineError::Missing {
+    let lacking = |feature: &str| EngineError::Missing {
         engine: Engine::Uring,
-        reason: format!("the kernel's io_uring lacks {what}"),
+        reason: format!("the kernel's io_uring lacks {feature}"),
         hint: hint(),
     };
     if !ring.params().is_feature_ext_arg() {
@@ -369,7 +369,7 @@ fn require(ring: &IoUring) -> Result<(), EngineError> {
         (opcode::Fallocate::CODE, "discards"),
     ];
     match needed.iter().find(|(code, _)| !known.is_supported(*code)) {
-        Some((_, what)) => Err(lacking(what)),
+        Some((_, feature)) => Err(lacking(feature)),
         None => Ok(()),
     }
 }

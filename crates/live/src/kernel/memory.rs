@@ -1,9 +1,10 @@
-//! Out of memory: the process prints an error and exits with code 1, where it would abort.
+//! Lack of memory: the process prints an error and exits with code 1 instead of aborting.
 //!
 //! A caller of `try_reserve` gets an error and goes on, so the allocator cannot end the process: it only
-//! notes the size that it could not allocate. Every other failed allocation ends in `abort`, which
-//! raises SIGABRT on the same thread, and the handler reads the note. The standard library may allocate on its way
-//! there, so the note holds for a few more allocations. After them the thread went on, and an abort has another reason.
+//! notes the size that it could not allocate. Every other failed allocation ends in `abort`, which raises
+//! SIGABRT on the same thread, and the handler reads the note. The standard library may allocate on its way
+//! there, so the note is kept for a few more allocations. After those, the thread has gone on, and an abort
+//! has another reason.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,20 +13,20 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 thread_local! {
-    /// The largest allocation of the thread that failed, in bytes; 0 if none did lately.
+    /// The largest recent allocation of the thread that failed, in bytes; 0 if there is none.
     static LACKS: Cell<usize> = const { Cell::new(0) };
-    /// Allocations of the thread since then.
+    /// The number of allocations of the thread since then.
     static SINCE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Allocations after a failed one for which it is noted. The standard library makes one on its way to `abort` (Rust 1.95),
-/// and a program that goes on soon makes more.
+/// The number of allocations for which the note is kept. The standard library makes one on its way to `abort` (Rust
+/// 1.95), and a program that goes on soon makes more.
 static NOTED_FOR: AtomicU32 = AtomicU32::new(16);
 
-/// That number where the standard library prints a backtrace on its way to `abort`, for which it makes some 100,000.
+/// The number of allocations if the standard library prints a backtrace on its way to `abort`, which takes about 100,000.
 const NOTED_FOR_WITH_BACKTRACE: u32 = 10_000_000;
 
-/// The exit code: that of a failed run.
+/// The exit code of a failed run.
 const RUN_FAILED: libc::c_int = 1;
 
 /// The system's allocator; it notes failed allocations.
@@ -69,7 +70,7 @@ unsafe impl GlobalAlloc for Noting {
     }
 }
 
-/// Installs a handler of SIGABRT: from here on a process with the allocator [`Noting`] that runs out of
+/// Installs a handler of SIGABRT: from then on a process with the allocator [`Noting`] that runs out of
 /// memory prints an error on stderr and exits with code 1. For commands; a library must not install
 /// handlers of signals. Returns the hint of that error, for callers with an allocator of their own.
 pub fn exit_without_memory() -> &'static str {
@@ -89,7 +90,7 @@ pub fn exit_without_memory() -> &'static str {
 extern "C" fn aborted(signal: libc::c_int) {
     let bytes = LACKS.get();
     if bytes == 0 {
-        // Aborted for another reason: the default action follows, once this handler returns.
+        // Another reason: the default action follows when this handler returns.
         // SAFETY: both may be called in a handler, and the action is whole.
         unsafe {
             let usual: libc::sigaction = zeroed();
@@ -120,15 +121,15 @@ const REST: &[u8] = b" bytes more than this process may have\n";
 const HINT: &str = "hint: let the run be shorter, the rates or `max_outstanding` lower, or use a \
                     machine with more memory";
 
-/// `number` in decimal, in `digits`, without an allocation.
+/// Writes `number` in decimal to the end of `digits`, without an allocation. Returns the digits.
 fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {
-    let mut begins = digits.len();
+    let mut first = digits.len();
     loop {
-        begins -= 1;
-        digits[begins] = b'0' + (number % 10) as u8;
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
         number /= 10;
         if number == 0 {
-            return &digits[begins..];
+            return &digits[first..];
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernel says of disks and processes, and what is asked of it for this process.
+//! Services of the kernel: its lists of disks and open files, processor time, and the handler for a lack of memory.
 
 pub(crate) mod memory;
 pub(crate) mod openers;

@@ -1,9 +1,8 @@
-//! Processes that have a block device open, as far as `/proc` shows.
+//! Processes that have a block device open, as far as `/proc` shows them.
 //!
-//! Use it to find users of a device that the kernel does not report: a program that opened it
-//! without `O_EXCL`, as virtual machines do. It does not find processes that this user may not
-//! inspect, those of other containers and hosts, or memory mapped from a device that was closed
-//! since.
+//! Use it to find users of a device that the kernel does not report: programs that opened it without
+//! `O_EXCL`, as virtual machines do. It does not find processes that this user may not inspect, processes of
+//! other containers and hosts, or mappings of a device that was closed since.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -14,34 +13,34 @@ use crate::kernel::sysfs::{entries, name, text};
 /// A process that has a device open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Opener {
-    /// The number of the process.
+    /// The process ID.
     pub(crate) process: u32,
-    /// Its name, as far as it is visible.
+    /// Its name; empty if it is not visible.
     pub(crate) name: String,
     /// Whether it may write.
     pub(crate) writes: bool,
-    /// Number of the device.
+    /// The number of the device.
     pub(crate) device: u64,
 }
 
-/// Every process but this one that has a device with a `wanted` number open, once for each open
-/// file, as `proc` lists it.
-pub(crate) fn openers(proc: &Path, wanted: impl Fn(u64) -> bool) -> Vec<Opener> {
-    let us = std::process::id();
-    let mut found = Vec::new();
+/// Returns the processes that have a device open whose number `is_wanted`, once for each open file, except this
+/// process. `proc` is the path of `/proc`.
+pub(crate) fn openers(proc: &Path, is_wanted: impl Fn(u64) -> bool) -> Vec<Opener> {
+    let own = std::process::id();
+    let mut openers = Vec::new();
     for folder in entries(proc) {
-        // `self` is listed as well, under that name.
+        // Entries that are no processes, such as `self`, have names that are no numbers.
         let Ok(process) = name(&folder).parse() else { continue };
-        for fd in if process == us { Vec::new() } else { files(&folder) } {
-            let Some(device) = device(&fd).filter(|&device| wanted(device)) else { continue };
+        for fd in if process == own { Vec::new() } else { files(&folder) } {
+            let Some(device) = device(&fd).filter(|&device| is_wanted(device)) else { continue };
             let name = text(&folder.join("comm")).unwrap_or_default();
-            found.push(Opener { process, name, writes: may_write(&fd), device });
+            openers.push(Opener { process, name, writes: may_write(&fd), device });
         }
     }
-    found
+    openers
 }
 
-/// The open files of a process. One whose first thread has ended lists them with its other threads.
+/// Returns the open files of a process. If its first thread has ended, they are listed with its other threads.
 fn files(process: &Path) -> Vec<PathBuf> {
     let files = entries(&process.join("fd"));
     if !files.is_empty() {
@@ -50,14 +49,14 @@ fn files(process: &Path) -> Vec<PathBuf> {
     entries(&process.join("task")).iter().flat_map(|thread| entries(&thread.join("fd"))).collect()
 }
 
-/// The number of the block device that is open as `fd`.
+/// Returns the number of the block device that is open as `fd`.
 fn device(fd: &Path) -> Option<u64> {
     let meta = fs::metadata(fd).ok()?;
     meta.file_type().is_block_device().then(|| meta.rdev())
 }
 
-/// Whether the file that is open as `fd` was opened for writing. It counts as such if the flags are
-/// not visible.
+/// Returns whether the file that is open as `fd` was opened for writing. It counts as such if its flags are not
+/// visible.
 fn may_write(fd: &Path) -> bool {
     let about = fd.parent().and_then(Path::parent).map(|folder| folder.join("fdinfo"));
     let about = about.map(|folder| folder.join(name(fd)));

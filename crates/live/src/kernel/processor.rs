@@ -1,30 +1,30 @@
-//! The use of a processor by a program: it computes, or lowers its priority.
+//! Processor time and priority of threads.
 
 use penstock_core::Span;
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// How long this thread has had a processor.
+/// Returns how long this thread has had a processor.
 pub fn processor_time() -> Span {
-    Span::from_ns(had())
+    Span::from_ns(thread_ns())
 }
 
-/// Keeps a processor busy until this thread has had `time` of one. While other threads have it,
-/// that takes longer.
+/// Keeps a processor busy until this thread has used `time` of it. If other threads use it too, that takes
+/// longer.
 pub fn use_processor(time: Span) {
-    let until = had() + time.ns();
-    while had() < until {
+    let until = thread_ns() + time.ns();
+    while thread_ns() < until {
         std::hint::spin_loop();
     }
 }
 
-/// How long all threads of the process together have had one.
+/// Returns how long all threads of the process together have had a processor.
 pub fn process_time() -> Span {
     Span::from_ns(ns_of(ClockId::ProcessCPUTime))
 }
 
-/// Nanoseconds that this thread had a processor.
-fn had() -> u64 {
+/// Returns the nanoseconds for which this thread has had a processor.
+fn thread_ns() -> u64 {
     ns_of(ClockId::ThreadCPUTime)
 }
 
@@ -33,8 +33,7 @@ fn ns_of(clock: ClockId) -> u64 {
     tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec.cast_unsigned()
 }
 
-/// Lowers the priority of this thread below all others from now on: niceness 19, of this thread
-/// alone, which Linux treats as a process of its own here.
+/// Gives this thread the lowest priority from now on: niceness 19, which on Linux concerns the thread alone.
 ///
 /// # Errors
 /// The system's error.
@@ -49,9 +48,9 @@ mod tests {
 
     #[test]
     fn a_program_has_had_the_processor_for_as_long_as_it_says() {
-        let before = had();
+        let before = thread_ns();
         use_processor(Span::from_us(200));
-        assert!(had() - before >= 200_000);
+        assert!(thread_ns() - before >= 200_000);
     }
 
     #[test]

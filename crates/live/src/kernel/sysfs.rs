@@ -1,5 +1,4 @@
-//! Block devices as the kernel lists them in `/sys`: the disks under a path, and the settings of
-//! their queues.
+//! Block devices in `/sys`: the disks under a path, and the settings of their queues.
 //!
 //! Values that are not listed are `None` or empty: a container may hide all of them, and kernels
 //! differ.
@@ -23,40 +22,40 @@ pub struct Sysfs {
     root: PathBuf,
 }
 
-/// What lies under a path.
+/// The devices under a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stack {
-    /// Names from the device that holds the path down to its disks, as `vda1`, `vda`.
+    /// The names of the devices, from the one that holds the path down to its disks, as `vda1`, `vda`.
     pub names: Vec<String>,
     /// The devices at the bottom.
     pub disks: Vec<Disk>,
 }
 
-/// A device with a queue that stands on no other device.
+/// A device that is made of no other device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Disk {
     /// Its name, as `vda`.
     pub name: String,
-    /// Its name by the maker.
+    /// The name that its maker gave it.
     pub model: Option<String>,
     /// Whether it rotates.
     pub rotational: Option<bool>,
-    /// The kernel's scheduler in front of it.
+    /// The kernel's scheduler in use.
     pub scheduler: Option<String>,
-    /// The schedulers that it can have.
+    /// The schedulers that it can use.
     pub schedulers: Vec<String>,
-    /// Requests that its queue holds.
+    /// The requests that its queue can hold.
     pub requests: Option<u32>,
-    /// Queues of the hardware.
+    /// The number of hardware queues.
     pub hardware_queues: Option<u32>,
     /// The file that it is made of, if it is a loop device.
     pub backing_file: Option<PathBuf>,
-    /// What the kernel has counted of it so far.
+    /// The kernel's counters of its requests.
     pub counters: Option<Counters>,
 }
 
 impl Disk {
-    /// The scheduler that it is under: the one in use, or the only one.
+    /// Returns the scheduler in use, or the only one.
     pub fn in_force(&self) -> Option<&str> {
         let only = self.schedulers.first().filter(|_| self.schedulers.len() == 1);
         self.scheduler.as_ref().or(only).map(String::as_str)
@@ -64,13 +63,13 @@ impl Disk {
 }
 
 impl Sysfs {
-    /// The tree at `root`: `/sys`, or one that a test has made.
+    /// Creates the tree at `root`: `/sys`, or one that a test has made.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The devices under `path`, a file, a folder or a block device; `None` if that is no block
-    /// device (memory, a network, a container's overlay) or is not listed.
+    /// Returns the devices under `path`, a file, a folder or a block device; `None` if there is no block device
+    /// (but memory, a network, a container's overlay) or it is not listed.
     ///
     /// # Errors
     /// `path` cannot be inspected.
@@ -81,7 +80,7 @@ impl Sysfs {
         if major != 0 {
             return Ok(self.stack(major, minor));
         }
-        // Some file systems, such as btrfs, number their volumes and not their devices.
+        // The number of some file systems, such as btrfs, is that of a volume and not of a device.
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let source = mount_source(&mounts, &fs::canonicalize(path)?);
         let device = source.and_then(|source| fs::metadata(source).ok());
@@ -89,7 +88,7 @@ impl Sysfs {
         Ok(device.and_then(|n| self.stack(rustix::fs::major(n), rustix::fs::minor(n))))
     }
 
-    /// The device of this number, and the devices below it.
+    /// Returns the device with this number and the devices below it.
     pub fn stack(&self, major: u32, minor: u32) -> Option<Stack> {
         let folder = self.root.join(format!("dev/block/{major}:{minor}"));
         let mut stack = Stack { names: Vec::new(), disks: Vec::new() };
@@ -136,14 +135,14 @@ fn disk(folder: &Path) -> Disk {
     }
 }
 
-/// The one in brackets, and all of them: `none [mq-deadline] kyber`.
+/// Returns the scheduler in brackets, and all schedulers, of `text`, as `none [mq-deadline] kyber`.
 pub(crate) fn schedulers(text: &str) -> (Option<String>, Vec<String>) {
-    let bare = |word: &str| word.trim_matches(['[', ']']).to_owned();
-    let set = text.split_whitespace().find(|word| word.starts_with('['));
-    (set.map(bare), text.split_whitespace().map(bare).collect())
+    let name = |word: &str| word.trim_matches(['[', ']']).to_owned();
+    let in_use = text.split_whitespace().find(|word| word.starts_with('['));
+    (in_use.map(name), text.split_whitespace().map(name).collect())
 }
 
-/// The source of the file system at `path`, by a line of `/proc/self/mountinfo`.
+/// Returns the source of the file system at `path`, according to `mounts`, the text of `/proc/self/mountinfo`.
 fn mount_source(mounts: &str, path: &Path) -> Option<PathBuf> {
     let mount = |line: &str| {
         let (own, other) = line.split_once(" - ")?;
@@ -151,31 +150,31 @@ fn mount_source(mounts: &str, path: &Path) -> Option<PathBuf> {
         let source = plain(other.split(' ').nth(1)?);
         path.starts_with(&point).then_some((point.len(), source))
     };
-    // Of two mounts at one place the later hides the earlier.
+    // A later mount at the same place hides an earlier one; `max_by_key` returns the last maximum.
     let deepest = mounts.lines().filter_map(mount).max_by_key(|(len, _)| *len);
     deepest.map(|(_, source)| PathBuf::from(source))
 }
 
-/// A field of the mount table, with its escaped spaces.
+/// Returns a field of the mount table with its escapes replaced.
 pub(crate) fn plain(field: &str) -> String {
-    let signs = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    signs.iter().fold(field.to_owned(), |text, (code, sign)| text.replace(code, sign))
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    escapes.iter().fold(field.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
 }
 
 pub(crate) fn name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The text of an attribute, if it has any.
+/// Returns the text of an attribute; `None` if it is empty or cannot be read.
 pub(crate) fn text(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The entries of a folder, in order of names; none if there is no folder.
+/// Returns the entries of a folder, ordered by name; none if there is no folder.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
-    let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<_> = found.flatten().map(|entry| entry.path()).collect();
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }

@@ -277,14 +277,14 @@ impl Subject<'_> {
     /// Returns the first page of `file`, after checking that it is the record of this target.
     fn header(&self, path: &Path, file: &File) -> Result<Header, RecordError> {
         let (target, len) = (|| self.target.to_owned(), self.bytes());
-        let found = file.metadata().map_err(fails(path, "look at", ELSEWHERE))?.len();
+        let file_len = file.metadata().map_err(fails(path, "look at", ELSEWHERE))?.len();
         let mut header = Header::EMPTY;
-        if found >= HEADER as u64 {
+        if file_len >= HEADER as u64 {
             let read = file.read_exact_at(&mut header.0, 0);
             read.map_err(fails(path, "read", ELSEWHERE))?;
         }
         // A process killed between creating the file and writing its first page left a page of zeros.
-        if found == 0 || (found == len && header.is_empty()) {
+        if file_len == 0 || (file_len == len && header.is_empty()) {
             if self.written.is_empty() {
                 return Err(self.missing(path));
             }
@@ -297,7 +297,7 @@ impl Subject<'_> {
             return Err(RecordError::NotARecord { path: path.to_owned() });
         }
         let (recorded, expected) = (header.at(Word::Length), self.length);
-        if recorded != expected || found != len {
+        if recorded != expected || file_len != len {
             let path = path.to_owned();
             return Err(RecordError::OfAnother {
                 target: target(),

@@ -15,7 +15,7 @@ pub enum Caching {
     Direct,
     /// All go through it.
     Buffered,
-    /// Those that are [buffered](penstock_core::Flags::BUFFERED) go through it, and the others bypass it.
+    /// Commands that are [buffered](penstock_core::Flags::BUFFERED) go through it, and the others bypass it.
     Mixed,
 }
 

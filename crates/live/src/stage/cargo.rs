@@ -73,39 +73,39 @@ pub(crate) struct LoadTransfer {
     /// The offset of its first byte in the buffer of the slot.
     from: usize,
     /// The transfer of the whole range, in whole blocks.
-    whole: Command,
+    command: Command,
     /// Reads of the first and last block, before a write that covers them in part.
     edges: [Option<Command>; 2],
-    /// Whether `whole`, the last command, was begun.
-    whole_begun: bool,
+    /// Whether `command`, the last command, was begun.
+    command_begun: bool,
 }
 
 impl LoadTransfer {
-    /// Creates the transfer for `req` in `slot`. `whole` is its command, in whole blocks of `unit`. Returns `None` if it
+    /// Creates the transfer for `req` in `slot`. `command` is its command, in whole blocks of `unit`. Returns `None` if it
     /// carries no data.
-    fn new(req: &Request, whole: Command, unit: u32, slot: u32, buffer: usize) -> Option<Self> {
+    fn new(req: &Request, command: Command, unit: u32, slot: u32, buffer: usize) -> Option<Self> {
         if !matches!(req.op, Op::Read | Op::Write) {
             return None;
         }
-        let whole = Command { buffer, ..whole };
+        let command = Command { buffer, ..command };
         let block = u64::from(unit);
         let (head, tail) = (req.start % block, req.end() % block);
-        let last = whole.len - unit;
+        let last = command.len - unit;
         let edge = |from: u32| Command {
             action: Action::Read,
-            start: whole.start + u64::from(from),
+            start: command.start + u64::from(from),
             len: unit,
             buffer: buffer + from as usize,
-            ..whole
+            ..command
         };
         let writes = req.op == Op::Write;
         let edges = [
             (writes && head != 0).then(|| edge(0)),
             (writes && tail != 0 && (last > 0 || head == 0)).then(|| edge(last)),
         ];
-        let (from, whole_begun) = (head as usize, false);
+        let (from, command_begun) = (head as usize, false);
         let Io { stream, start, len, .. } = req.io;
-        Some(Self { stream, start, len, slot, from, whole, edges, whole_begun })
+        Some(Self { stream, start, len, slot, from, command, edges, command_begun })
     }
 }
 
@@ -114,24 +114,24 @@ impl LoadCopier {
         Self { cargo, buffers }
     }
 
-    /// Creates the transfer for `req` in `slot`. `whole` is its command, in whole blocks of `unit`. Returns `None` if it
+    /// Creates the transfer for `req` in `slot`. `command` is its command, in whole blocks of `unit`. Returns `None` if it
     /// carries no data.
     pub(crate) fn transfer(
         &self,
         req: &Request,
-        whole: Command,
+        command: Command,
         unit: u32,
         slot: u32,
     ) -> Option<LoadTransfer> {
-        LoadTransfer::new(req, whole, unit, slot, self.buffers.area().layout().slot(slot))
+        LoadTransfer::new(req, command, unit, slot, self.buffers.area().layout().slot(slot))
     }
 
     /// Returns the first command of `transfer`, or the next one after a command succeeded; `None` at the end of
     /// the transfer.
     pub(crate) fn next(&mut self, transfer: &mut LoadTransfer) -> Option<Command> {
         self.buffers.take_back(transfer.slot);
-        if transfer.whole_begun {
-            if transfer.whole.action == Action::Read {
+        if transfer.command_begun {
+            if transfer.command.action == Action::Read {
                 let LoadTransfer { slot, from, len, .. } = *transfer;
                 let buffer = self.buffers.bytes(slot, from, len as usize);
                 self.cargo.with(transfer, |bytes| bytes.copy_from_slice(buffer));
@@ -140,13 +140,13 @@ impl LoadCopier {
         }
         let edge = transfer.edges.iter_mut().find_map(Option::take);
         let command = edge.unwrap_or_else(|| {
-            transfer.whole_begun = true;
-            if transfer.whole.action != Action::Read {
+            transfer.command_begun = true;
+            if transfer.command.action != Action::Read {
                 let LoadTransfer { slot, from, len, .. } = *transfer;
                 let buffer = self.buffers.bytes(slot, from, len as usize);
                 self.cargo.with(transfer, |bytes| buffer.copy_from_slice(bytes));
             }
-            transfer.whole
+            transfer.command
         });
         self.buffers.lend(transfer.slot);
         Some(command)

@@ -1,12 +1,12 @@
-//! Creates an owned file.
+//! The creation of owned files.
 //!
-//! Space is reserved and then really written once: a first write into a fresh extent converts it,
-//! and that time would be measured. The mark comes last, after the data are durable, so an
-//! incomplete file is never ours.
+//! Space is reserved and then written once, because the first write into a fresh extent converts it, and
+//! that time would be measured. The mark is written last, after the data is durable, so an incomplete file
+//! is never ours.
 //!
-//! The file has no name until it is complete, so that nothing of it remains whatever ends the
-//! process. Where the file system cannot do that, it has its name from the start: a creation that
-//! fails or is interrupted removes it, and a killed one leaves a file without a mark.
+//! The file has no name until it is complete, so that nothing remains however the process ends. Where the
+//! file system cannot do that, it has its name from the start: a creation that fails or is interrupted
+//! removes it, and a killed one leaves a file without a mark.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -28,10 +28,10 @@ use super::mark::{self, GRAIN, Holds, MARK};
 use super::opened::{Locked, Opened, open_direct};
 use crate::record::record_file::{give_up_record, record_beside};
 
-/// Bytes of one write while filling: large enough for the full rate of a disk.
+/// The size of a write while filling, in bytes: large enough for the full rate of a disk.
 const CHUNK: u32 = 1 << 20;
 
-/// The callback of progress: bytes written, bytes in all. `Break` stops the creation.
+/// The callback for progress: bytes written, and the total. `Break` stops the creation.
 pub(super) type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 /// Creates an owned file of `usable` bytes at `path`, where no file exists.
@@ -50,12 +50,12 @@ pub(super) fn create(
         .map_err(|error| TargetError::system(path, "open the folder for it", error))?;
     let site = Site { path, folder: &handle, usable, holds, direct };
     site.check_space()?;
-    // It is of a file that was here before.
+    // The record belongs to a file that was here before.
     give_up_record(&record_beside(path)).map_err(|error| {
         TargetError::system(path, "mark the record of its verified writes", error)
     })?;
     if let Some(file) = (direct.nameless)(folder).map_err(|error| site.cannot_create(error))? {
-        // Its name in /proc is its only one.
+        // Its only name is the one in /proc.
         let name = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         if name.exists() {
             let opened = site.open_nameless(&name)?;
@@ -63,7 +63,7 @@ pub(super) fn create(
             if site.link(&name)? {
                 return Ok(opened);
             }
-            // Once more, with a name from the start.
+            // Falls through: the file is created with a name from the start.
         }
     }
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
@@ -76,13 +76,13 @@ pub(super) fn create(
     Ok(opened)
 }
 
-/// The first content of a file. It does not matter to a run, so its seed is fixed. It is not zeros,
-/// which some disks and file systems do not store.
+/// Returns the generator of the first content of a file. A run does not depend on it, so its seed is fixed. It
+/// is not zeros, which some disks and file systems do not store.
 fn filling() -> impl rand::Rng {
     Seed(0).stream("owned file", 0)
 }
 
-/// Whether `file` begins as every file that is filled here.
+/// Returns whether `file` begins with this content.
 pub(crate) fn begins_as_filled(file: &File) -> bool {
     let (mut found, mut filled) = ([0; GRAIN as usize], [0; GRAIN as usize]);
     filling().fill_bytes(&mut filled);
@@ -99,8 +99,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Opens the file that is known as `name` past the page cache, and locks it before any other
-    /// process can open it.
+    /// Opens the file called `name` for direct I/O, and locks it before any other process can open it.
     fn open_nameless(&self, name: &Path) -> Result<Opened, TargetError> {
         let direct = self.direct.open_as(name, self.path)?;
         let direct = Locked::new(self.path, Arc::new(direct))?;
@@ -108,7 +107,7 @@ impl Site<'_> {
         Ok(Opened { direct, alignment, usable: self.usable })
     }
 
-    /// Makes an owned file of `plain` and its direct descriptor, durable except for its name.
+    /// Turns `plain`, which is also open as `opened`, into an owned file that is durable except for its name.
     fn make(
         &self,
         plain: &File,
@@ -128,7 +127,7 @@ impl Site<'_> {
         self.direct.probe(path, direct, *alignment)
     }
 
-    /// Gives the file known as `name` its own name, durably. Returns whether it can have one. A
+    /// Gives the file called `name` its proper name, durably. Returns whether the file system can do that. A
     /// file that exists by now is not replaced.
     fn link(&self, name: &Path) -> Result<bool, TargetError> {
         let Some(own) = self.path.file_name() else { return Ok(false) };
@@ -138,7 +137,7 @@ impl Site<'_> {
             Err(Errno::EXIST) => return Err(self.cannot_create(Errno::EXIST.into())),
             Err(_) => return Ok(false),
         }
-        // Without it a crash may remove the name again, and with it the whole file.
+        // Otherwise a crash may remove the name again, and with it the file.
         let durable = self.folder.sync_all();
         durable.map_err(|error| {
             let _ = std::fs::remove_file(self.path);
@@ -147,28 +146,28 @@ impl Site<'_> {
         Ok(true)
     }
 
-    /// Refuses a file that cannot fit, before anything is made.
+    /// Checks that the file fits, before anything is created.
     fn check_space(&self) -> Result<(), TargetError> {
         let usable = self.usable;
         if usable == 0 || !usable.is_multiple_of(GRAIN) || usable > i64::MAX as u64 - MARK {
             let path = self.path.to_owned();
             return Err(TargetError::BadSize { path, size: usable, grain: GRAIN });
         }
-        if available(self.folder).is_some_and(|available| self.whole() > available) {
+        if available(self.folder).is_some_and(|available| self.full_size() > available) {
             return Err(self.no_space());
         }
         Ok(())
     }
 
-    /// Bytes of the file, including its mark.
-    fn whole(&self) -> u64 {
+    /// Returns the size of the file in bytes, including its mark.
+    fn full_size(&self) -> u64 {
         self.usable + MARK
     }
 
     /// Reserves the space. A file system that cannot do that allocates it during the writes that
     /// follow.
     fn reserve(&self, file: &File) -> Result<(), TargetError> {
-        let reserve = || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, self.whole());
+        let reserve = || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, self.full_size());
         match rustix::io::retry_on_intr(reserve) {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(errno) => Err(self.failed("set its space aside", errno.into())),
@@ -210,15 +209,15 @@ impl Site<'_> {
             }
             written += len as u64;
         }
-        // The last answer of the callback does not stop a complete file.
+        // The file is complete, so the callback cannot stop it.
         let _ = progress(written, usable);
         Ok(())
     }
 
-    /// The error for a failed step, which may be a lack of space. There may be room for the data
-    /// and none for a file, or a quota: then the system's own message says more.
+    /// Returns the error for a failed step, which may be a lack of space. If the space is enough, and inodes or a
+    /// quota are not, the system's own message says more.
     fn failed(&self, doing: &'static str, error: io::Error) -> TargetError {
-        let short = available(self.folder).is_some_and(|available| self.whole() > available);
+        let short = available(self.folder).is_some_and(|available| self.full_size() > available);
         match error.raw_os_error() {
             Some(libc::ENOSPC | libc::EDQUOT) if short => self.no_space(),
             _ => TargetError::system(self.path, doing, error),
@@ -233,13 +232,13 @@ impl Site<'_> {
         TargetError::NoSpace {
             path: self.path.to_owned(),
             file_system: file_systems::name(self.folder),
-            needed: self.whole(),
+            needed: self.full_size(),
             available: available(self.folder).unwrap_or(0),
         }
     }
 }
 
-/// Bytes that the user may still take.
+/// Returns the bytes that are free for this user.
 fn available(folder: &File) -> Option<u64> {
     let answer = rustix::fs::fstatvfs(folder).ok()?;
     Some(answer.f_bavail.saturating_mul(answer.f_frsize))
@@ -248,7 +247,7 @@ fn available(folder: &File) -> Option<u64> {
 /// Removes the file when it is dropped unless it is finished.
 struct Unfinished {
     path: PathBuf,
-    /// Device and inode: by then another file may be at the path.
+    /// Device and inode, as another file may be at the path by then.
     identity: Option<(u64, u64)>,
 }
 
@@ -269,7 +268,7 @@ impl Drop for Unfinished {
         let Some(ours) = self.identity else { return };
         let there = std::fs::symlink_metadata(&self.path).map(|meta| (meta.dev(), meta.ino()));
         if there.is_ok_and(|there| there == ours) {
-            // The error that led here is the one to report.
+            // The error that led here is the one that is reported.
             let _ = std::fs::remove_file(&self.path);
         }
     }

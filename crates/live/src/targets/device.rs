@@ -1,10 +1,9 @@
-//! Block devices as targets: used only if a person names one twice, and it is unused.
+//! Block devices as targets: used only if the user names one twice and it is unused.
 //!
-//! A file carries a mark that it is ours; a disk has no room for one. So a person confirms by the
-//! device's serial number, or by its path once more, that its data may be lost. Even then a device
-//! is refused that is in use or carries anything that can be recognised: the owner must remove it
-//! first. Data without a known format is refused as well, unless the person confirms that it may be
-//! lost.
+//! An owned file has a mark; a disk has no room for one. So the user confirms by the device's serial number,
+//! or by its path once more, that its data may be lost. Even then a device is refused that is in use or
+//! carries a known format: the owner must remove it first. Data without a known format is refused as well,
+//! unless the user confirms that it may be lost.
 //!
 //! Invariants: all checks are made before the device is opened for writing, and again once it is
 //! opened exclusively, which the kernel refuses for a device that is mounted or held.
@@ -27,12 +26,12 @@ use super::error::TargetError;
 use super::opened::{Locked, Opened, check_kind, not_ours};
 use super::signature;
 
-/// How often a busy device is tried again, and the time between: a user that has just ended
-/// releases it a little later.
+/// The number of tries to open a busy device, and the time between: a process that has just ended releases it
+/// a little later.
 const TRIES: u32 = 20;
 const APART: Duration = Duration::from_millis(50);
 
-/// Contents that a device may have without a known format.
+/// Contents that a device may have, besides known formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contents {
     /// Only data that runs have written.
@@ -78,7 +77,7 @@ pub(super) fn open(
     }
     let device = Arc::new(device);
     let locked = retried(|| Locked::new(path, Arc::clone(&device)))?;
-    // Another process may have begun to use it before it was ours alone.
+    // Another process may have begun to use it before it was opened exclusively.
     check_free(path, &listed, number, contents)?;
     let direct = Direct::REAL;
     let alignment = direct.alignment(path, &device)?;
@@ -100,7 +99,7 @@ pub(crate) fn alone(path: &Path) -> Result<File, TargetError> {
     })
 }
 
-/// Tries a step again while the device is in use.
+/// Retries `step` while the device is in use.
 fn retried<T>(mut step: impl FnMut() -> Result<T, TargetError>) -> Result<T, TargetError> {
     for _ in 1..TRIES {
         match step() {
@@ -111,8 +110,8 @@ fn retried<T>(mut step: impl FnMut() -> Result<T, TargetError>) -> Result<T, Tar
     step()
 }
 
-/// The obstacle, if it stays: a process that is just being started shares for a moment all open
-/// files of the process that starts it, which may be ours.
+/// Returns the obstacle that `look` finds, if it stays: a process that is just being started shares, for a
+/// moment, all open files of its parent, which may be this process.
 fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 1..TRIES {
         look()?;
@@ -121,12 +120,12 @@ fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     look()
 }
 
-#[allow(clippy::disallowed_methods)] // the kernel does not report when it lets go
+#[allow(clippy::disallowed_methods)] // the kernel does not report when it releases a device
 fn pause() {
     std::thread::sleep(APART);
 }
 
-/// The number of the block device with this `meta`.
+/// Returns the number of the block device with this `meta`.
 fn device_number(path: &Path, meta: &std::fs::Metadata) -> Result<u64, TargetError> {
     if meta.file_type().is_block_device() {
         return Ok(meta.rdev());
@@ -135,7 +134,7 @@ fn device_number(path: &Path, meta: &std::fs::Metadata) -> Result<u64, TargetErr
     Err(not_ours(path, meta.len(), "where a block device was named"))
 }
 
-/// Whether `named` is the path of what is at `path`, or the serial number of that device.
+/// Returns whether `named` is another path of the file or device at `path`, or the serial number of that device.
 pub(super) fn is_named(path: &Path, named: &str, roots: &Roots) -> bool {
     let number = std::fs::metadata(path).ok().and_then(|meta| device_number(path, &meta).ok());
     let listed = number.and_then(|number| Listed::find(roots, number));
@@ -143,12 +142,12 @@ pub(super) fn is_named(path: &Path, named: &str, roots: &Roots) -> bool {
 }
 
 fn names(path: &Path, named: &str, listed: Option<&Listed>) -> bool {
-    let same = |named| std::fs::canonicalize(path).is_ok_and(|own| own == named);
-    let is_path = || Path::new(named) == path || std::fs::canonicalize(named).is_ok_and(same);
+    let is_same = |named| std::fs::canonicalize(path).is_ok_and(|own| own == named);
+    let is_path = || Path::new(named) == path || std::fs::canonicalize(named).is_ok_and(is_same);
     listed.is_some_and(|listed| listed.serials().iter().any(|serial| serial == named)) || is_path()
 }
 
-/// Refuses a device that was not named a second time, by serial number or path.
+/// Checks that a device was named a second time, by serial number or path.
 fn check_named(path: &Path, named: Option<&str>, listed: &Listed) -> Result<(), TargetError> {
     if named.is_some_and(|named| names(path, named, Some(listed))) {
         return Ok(());
@@ -162,7 +161,7 @@ fn check_named(path: &Path, named: Option<&str>, listed: &Listed) -> Result<(), 
     Err(TargetError::NotNamedTwice { path: path.to_owned(), about: about.join(", "), second, name })
 }
 
-/// Refuses a device that is in use, carries something, or holds more than `contents`.
+/// Checks that a device is unused, carries no known format, and holds no more than `contents`.
 fn check_free(
     path: &Path,
     listed: &Listed,
@@ -185,9 +184,9 @@ fn check_free(
         return Err(TargetError::InUse { path: path.to_owned() });
     }
     let len = length(path, &device)?;
-    let found = signature::find(&device, len).map_err(read)?;
+    let signature = signature::find(&device, len).map_err(read)?;
     let found =
-        found.map(|signature::Signature { name, offset }| format!("{name} at byte {offset}"));
+        signature.map(|signature::Signature { name, offset }| format!("{name} at byte {offset}"));
     let by_libblkid = || signature::ask(&device).map(|name| format!("what libblkid calls {name}"));
     if let Some(found) = found.or_else(by_libblkid) {
         let hint = format!(
@@ -206,7 +205,7 @@ fn check_free(
     }
 }
 
-/// Bytes of an open device, or of a file.
+/// Returns the length of an open device or file in bytes.
 pub(super) fn length(path: &Path, device: &File) -> Result<u64, TargetError> {
     let end = rustix::fs::seek(device, rustix::fs::SeekFrom::End(0));
     end.map_err(|errno| TargetError::system(path, "ask for its size", errno.into()))

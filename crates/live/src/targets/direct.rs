@@ -1,4 +1,4 @@
-//! Direct I/O, past the page cache: how a file is opened for it, its alignment, whether it works.
+//! Direct I/O: opening files for it, its alignment, and whether it works.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ use super::error::TargetError;
 use super::file_systems::{self, unknown};
 use crate::engine::buffers::{Area, BUFFER_ALIGNMENT, Layout};
 
-/// The assumed alignment where the kernel reports none: a page satisfies every disk.
+/// The assumed alignment where the kernel reports none: it satisfies every disk.
 const ASSUMED: u32 = BUFFER_ALIGNMENT;
 
 /// The alignment that direct I/O to a file needs, in bytes.
@@ -23,18 +23,17 @@ pub(super) struct Alignment {
     pub(super) memory: u32,
 }
 
-/// The calls that a file system may refuse. A test replaces them by stand-ins that refuse, as no
-/// such file system may be at hand.
+/// The calls that a file system may refuse. Tests replace them by stand-ins that refuse.
 #[derive(Clone, Copy)]
 pub(super) struct Direct {
-    /// A new file in a folder, without a name, so that it is gone with its last user; `None` where
-    /// the file system has none.
+    /// Creates an unnamed file in a folder, which is gone with its last user; `None` where the file system
+    /// cannot do that.
     pub(super) nameless: fn(&Path) -> io::Result<Option<File>>,
-    /// Opens for direct reading and writing.
+    /// Opens a file for direct reading and writing.
     pub(super) open: fn(&Path) -> io::Result<File>,
-    /// The alignment; `None` where the kernel reports none.
+    /// Returns the alignment; `None` where the kernel reports none.
     pub(super) alignment: fn(&File) -> Option<Alignment>,
-    /// Reads the beginning.
+    /// Reads the beginning of a file.
     pub(super) read: fn(&File, &mut [u8]) -> io::Result<usize>,
 }
 
@@ -50,7 +49,7 @@ impl Direct {
         read: |file, buffer| Ok(rustix::io::pread(file, buffer, 0)?),
     };
 
-    /// Opens `path` past the page cache for reading alone.
+    /// Opens `path` for direct reading only.
     pub(super) fn open_reading(path: &Path) -> Result<File, TargetError> {
         let open = |path: &Path| {
             let flags = (OFlags::DIRECT | OFlags::NONBLOCK).bits().cast_signed();
@@ -59,12 +58,12 @@ impl Direct {
         Self { open, ..Self::REAL }.open(path)
     }
 
-    /// Opens `path` past the page cache.
+    /// Opens `path` for direct I/O.
     pub(super) fn open(&self, path: &Path) -> Result<File, TargetError> {
         self.open_as(path, path)
     }
 
-    /// The same for a file that a person knows as `shown`.
+    /// Opens `path` for direct I/O. Errors name the file `shown`.
     pub(super) fn open_as(&self, path: &Path, shown: &Path) -> Result<File, TargetError> {
         (self.open)(path).map_err(|error| match error.raw_os_error() {
             Some(libc::EINVAL) => {
@@ -76,11 +75,11 @@ impl Direct {
         })
     }
 
-    /// The alignment that `file` needs, checked.
+    /// Returns the alignment that `file` needs, after checking that it is supported.
     pub(super) fn alignment(&self, path: &Path, file: &File) -> Result<Alignment, TargetError> {
         let assumed = Alignment { offset: ASSUMED, memory: ASSUMED };
-        let found = (self.alignment)(file).unwrap_or(assumed);
-        let Alignment { offset, memory } = found;
+        let alignment = (self.alignment)(file).unwrap_or(assumed);
+        let Alignment { offset, memory } = alignment;
         if offset == 0 || memory == 0 {
             return Err(refused(path, file_systems::name(file), "its alignment is given as 0"));
         }
@@ -89,10 +88,10 @@ impl Direct {
             let max_memory = BUFFER_ALIGNMENT;
             return Err(TargetError::Alignment { path, file_system, offset, memory, max_memory });
         }
-        Ok(found)
+        Ok(alignment)
     }
 
-    /// Reads a block of `file`: some file systems refuse only then.
+    /// Reads a block of `file`: some file systems refuse direct I/O only then.
     pub(super) fn probe(
         &self,
         path: &Path,
@@ -128,7 +127,7 @@ impl Direct {
     }
 }
 
-/// An aligned buffer of at least `len` bytes; its source region is pseudo-random.
+/// Returns an aligned buffer of at least `len` bytes.
 pub(super) fn buffer(path: &Path, len: u32) -> Result<Area, TargetError> {
     let area = Layout::new(1, len, BUFFER_ALIGNMENT).and_then(|layout| Area::new(layout, Seed(0)));
     area.map_err(|error| {
@@ -136,10 +135,10 @@ pub(super) fn buffer(path: &Path, len: u32) -> Result<Area, TargetError> {
     })
 }
 
-/// A new file in `folder` without a name.
+/// Creates an unnamed file in `folder`; `None` where the file system cannot do that.
 fn nameless(folder: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    // Like any new file: the umask decides its permissions.
+    // The umask decides its permissions, as for any new file.
     match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
         Ok(file) => Ok(Some(file.into())),
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
@@ -147,7 +146,7 @@ fn nameless(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The alignment of `file` by the kernel; for a block device, at least its logical blocks.
+/// Returns the alignment of `file` as the kernel reports it; for a block device, at least its logical block.
 fn alignment(file: &File) -> Option<Alignment> {
     reported(file).or_else(|| {
         let block = rustix::fs::ioctl_blksszget(file).ok()?;

@@ -1,4 +1,4 @@
-//! Why a target is refused: what was found, where, what was expected, and a hint.
+//! Errors of targets: what was found, where, what was expected, and a hint.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ pub enum TargetError {
     /// The file does not exist, and no size was given to create it.
     #[error("{}: found no file; expected {}", path.display(), expected_at(path))]
     Missing {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
     /// A file that is to be read does not exist.
     #[error("{}: found no file; expected one to read\nhint: check the path", path.display())]
     NoInput {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
-    /// A new file is to be where something is.
+    /// Something exists where a new file is to be created.
     #[error(
         "{}: found something there; expected no file\n\
          hint: nothing is overwritten: name a new file, or move this one away", path.display()
     )]
     Exists {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
     /// A symbolic link to nothing: creation does not follow links.
@@ -36,7 +36,7 @@ pub enum TargetError {
          hint: name the place itself", path.display()
     )]
     DanglingLink {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
     /// A directory.
@@ -44,7 +44,7 @@ pub enum TargetError {
         "{}: found a directory; expected a file\nhint: name a file in it", path.display()
     )]
     Directory {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
     /// Neither a file nor a directory.
@@ -55,18 +55,18 @@ pub enum TargetError {
         path.display()
     )]
     NotAFile {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file.
         kind: &'static str,
     },
-    /// Links that lead to one another.
+    /// Symbolic links in a circle.
     #[error(
         "{}: found symbolic links that lead in a circle; expected a file or a device\n\
          hint: name the place itself", path.display()
     )]
     LinkLoop {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
     /// A file of the kernel's own, or a place for such files: reading one calls the kernel.
@@ -76,12 +76,12 @@ pub enum TargetError {
         path.display()
     )]
     Kernels {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The type of the file system.
         file_system: &'static str,
     },
-    /// A file is to be created where nodes of devices lie.
+    /// A file is to be created among the nodes of devices.
     #[error(
         "{}: found no such device, and no place for files; expected a device that is there, or a \
          file elsewhere\nhint: look for its name with `lsblk`, or name a file on a disk, as \
@@ -99,11 +99,11 @@ pub enum TargetError {
         path.display()
     )]
     NotOurs {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// Its length in bytes.
         len: u64,
-        /// What about it is not ours.
+        /// Why it is not ours.
         why: String,
     },
     /// An owned file that holds an application's data, for a run.
@@ -113,22 +113,22 @@ pub enum TargetError {
          `--i-will-lose-data {}`: it is a run's file from then on", path.display(), path.display()
     )]
     HoldsData {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
-    /// A file without data and without room for a block and a mark.
+    /// A file without data and without space for a block and a mark.
     #[error(
         "{}: found a file of {len} bytes with nothing in it; expected at least {} bytes, a block \
          and Penstock's mark\nhint: remove it, and give a size to create it (`--create 256MiB`)",
         path.display(), GRAIN + MARK
     )]
     TooSmall {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// Its length in bytes.
         len: u64,
     },
-    /// A size that no owned file can have.
+    /// An invalid size for an owned file.
     #[error(
         "{}: found a size of {size} bytes; expected a positive multiple of {grain}\n\
          hint: 256MiB is enough to try", path.display()
@@ -141,14 +141,14 @@ pub enum TargetError {
         /// Sizes must be a multiple of this many bytes there.
         grain: u64,
     },
-    /// Ours, but not of the size to create.
+    /// An owned file of another size than the one to create.
     #[error(
         "{}: found an owned file of {found} usable bytes; expected {asked}, the size to create\n\
          hint: a file is never grown or cut; remove it, or leave the size out to use it as it is",
         path.display()
     )]
     SizeDiffers {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// Its usable bytes.
         found: u64,
@@ -161,7 +161,7 @@ pub enum TargetError {
          hint: change its permissions, or name a place of your own", path.display()
     )]
     NoPermission {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The step that failed.
         doing: &'static str,
@@ -174,7 +174,7 @@ pub enum TargetError {
          hint: wait for that run, or name another target", path.display()
     )]
     InUse {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
     /// There is not enough space to create it.
@@ -199,7 +199,7 @@ pub enum TargetError {
          or btrfs", path.display()
     )]
     DirectRefused {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The type of the file system.
         file_system: String,
@@ -213,7 +213,7 @@ pub enum TargetError {
          hint: try another file system", path.display()
     )]
     Alignment {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The type of the file system.
         file_system: String,
@@ -224,43 +224,43 @@ pub enum TargetError {
         /// The largest alignment of memory that buffers have, in bytes.
         max_memory: u32,
     },
-    /// A block device that a person did not name twice.
+    /// A block device that the user did not name twice.
     #[error(
         "{}: found a block device ({about}), named {second}; expected it to be named twice\n\
          hint: a run writes over everything on it; if that is meant, add \
          `--i-will-lose-data {name}`", path.display()
     )]
     NotNamedTwice {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Its size, and what its maker calls it.
+        /// Its size, model and serial number.
         about: String,
         /// How it was named the second time, if at all.
         second: String,
-        /// What it could be named the second time.
+        /// A name for it that would be accepted as the second one.
         name: String,
     },
-    /// A block device that is in use, or that carries something.
+    /// A block device that is in use or carries a known format.
     #[error(
         "{}: found {found}; expected a block device that is free, with nothing on it\nhint: {hint}",
         path.display()
     )]
     NotFree {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The obstacle.
         found: String,
-        /// What to do about it.
+        /// A hint for the user.
         hint: String,
     },
-    /// A block device that holds data which no format announces.
+    /// A block device that holds data without a known format.
     #[error(
         "{}: found data at byte {at}; expected a block device that holds zeros, or what runs of \
          Penstock wrote\nhint: if no data on it are needed, add `--even-if-not-empty`; what went \
          through a gate, and what earlier versions wrote, counts as data", path.display()
     )]
     NotEmpty {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The first byte with data that was found.
         at: u64,
@@ -274,7 +274,7 @@ pub enum TargetError {
         doing: &'static str,
         /// The system's error.
         why: String,
-        /// What to do about it.
+        /// A hint for the user.
         hint: String,
     },
     /// A view that lies outside its target, or is not whole blocks.
@@ -283,27 +283,27 @@ pub enum TargetError {
          within {capacity} bytes\nhint: change `live.view`", path.display()
     )]
     BadView {
-        /// Where the target is.
+        /// The path of the target.
         path: PathBuf,
         /// First byte of the view.
         start: u64,
-        /// Its bytes.
+        /// Its length in bytes.
         len: u64,
-        /// Bytes of the target.
+        /// The size of the target in bytes.
         capacity: u64,
-        /// Bytes of a block.
+        /// The size of a block in bytes.
         block: u64,
     },
     /// The creation was stopped, as by Ctrl-C.
     #[error("{}: its creation was interrupted; what there was of it is removed", path.display())]
     Interrupted {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
     /// The system failed.
     #[error("{}: cannot {doing}: {source}", path.display())]
     Io {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The step that failed.
         doing: &'static str,
@@ -313,8 +313,8 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// The exit code of the command: 2 wrong input, 5 unsafe target, 77 this machine cannot, 1
-    /// otherwise.
+    /// Returns the exit code of the command: 2 for wrong input, 5 for an unsafe target, 77 for what this machine
+    /// cannot do, 1 otherwise.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Missing { .. }
@@ -345,7 +345,7 @@ impl TargetError {
         }
     }
 
-    /// The error for a system call that failed at `path` while `doing` something.
+    /// Returns the error for a system call on `path` that failed in the step `doing`.
     pub(super) fn system(path: &Path, doing: &'static str, source: io::Error) -> Self {
         let path = path.to_owned();
         if source.raw_os_error() == Some(libc::ELOOP) {
@@ -360,8 +360,8 @@ impl TargetError {
     }
 }
 
-/// The expected file at `path`, and a hint. A new file below `/dev` is always a slip, except in
-/// `/dev/shm`.
+/// Returns the description of the file that is expected at `path`, and a hint. A new file below `/dev` is
+/// always a mistake, except in `/dev/shm`.
 fn expected_at(path: &Path) -> &'static str {
     if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
         "a block device\nhint: look for its name with `lsblk`"
@@ -370,7 +370,7 @@ fn expected_at(path: &Path) -> &'static str {
     }
 }
 
-/// Whether the path itself is what is wrong: its folder is missing or is not one.
+/// Returns whether the path itself is wrong: its folder is missing or is no folder.
 fn is_wrong_path(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
     matches!(kind, InvalidFilename | InvalidInput | NotADirectory | NotFound)

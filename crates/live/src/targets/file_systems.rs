@@ -1,4 +1,4 @@
-//! File systems by their type: their names in `mount`, and those where no file can be a target.
+//! Types of file systems: their names in `mount`, and those whose files cannot be targets.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -7,8 +7,8 @@ use std::path::Path;
 use super::error::TargetError;
 use crate::kernel::sysfs::plain;
 
-/// File systems of the kernel: reading or writing their files calls the kernel. The numbers of
-/// statfs(2).
+/// File systems of the kernel's own files, which call the kernel when they are read or written. The numbers are
+/// those of statfs(2).
 const KERNELS: [(u32, &str); 16] = [
     (0x0000_9fa0, "proc"),
     (0x6265_6572, "sysfs"),
@@ -28,7 +28,7 @@ const KERNELS: [(u32, &str); 16] = [
     (0x6e73_6673, "nsfs"),
 ];
 
-/// The type of the file system of `file`, in the words of `mount`.
+/// Returns the type of the file system of `file`, as `mount` names it.
 pub(super) fn name(file: &File) -> String {
     let Ok(answer) = rustix::fs::fstatfs(file) else { return unknown() };
     // The numbers of statfs(2), sign-extended on some architectures.
@@ -56,13 +56,13 @@ pub(super) fn name(file: &File) -> String {
     name.to_owned()
 }
 
-/// Stands for the name of a file system that is not known.
+/// Returns the text in place of the name of an unknown file system.
 pub(super) fn unknown() -> String {
     "its file system".to_owned()
 }
 
-/// Refuses `path`, or files in the folder `path`, if they are the kernel's own. It checks the path,
-/// because opening such a file can have effects.
+/// Checks that `path`, or a file in the folder `path`, is not one of the kernel's own files. It does not open
+/// the file, which can have side effects.
 pub(super) fn check_not_the_kernels(path: &Path, shown: &Path) -> Result<(), TargetError> {
     let Ok(answer) = rustix::fs::statfs(path) else { return Ok(()) };
     let number = answer.f_type as u32;
@@ -74,8 +74,8 @@ pub(super) fn check_not_the_kernels(path: &Path, shown: &Path) -> Result<(), Tar
     }
 }
 
-/// Refuses to create the file `path` in `folder` if nodes of devices lie there: a slip in a
-/// device's name would become a file in memory.
+/// Checks that `folder` has no nodes of devices, before the file `path` is created there: a mistyped name of a
+/// device would become a file in memory.
 pub(super) fn check_not_among_devices(path: &Path, folder: &Path) -> Result<(), TargetError> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let canonical = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
@@ -87,11 +87,11 @@ pub(super) fn check_not_among_devices(path: &Path, folder: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Whether devices lie on the file system of this number, which holds `folder`: it is of their
-/// type, or mounted on `/dev`, as in containers. The file system for files in memory, `/dev/shm`,
-/// is another one.
+/// Returns whether the file system with this number, which holds `folder`, has nodes of devices: its type is
+/// `devtmpfs`, or it is mounted on `/dev`, as in containers. `/dev/shm`, for files in memory, is another file
+/// system.
 fn holds_devices(mounts: &str, number: &str, folder: &Path) -> bool {
-    let mut of_devices = mounts.lines().filter_map(|line| {
+    let mut device_mounts = mounts.lines().filter_map(|line| {
         let (own, other) = line.split_once(" - ")?;
         let mut own = own.split(' ').skip(2);
         let (its, point) = (own.next()?, plain(own.nth(1)?));
@@ -100,7 +100,7 @@ fn holds_devices(mounts: &str, number: &str, folder: &Path) -> bool {
     });
     let below_dev = folder.starts_with("/dev") && !folder.starts_with("/dev/shm");
     // Where /dev is a folder of the root, or the mounts cannot be read, the path decides.
-    of_devices.any(|it| it) || below_dev
+    device_mounts.any(|holds| holds) || below_dev
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Leftovers of killed runs: loop devices, half-made files, outputs.
+//! Leftovers of killed runs: loop devices, incomplete files, outputs.
 //!
-//! Use it to report them and to clean up. A loop device counts as left behind if the file below
-//! carries our mark and the device is unused: it is not mounted nor held, no process has it open,
-//! and the kernel grants us exclusive access.
+//! Use it to report them and to clean up. A loop device counts as left behind if the file below has our mark
+//! and the device is unused: it is neither mounted nor held, no process has it open, and the kernel grants us
+//! exclusive access.
 
 use std::fs::{self, File};
 use std::io;
@@ -42,22 +42,22 @@ impl LoopDevice {
     }
 }
 
-/// Every loop device that a run left behind; none where they cannot be listed.
+/// Returns the loop devices that runs left behind; none where they cannot be listed.
 pub fn loop_devices() -> Vec<LoopDevice> {
     let roots = Roots::real();
     let names = entries(&roots.sys.join("block")).into_iter().map(|folder| name(&folder));
-    let unused = |one: &LoopDevice| {
+    let unused = |device: &LoopDevice| {
         let flags = OFlags::EXCL.bits().cast_signed();
-        let alone = || File::options().read(true).custom_flags(flags).open(&one.node);
-        let number = fs::metadata(&one.node).map(|meta| meta.rdev());
-        let wanted = |device| number.as_ref().is_ok_and(|&number| number == device);
-        openers(&roots.proc, wanted).is_empty() && alone().is_ok()
+        let alone = || File::options().read(true).custom_flags(flags).open(&device.node);
+        let number = fs::metadata(&device.node).map(|meta| meta.rdev());
+        let is_it = |other| number.as_ref().is_ok_and(|&number| number == other);
+        openers(&roots.proc, is_it).is_empty() && alone().is_ok()
     };
     names.filter_map(|name| left(&roots, &name)).filter(unused).collect()
 }
 
-/// The loop device called `name`, if it is made of an owned file and free as far as the kernel
-/// reports.
+/// Returns the loop device called `name`, if it is made of an owned file and, as far as the kernel reports,
+/// free.
 fn left(roots: &Roots, name: &str) -> Option<LoopDevice> {
     let file = text(&roots.sys.join("block").join(name).join("loop/backing_file"))?;
     let file = PathBuf::from(file);
@@ -70,8 +70,8 @@ fn left(roots: &Roots, name: &str) -> Option<LoopDevice> {
     (free && listed.name() == name).then_some(LoopDevice { node, file })
 }
 
-/// Files at `path`, or in it if it is a folder, that a creation began and did not finish. They are
-/// recognised by their beginning. Nothing is removed, as another process may be making one now.
+/// Returns the files at `path`, or in the folder `path`, whose creation was not finished. They are recognised by
+/// their beginning. Nothing is removed, as another process may be creating one now.
 pub fn half_made(path: &Path) -> Vec<PathBuf> {
     let files = if path.is_dir() { entries(path) } else { vec![path.to_owned()] };
     let half = |path: &PathBuf| {
@@ -81,14 +81,14 @@ pub fn half_made(path: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(half).collect()
 }
 
-/// Files at `path`, or in it if it is a folder, that were to become a report, a picture or another
-/// output of a process that was killed meanwhile. Its lock on them ended with it.
+/// Returns the files at `path`, or in the folder `path`, that are incomplete outputs, such as a report or a
+/// picture, of killed processes, whose locks ended with them.
 pub fn unfinished_outputs(path: &Path) -> Vec<PathBuf> {
     let files = if path.is_dir() { entries(path) } else { vec![path.to_owned()] };
     files.into_iter().filter(|path| unlocked_output(path).is_some()).collect()
 }
 
-/// Removes one of them.
+/// Removes the incomplete output at `path`.
 ///
 /// # Errors
 /// It is being written by now, or the user lacks the permission.
@@ -97,21 +97,21 @@ pub fn remove_unfinished_output(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// The file at `path`, locked, if it has the name of an incomplete output, `.NAME.PID` and
+/// Returns the file at `path`, locked, if it has the name of an incomplete output, `.NAME.PID` and
 /// [`UNFINISHED`], and no process writes it.
 fn unlocked_output(path: &Path) -> Option<File> {
     let name = name(path);
     let (_, process) = name.strip_prefix('.')?.strip_suffix(UNFINISHED)?.rsplit_once('.')?;
     let _: u32 = process.parse().ok()?;
-    // Opening anything but a file can have effects of its own.
+    // Opening anything but a file can have side effects.
     let regular = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
     let file = regular.then(|| File::open(path).ok()).flatten()?;
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     Some(file)
 }
 
-/// Whether a regular file with room for a block and a mark is there. Opening anything else, such as
-/// the files of `/proc`, can have effects of its own.
+/// Returns whether a regular file with space for a block and a mark is at `path`. It does not open the file, as
+/// opening anything else can have side effects.
 fn has_data(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() >= GRAIN + MARK)
 }

@@ -1,10 +1,10 @@
-//! Loop devices: a file behind one of the kernel's queues, and so behind its schedulers.
+//! Loop devices: they put a file behind a queue of the kernel, and so behind its schedulers.
 //!
-//! A device made here is detached by the kernel when its last user closes it, for whatever reason.
+//! The kernel detaches a device made here when its last user closes it, for whatever reason.
 //! Source: loop(4).
 //!
 //! Invariants: a device is made of an open file, never of a path that may change; it is opened
-//! exclusively before it is made, so no other process has it.
+//! exclusively before it is configured, so no other process has it.
 
 use std::ffi::{c_int, c_ulong};
 use std::fs::File;
@@ -25,7 +25,7 @@ const LOOP_CLR_FD: c_ulong = 0x4c01;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
-/// How many free devices another process may take before us, one after the other.
+/// The number of tries: other processes may take the free devices before us.
 const TRIES: u32 = 16;
 
 /// The configuration of a device, as the kernel reads it.
@@ -63,7 +63,7 @@ const _: () = assert!(size_of::<Info>() == 232 && size_of::<Config>() == 304);
 pub(crate) struct Control(File);
 
 impl Control {
-    /// The machine's, for a device made of the file at `path`.
+    /// Opens the machine's control device, for a loop device over the file at `path`.
     pub(crate) fn open(path: &Path) -> Result<Self, TargetError> {
         let opened = File::options().read(true).write(true).open(CONTROL);
         let hint = |error: &io::Error| match error.kind() {
@@ -75,9 +75,8 @@ impl Control {
             .map_err(|error| cannot(path, "open /dev/loop-control", &error, hint(&error)))
     }
 
-    /// A device of the first `size` bytes of `file`, in blocks of `block` bytes and past the page
-    /// cache. It is detached when the returned file is dropped. Errors name `path`, the path of the
-    /// file.
+    /// Makes a device of the first `size` bytes of `file`, in blocks of `block` bytes, with direct I/O. It is
+    /// detached when the returned file is dropped. Errors name `path`, the path of the file.
     pub(crate) fn make(
         &self,
         path: &Path,
@@ -118,7 +117,7 @@ pub(crate) fn clear(device: &File) -> io::Result<()> {
 
 fn config(path: &Path, file: RawFd, size: u64, block: u32) -> Config {
     let mut file_name = [0; 64];
-    // As much of it as fits, and a zero: it is only displayed.
+    // Truncated to fit with a zero: it is only displayed.
     let shown = path.as_os_str().as_bytes();
     let len = shown.len().min(63);
     file_name[..len].copy_from_slice(&shown[..len]);
@@ -140,7 +139,7 @@ fn config(path: &Path, file: RawFd, size: u64, block: u32) -> Config {
     Config { fd: file.cast_unsigned(), block_size: block, info, reserved: [0; 8] }
 }
 
-/// Refuses a device that goes through the page cache after all.
+/// Checks that a device does not go through the page cache.
 fn check_direct(path: &Path, number: c_int) -> Result<(), TargetError> {
     let dio = std::fs::read_to_string(format!("/sys/block/loop{number}/loop/dio"));
     match dio.as_deref().map(str::trim) {
@@ -161,10 +160,9 @@ fn configure(device: &File, config: &Config) -> io::Result<()> {
     call(device, LOOP_CONFIGURE, std::ptr::from_ref(config).expose_provenance()).map(drop)
 }
 
-/// One of the calls above, with a number or the address of a [`Config`].
+/// Makes one of the calls above. `argument` is a number or the address of a [`Config`].
 fn call(file: &File, request: c_ulong, argument: usize) -> io::Result<c_int> {
-    // SAFETY: of the calls that are made here only LOOP_CONFIGURE has a pointer, to a whole Config
-    // that outlives the call and is only read.
+    // SAFETY: only LOOP_CONFIGURE takes a pointer, to a Config that outlives the call and is only read.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), request, argument) };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }

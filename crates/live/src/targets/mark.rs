@@ -1,21 +1,21 @@
-//! The mark of an owned file: a block of 4096 bytes behind the usable ones.
+//! The mark of an owned file: a block of 4096 bytes after the usable bytes.
 //!
-//! A trailer rather than an extended attribute: other data copied over a marked file removes the
-//! mark, and every file system can store one. The file's length must be exactly the one in the
-//! mark, so a file that grew or was cut is no longer ours.
+//! It is a trailer rather than an extended attribute, because data copied over a marked file removes it, and
+//! every file system can store it. The file must have exactly the length in the mark, so a file that grew or
+//! was cut is no longer ours.
 //!
 //! Layout, little-endian: 16 bytes of magic, format version (u32), kind of content (u32: 0 data of
-//! runs, 1 an application's data), usable bytes (u64), zeros to the end. Versions before the second
-//! kind wrote zero for both, and refuse a file of that kind.
+//! runs, 1 an application's data), usable bytes (u64), zeros to the end. Versions without the second
+//! kind wrote zero in its place, and refuse a file of that kind.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of the mark.
+/// The size of the mark in bytes.
 pub(crate) const MARK: u64 = 4096;
 
-/// The usable size is a multiple of this: no disk has larger sectors than a page.
+/// The unit of usable sizes in bytes: no disk has larger sectors.
 pub(crate) const GRAIN: u64 = 4096;
 
 const MAGIC: &[u8; 16] = b"penstock owned\n\0";
@@ -43,7 +43,7 @@ pub(crate) enum Found {
     Broken,
 }
 
-/// The mark of a file of `usable` bytes with this kind of content.
+/// Returns the mark of a file of `usable` bytes with this kind of content.
 fn block(usable: u64, holds: Holds) -> [u8; MARK as usize] {
     let mut block = [0; MARK as usize];
     block[..16].copy_from_slice(MAGIC);
@@ -62,25 +62,25 @@ pub(crate) fn write(file: &File, usable: u64, holds: Holds) -> io::Result<()> {
 /// Reads the mark of `file`, which has `len` bytes.
 pub(crate) fn read(file: &File, len: u64) -> io::Result<Found> {
     let Some(usable) = len.checked_sub(MARK) else { return Ok(Found::Nothing) };
-    let mut found = [0; MARK as usize];
-    match file.read_exact_at(&mut found, usable) {
-        // Cut since its length was asked for.
+    let mut bytes = [0; MARK as usize];
+    match file.read_exact_at(&mut bytes, usable) {
+        // The file was cut in between.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Found::Nothing),
         answer => answer?,
     }
-    Ok(parse(&found, usable))
+    Ok(parse(&bytes, usable))
 }
 
-fn parse(found: &[u8; MARK as usize], usable: u64) -> Found {
-    if found[..16] != *MAGIC {
+fn parse(bytes: &[u8; MARK as usize], usable: u64) -> Found {
+    if bytes[..16] != *MAGIC {
         return Found::Nothing;
     }
-    let version = u32::from_le_bytes([found[16], found[17], found[18], found[19]]);
+    let version = u32::from_le_bytes([bytes[16], bytes[17], bytes[18], bytes[19]]);
     if version != VERSION {
         return Found::Version(version);
     }
     let kinds = [Holds::Filling, Holds::Data];
-    match kinds.into_iter().find(|&holds| *found == block(usable, holds)) {
+    match kinds.into_iter().find(|&holds| *bytes == block(usable, holds)) {
         Some(holds) if usable > 0 && usable.is_multiple_of(GRAIN) => Found::Ours { usable, holds },
         _ => Found::Broken,
     }

@@ -1,4 +1,4 @@
-//! Targets, and why it is safe to write over them.
+//! Targets: files and devices that are safe to write over.
 //!
 //! A target is an *owned file*: one that a run created, or that carries the mark of an earlier one;
 //! a loop device over such a file; or a block device that a person named twice and that carries
@@ -54,7 +54,7 @@ use crate::record::record_file::{give_up_record, record_beside};
 #[derive(Clone, Debug)]
 pub struct Target {
     inner: Arc<Inner>,
-    /// The part that may be used, in bytes of the whole.
+    /// The usable part: its first byte and its length.
     start: u64,
     len: u64,
 }
@@ -64,14 +64,14 @@ pub struct Target {
 pub enum User {
     /// A run, which generates its data: a file with an application's data is refused.
     Run,
-    /// A run for which a person gave up the data in the file, which is a run's from then on.
+    /// A run for which the user gave up the data in the file, which belongs to runs from then on.
     RunOverData,
-    /// A gate: the file is its application's from then on.
+    /// A gate: the file belongs to its application from then on.
     Application,
 }
 
 impl User {
-    /// The kind of data in a file that this user has written to.
+    /// Returns the kind of data in a file that this user has written to.
     fn holds(self) -> Holds {
         match self {
             Self::Run | Self::RunOverData => Holds::Filling,
@@ -88,8 +88,8 @@ struct Inner {
     file: Arc<File>,
     /// The length of the file, including its mark.
     length: u64,
-    /// The file itself, or the file below a loop device, in which case the device is closed first;
-    /// none for a target that is only read.
+    /// The file itself, or the file below a loop device, which is closed first; `None` for a target that is
+    /// only read.
     lock: Option<Locked>,
 }
 
@@ -103,8 +103,9 @@ impl Target {
         Self::open_with(path, create, User::Run, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    /// The same for any user. `progress` is called with the bytes written and the bytes in all
-    /// while a file is created; `Break` stops the creation and removes the file.
+    /// Opens the owned file at `path` for any user, or creates it if a size is given. While a file is created,
+    /// `progress` is called with the bytes written and the total; `Break` stops the creation and removes the
+    /// file.
     ///
     /// # Errors
     /// [`TargetError`]: the file is not ours or not the user's, is in use, has another size, or
@@ -118,11 +119,11 @@ impl Target {
         Self::open_through(&Direct::REAL, path, create, user, progress)
     }
 
-    /// The same behind a loop device of its own, which the kernel detaches with the target. Its
-    /// queue has the kernel's schedulers.
+    /// Opens the file as [`open_with`](Self::open_with), behind a loop device of its own, which the kernel
+    /// detaches with the target. Its queue has the kernel's schedulers.
     ///
     /// # Errors
-    /// These errors, and [`TargetError::NoLoopDevice`] where none can be made.
+    /// As [`Target::open_with`], and [`TargetError::NoLoopDevice`] if no loop device can be made.
     pub fn open_loop(
         path: &Path,
         create: Option<u64>,
@@ -131,8 +132,8 @@ impl Target {
     ) -> Result<Self, TargetError> {
         let control = Control::open(path)?;
         if create.is_some() && !path.exists() {
-            // Opened while it is made it has no name, and the kernel would list the device over no
-            // file.
+            // During its creation a file has no name, and the kernel would list a device over an
+            // unnamed file.
             open_file(&Direct::REAL, path, create, user, progress)?;
         }
         let Opened { direct: file, alignment, usable } =
@@ -143,12 +144,11 @@ impl Target {
         let file_system = file_systems::name(&file.file);
         let (path, file, lock) = (path.to_owned(), Arc::new(device), Some(file));
         let inner = Inner { path, alignment, file_system, file, length: usable + MARK, lock };
-        Ok(Self::whole(inner, usable))
+        Ok(Self::with_usable(inner, usable))
     }
 
-    /// Opens the block device at `path`, whatever its size, if `named` is its serial number or its
-    /// path once more, it is unused, and it holds no more than `contents`. Data that a run writes
-    /// there stays.
+    /// Opens the block device at `path`, if `named` is its serial number or its path once more, it is
+    /// unused, and it holds no more than `contents`. Data that a run writes there stays.
     ///
     /// # Errors
     /// [`TargetError`]: it was not named twice; it is in use, carries something, holds data or is
@@ -164,11 +164,11 @@ impl Target {
             (path.to_owned(), Arc::clone(&file.file), "a block device".into());
         let (length, lock) = (usable, Some(file));
         let inner = Inner { path, alignment, file_system, file: used, length, lock };
-        Ok(Self::whole(inner, usable))
+        Ok(Self::with_usable(inner, usable))
     }
 
-    /// Whether `named` names the file or block device at `path` once more: by its path, or a device by
-    /// its serial number.
+    /// Returns whether `named` names the file or block device at `path` once more: by its path, or a device
+    /// by its serial number.
     pub fn is_named(path: &Path, named: &str) -> bool {
         device::is_named(path, named, &Roots::real())
     }
@@ -179,10 +179,10 @@ impl Target {
     /// # Errors
     /// [`TargetError`]: there is no file, or no data; it cannot be opened past the page cache.
     pub fn open_reading(path: &Path) -> Result<Self, TargetError> {
-        let looked = |error| TargetError::system(path, "look at it", error);
+        let failed = |error| TargetError::system(path, "look at it", error);
         let meta = std::fs::metadata(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => TargetError::Missing { path: path.to_owned() },
-            _ => looked(error),
+            _ => failed(error),
         })?;
         if !meta.file_type().is_block_device() {
             check_kind(path, meta.file_type())?;
@@ -190,22 +190,22 @@ impl Target {
         file_systems::check_not_the_kernels(path, path)?;
         let file = Direct::open_reading(path)?;
         let alignment = Direct::REAL.alignment(path, &file)?;
-        let whole = device::length(path, &file)?;
-        // The mark is read as any file is: its place is not aligned.
-        let usable = match File::open(path).and_then(|plain| mark::read(&plain, whole)) {
+        let length = device::length(path, &file)?;
+        // The mark is read through the page cache: its offset may not be aligned.
+        let usable = match File::open(path).and_then(|plain| mark::read(&plain, length)) {
             Ok(Found::Ours { usable, .. }) => usable,
-            _ => whole,
+            _ => length,
         };
         let unit = u64::from(alignment.offset.max(alignment.memory));
         let usable = usable / unit * unit;
         if usable == 0 {
-            return Err(TargetError::TooSmall { path: path.to_owned(), len: whole });
+            return Err(TargetError::TooSmall { path: path.to_owned(), len: length });
         }
         Direct::REAL.probe(path, &file, alignment)?;
         let file_system = file_systems::name(&file);
         let (path, file) = (path.to_owned(), Arc::new(file));
-        let inner = Inner { path, alignment, file_system, file, length: whole, lock: None };
-        Ok(Self::whole(inner, usable))
+        let inner = Inner { path, alignment, file_system, file, length, lock: None };
+        Ok(Self::with_usable(inner, usable))
     }
 
     fn open_through(
@@ -221,18 +221,18 @@ impl Target {
         let (path, used) = (path.to_owned(), Arc::clone(&file.file));
         let (length, lock) = (usable + MARK, Some(file));
         let inner = Inner { path, alignment, file_system, file: used, length, lock };
-        Ok(Self::whole(inner, usable))
+        Ok(Self::with_usable(inner, usable))
     }
 
-    /// All of a file, of which `len` bytes are usable.
-    fn whole(inner: Inner, len: u64) -> Self {
+    /// Creates a target of the first `len` bytes of a file.
+    fn with_usable(inner: Inner, len: u64) -> Self {
         Self { inner: Arc::new(inner), start: 0, len }
     }
 
-    /// Only `len` bytes from `start`: nothing outside is read or written through what is returned.
+    /// Returns a view of `len` bytes from `start`, through which nothing outside is read or written.
     ///
     /// # Errors
-    /// [`TargetError::BadView`]: they are none, lie outside, or are not whole blocks.
+    /// [`TargetError::BadView`]: the range is empty, lies outside, or is not whole blocks.
     pub fn view(&self, start: u64, len: u64) -> Result<Self, TargetError> {
         let block = u64::from(self.unit());
         let aligned = start.is_multiple_of(block) && len.is_multiple_of(block) && len > 0;
@@ -244,37 +244,37 @@ impl Target {
         Ok(Self { inner: Arc::clone(&self.inner), start: self.start + start, len })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// Usable bytes.
+    /// Returns the number of usable bytes.
     pub fn capacity(&self) -> u64 {
         self.len
     }
 
-    /// Bytes of the whole file or device, with the mark of a file.
+    /// Returns the length of the file or device in bytes, including the mark of a file.
     pub(crate) fn length(&self) -> u64 {
         self.inner.length
     }
 
-    /// Where the usable bytes begin in the file.
+    /// Returns the offset of the first usable byte in the file.
     pub(crate) fn start(&self) -> u64 {
         self.start
     }
 
-    /// What offsets are aligned to, in bytes: the target's own answer, or 4096.
+    /// Returns the alignment of offsets in bytes, as the target reports it, or else 4096.
     pub fn block(&self) -> u32 {
         self.inner.alignment.offset
     }
 
-    /// The type of its file system, as `mount` names it.
+    /// Returns the type of its file system, as `mount` names it.
     pub fn file_system(&self) -> &str {
         &self.inner.file_system
     }
 
-    /// What ranges are rounded to so that both offset and memory are aligned, in bytes.
+    /// Returns the unit to which ranges are rounded so that both offset and memory are aligned, in bytes.
     pub fn unit(&self) -> u32 {
         self.inner.alignment.offset.max(self.inner.alignment.memory)
     }
@@ -283,21 +283,21 @@ impl Target {
         &self.inner.file
     }
 
-    /// The same file, open through the page cache.
+    /// Opens the file once more, through the page cache.
     pub(crate) fn buffered(&self) -> io::Result<File> {
-        let own = format!("/proc/self/fd/{}", self.file().as_raw_fd());
-        File::options().read(true).write(!self.is_only_read()).open(own)
+        let fd_path = format!("/proc/self/fd/{}", self.file().as_raw_fd());
+        File::options().read(true).write(!self.is_only_read()).open(fd_path)
     }
 
-    /// Whether it may not be written to.
+    /// Returns whether it is open for reading only.
     pub(crate) fn is_only_read(&self) -> bool {
         self.inner.lock.is_none()
     }
 
-    /// The length of the file and its proper length, if they differ. The mark is never written
-    /// over, so a file that was cut stays too short. A file that is only read may grow.
+    /// Returns the length of the file and the length that it should have, if they differ. The mark is never
+    /// written over, so a file that was cut stays too short. A file that is only read may grow.
     pub(crate) fn resized(&self) -> Option<(u64, u64)> {
-        // A file whose length cannot be read fails when it is read.
+        // If the length cannot be read, later commands will fail.
         let now = rustix::fs::fstat(self.file()).ok()?;
         let (found, expected) = (now.st_size.cast_unsigned(), self.inner.length);
         let file = rustix::fs::FileType::from_raw_mode(now.st_mode).is_file();
@@ -327,7 +327,7 @@ fn open_file(
     }
 }
 
-/// Opens the file at `path`, if it is ours.
+/// Opens the existing file at `path`, if it is ours.
 fn open_existing(
     path: &Path,
     meta: &Metadata,
@@ -335,7 +335,7 @@ fn open_existing(
     user: User,
     direct: &Direct,
 ) -> Result<Opened, TargetError> {
-    // Before opening, because opening a device or a pipe can have effects of its own.
+    // Before opening, because opening a device or a pipe can have side effects.
     check_kind(path, meta.file_type())?;
     file_systems::check_not_the_kernels(path, path)?;
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
@@ -351,9 +351,9 @@ fn open_existing(
     }
     direct.probe(path, &opened.direct.file, opened.alignment)?;
     if holds != user.holds() {
-        // Before the first byte is written: whatever ends the process, the mark is true.
-        let own = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
-        let marked = File::options().write(true).open(own);
+        // Before the first byte is written, so that the mark is true however the process ends.
+        let fd_path = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
+        let marked = File::options().write(true).open(fd_path);
         marked
             .and_then(|file| mark::write(&file, usable, user.holds()))
             .and_then(|()| give_up_record(&record_beside(path)))
@@ -362,8 +362,8 @@ fn open_existing(
     Ok(opened)
 }
 
-/// The usable bytes of `file` and their kind. The file must be ours, `user` must be allowed to
-/// write over it, and it must have the size to create.
+/// Returns the usable bytes of `file` and their kind, after checking that the file is ours, that `user` may
+/// write over it, and that it has the size to create.
 fn check_mark(
     path: &Path,
     file: &File,
@@ -379,8 +379,9 @@ fn check_mark(
             Err(TargetError::HoldsData { path: path.to_owned() })
         }
         Found::Ours { usable, holds } => match create {
-            Some(asked) if asked != usable => {
-                Err(TargetError::SizeDiffers { path: path.to_owned(), found: usable, asked })
+            Some(size) if size != usable => {
+                let path = path.to_owned();
+                Err(TargetError::SizeDiffers { path, found: usable, asked: size })
             }
             _ => Ok((usable, holds)),
         },
@@ -395,14 +396,14 @@ fn check_mark(
     }
 }
 
-/// Whether `file` is an owned one.
+/// Returns whether `file` is an owned file.
 pub(crate) fn is_ours(file: &File) -> bool {
     let len = file.metadata().map(|meta| meta.len());
-    len.and_then(|len| mark::read(file, len)).is_ok_and(|it| matches!(it, Found::Ours { .. }))
+    len.and_then(|len| mark::read(file, len)).is_ok_and(|mark| matches!(mark, Found::Ours { .. }))
 }
 
-/// Whether a file has neither the room of an owned one nor any data. A small file with data belongs
-/// to a person, and is refused as such.
+/// Returns whether a file is too small for an owned file and holds only zeros. A small file with data belongs
+/// to somebody, and is refused as such.
 fn is_nothing(file: &File, len: u64) -> io::Result<bool> {
     if len >= GRAIN + MARK {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Files that are open past the page cache, and locked.
+//! Files open for direct I/O, and locked.
 
 use std::fs::{File, FileType};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -31,18 +31,18 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // A child of a fork shares the lock, but must not release it.
+        // The child of a fork shares the lock, but must not release it.
         if self.process != std::process::id() {
             return;
         }
-        // Closing is not enough. The kernel closes a ring, and so the files registered with it,
-        // some time after we do; a process that is just being started holds all files until its
-        // program begins. Unlocking cannot fail on a locked file.
+        // Closing is not enough: the kernel closes a ring, and so the files registered with it, some time
+        // after we do, and a process that is just being started holds all files until its program begins.
+        // Unlocking cannot fail on a locked file.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
-/// A file open past the page cache, and locked.
+/// A file open for direct I/O, and locked.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) direct: Locked,
@@ -50,7 +50,7 @@ pub(super) struct Opened {
     pub(super) usable: u64,
 }
 
-/// Opens the file that `plain` is, past the page cache, and locks it.
+/// Opens the file `plain` once more, for direct I/O, and locks it.
 pub(super) fn open_direct(
     path: &Path,
     plain: &File,
@@ -71,7 +71,7 @@ pub(super) fn open_direct(
     Ok(Opened { direct: file, alignment, usable })
 }
 
-/// Refuses what is not a regular file.
+/// Checks that `kind` is a regular file.
 pub(super) fn check_kind(path: &Path, kind: FileType) -> Result<(), TargetError> {
     let path = path.to_owned();
     let kind = match kind {
@@ -86,6 +86,7 @@ pub(super) fn check_kind(path: &Path, kind: FileType) -> Result<(), TargetError>
     Err(TargetError::NotAFile { path, kind })
 }
 
+/// Returns the error for a file that is not ours.
 pub(super) fn not_ours(path: &Path, len: u64, why: &str) -> TargetError {
     TargetError::NotOurs { path: path.to_owned(), len, why: why.to_owned() }
 }

@@ -1,11 +1,12 @@
-//! Files of any length: one that is only read, and a new one of which the length is known.
+//! Plain files of any length: inputs, which are only read, and outputs, which are new and have a known length.
 //!
-//! Use them for a program that reads a user's files and makes others of them, such as a merge. Direct
-//! I/O moves whole blocks: what of a file is none is read when it is opened, and a new file is cut to
-//! its length when it is whole. A file system without direct I/O is used through the page cache.
+//! Use them for a program that reads a user's files and makes others of them, such as a merge. Direct I/O
+//! moves whole blocks: the rest of an input after its last whole block is read when it is opened, and an
+//! output is cut to its length when it is complete. A file system without direct I/O is used through the page
+//! cache.
 //!
-//! A new file has no name until it is whole, so that nothing of it remains whatever ends the process.
-//! Where the file system cannot do that, its name says that it is unfinished until then.
+//! An output has no name until it is complete, so that nothing remains however the process ends. Where the
+//! file system cannot do that, its name says that it is unfinished until then.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -26,28 +27,28 @@ use super::{Inner, Target};
 /// The ending of an output's name until the output is complete.
 pub(crate) const UNFINISHED: &str = ".penstock-unfinished";
 
-/// How a file is read or written.
+/// Whether a file is read or written through the page cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageCache {
-    /// Past the page cache, where the file system allows that.
+    /// Direct I/O, where the file system allows it.
     Avoided,
-    /// Through it: where a model is what takes the time, and not the disk below.
+    /// Through the page cache: for files below a model, which determines the time.
     Used,
 }
 
-/// Where there is no direct I/O, any byte may be read and written alone.
+/// The alignment without direct I/O: any byte may be read and written alone.
 const THROUGH_THE_CACHE: Alignment = Alignment { offset: 1, memory: 1 };
 
 /// A file that is only read.
 #[derive(Debug)]
 pub struct Input {
-    /// Its whole blocks; none if it has less than one.
+    /// Its whole blocks; `None` if it has less than one.
     pub target: Option<Target>,
-    /// What comes behind them.
+    /// The bytes after them.
     pub rest: Vec<u8>,
     /// Its last byte, if it has any.
     pub last: Option<u8>,
-    /// Whether it is read past the page cache.
+    /// Whether it is read with direct I/O.
     pub direct: bool,
 }
 
@@ -80,44 +81,44 @@ impl Input {
         let (path, file) = (path.to_owned(), Arc::new(file));
         let inner = Inner { path, alignment, file_system, file, length, lock: None };
         Ok(Self {
-            target: (usable > 0).then(|| Target::whole(inner, usable)),
+            target: (usable > 0).then(|| Target::with_usable(inner, usable)),
             rest,
             last: (length > 0).then_some(last[0]),
             direct: alignment != THROUGH_THE_CACHE,
         })
     }
 
-    /// Bytes of the file.
+    /// Returns the length of the file in bytes.
     pub fn len(&self) -> u64 {
         self.target.as_ref().map_or(0, Target::capacity) + self.rest.len() as u64
     }
 
-    /// Whether there are none.
+    /// Returns whether the file is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// A new file, with room for all that it will hold.
+/// A new file, with space for all of its content.
 #[derive(Debug)]
 pub struct Output {
-    /// What is to be written; none if that is nothing.
+    /// The target to be written; `None` if the length is 0.
     pub target: Option<Target>,
-    /// Whether it is written past the page cache.
+    /// Whether it is written with direct I/O.
     pub direct: bool,
     path: PathBuf,
     plain: File,
     folder: File,
     length: u64,
-    /// The name that says that it is unfinished, if it has one.
+    /// Its unfinished name, if it needs one.
     unfinished: Option<PathBuf>,
 }
 
 impl Output {
-    /// A file of `length` bytes that is to be at `path`, where there is none.
+    /// Creates a file of `length` bytes that gets the name `path`, which must be free, when it is finished.
     ///
     /// # Errors
-    /// [`TargetError`]: something is there, or no file can be made there; there is no room for it.
+    /// [`TargetError`]: something is there, or no file can be created there; there is no space.
     pub fn create(path: &Path, length: u64, cache: PageCache) -> Result<Self, TargetError> {
         let system = |doing| move |error| TargetError::system(path, doing, error);
         if std::fs::symlink_metadata(path).is_ok() {
@@ -128,7 +129,7 @@ impl Output {
         file_systems::check_not_the_kernels(at, path)?;
         let folder = File::open(at).map_err(system("open the folder for it"))?;
         let (plain, unfinished) = make(path, at).map_err(system("create it"))?;
-        let own = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
+        let fd_path = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
         let mut output = Self {
             target: None,
             direct: false,
@@ -142,38 +143,39 @@ impl Output {
         if length == 0 {
             return Ok(output);
         }
-        let open = || Direct::REAL.open_as(&own, path);
+        let open = || Direct::REAL.open_as(&fd_path, path);
         let (file, alignment) = opened(path, &output.plain, cache, open)?;
         output.direct = alignment != THROUGH_THE_CACHE;
-        let whole = length.next_multiple_of(u64::from(unit(alignment)));
-        rustix::fs::ftruncate(&output.plain, whole)
+        let rounded = length.next_multiple_of(u64::from(unit(alignment)));
+        rustix::fs::ftruncate(&output.plain, rounded)
             .map_err(|errno| TargetError::system(path, "set its length", errno.into()))?;
         let file_system = file_systems::name(&file);
-        // Locked, so that `doctor --clean` knows it from one whose process was killed.
+        // The lock tells `doctor --clean` that its process is alive.
         let lock = Locked::new(path, Arc::new(file))?;
         let (path, file) = (path.to_owned(), Arc::clone(&lock.file));
-        let inner = Inner { path, alignment, file_system, file, length: whole, lock: Some(lock) };
-        output.target = Some(Target::whole(inner, whole));
+        let inner = Inner { path, alignment, file_system, file, length: rounded, lock: Some(lock) };
+        output.target = Some(Target::with_usable(inner, rounded));
         Ok(output)
     }
 
-    /// Where it is to be.
+    /// Returns the path that it gets.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file, to be written through the page cache.
+    /// Returns the file, to be written through the page cache.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system.
     pub fn file(&self) -> io::Result<File> {
         self.plain.try_clone()
     }
 
-    /// All of it is written: it is cut to its length, made durable, and gets its name.
+    /// Finishes the file, all of which is written: cuts it to its length, makes it durable, and gives it its
+    /// name.
     ///
     /// # Errors
-    /// [`TargetError`]: a file has come to be there meanwhile; the system's error. Nothing is left.
+    /// [`TargetError`]: a file has been created there meanwhile; an error of the system. Nothing is left.
     pub fn finish(mut self) -> Result<(), TargetError> {
         let system = |doing| {
             let path = self.path.clone();
@@ -184,9 +186,9 @@ impl Output {
         let named = if let Some(unfinished) = &self.unfinished {
             rename(unfinished, &self.path)
         } else {
-            let own = format!("/proc/self/fd/{}", self.plain.as_raw_fd());
+            let fd_path = format!("/proc/self/fd/{}", self.plain.as_raw_fd());
             let (here, follow) = (rustix::fs::CWD, AtFlags::SYMLINK_FOLLOW);
-            rustix::fs::linkat(here, own, here, &self.path, follow)
+            rustix::fs::linkat(here, fd_path, here, &self.path, follow)
         };
         match named {
             Ok(()) => self.unfinished = None,
@@ -196,7 +198,7 @@ impl Output {
         self.folder.sync_all().map_err(system("make it durable"))
     }
 
-    /// Sets the space for all of it aside.
+    /// Reserves the space for all of it.
     fn reserve(&self) -> Result<(), TargetError> {
         let Self { plain, length, path, .. } = self;
         let free = rustix::fs::fstatvfs(plain)
@@ -225,13 +227,14 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(unfinished) = &self.unfinished {
-            // What led here is the error to report.
+            // The error that led here is the one that is reported.
             let _ = std::fs::remove_file(unfinished);
         }
     }
 }
 
-/// The file at `path`, which is `plain`, as it is read or written: opened by `open` for direct I/O.
+/// Returns the file to read or write and its alignment: `open` opens the file `plain` at `path` for direct I/O, unless
+/// the page cache is used.
 fn opened(
     path: &Path,
     plain: &File,
@@ -243,14 +246,14 @@ fn opened(
         let alignment = Direct::REAL.alignment(path, &file)?;
         Direct::REAL.probe(path, &file, alignment).map(|()| Some((file, alignment)))
     };
-    let found = match cache {
+    let opened = match cache {
         PageCache::Used => None,
         PageCache::Avoided => match direct() {
             Err(TargetError::DirectRefused { .. } | TargetError::Alignment { .. }) => None,
-            found => found?,
+            opened => opened?,
         },
     };
-    found.map_or_else(
+    opened.map_or_else(
         || {
             let file = plain.try_clone();
             let file = file.map_err(|error| TargetError::system(path, "open it", error))?;
@@ -264,7 +267,7 @@ fn unit(alignment: Alignment) -> u32 {
     alignment.offset.max(alignment.memory)
 }
 
-/// A new file that is to be at `path` in `folder`, and its name until then, if it needs one.
+/// Creates a file that will be at `path` in `folder`. Returns it with its unfinished name, if it needs one.
 fn make(path: &Path, folder: &Path) -> io::Result<(File, Option<PathBuf>)> {
     if let Some(file) = (Direct::REAL.nameless)(folder)?
         && Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
@@ -277,7 +280,7 @@ fn make(path: &Path, folder: &Path) -> io::Result<(File, Option<PathBuf>)> {
     Ok((file, Some(unfinished)))
 }
 
-/// Gives the file at `from` the name `to`, which no file has.
+/// Renames the file `from` to `to`, which must not exist.
 fn rename(from: &Path, to: &Path) -> Result<(), Errno> {
     let here = rustix::fs::CWD;
     match rustix::fs::renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {

@@ -1,5 +1,4 @@
-//! The pages of a target in the page cache of the machine: dropped before a run that goes through it, and
-//! counted.
+//! The pages of a target in the page cache of the machine: they are dropped before a buffered run, and counted.
 
 use std::fs::File;
 use std::io;
@@ -12,15 +11,15 @@ use rustix::param::page_size;
 
 use crate::targets::Target;
 
-/// Bytes that are looked at together.
+/// Bytes that are inspected by one call.
 const WINDOW: u64 = 1 << 30;
 
 impl Target {
-    /// Writes its dirty pages to the device and drops all of its pages from the page cache. What could not be
-    /// dropped is said in words for a person.
+    /// Writes its dirty pages to the device and drops all of its pages from the page cache. Returns a remark for
+    /// the user on pages that could not be dropped.
     ///
     /// # Errors
-    /// Its pages cannot be written, or not be looked at.
+    /// Its pages cannot be written or inspected.
     pub fn drop_cached(&self) -> io::Result<Option<String>> {
         let file = self.buffered()?;
         let path = self.path().display();
@@ -29,9 +28,9 @@ impl Target {
         }
         let len = NonZeroU64::new(self.capacity());
         rustix::fs::fadvise(&file, self.start(), len, Advice::DontNeed)?;
-        // The kernel tells only those who might write a file which of its pages it has.
-        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-        if rustix::fs::access(own, Access::WRITE_OK).is_err() {
+        // The kernel shows the cached pages of a file only to users who may write it.
+        let fd_path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        if rustix::fs::access(fd_path, Access::WRITE_OK).is_err() {
             return Ok(Some(format!(
                 "whether pages of {path} were in the page cache at the beginning is not known: the \
                  kernel says so only to a user who may write it"
@@ -48,12 +47,12 @@ impl Target {
     }
 }
 
-/// How many of `len` bytes of `file` from `start` on are in the page cache.
+/// Returns how many of `len` bytes of `file` from `start` on are in the page cache.
 pub(crate) fn resident(file: &File, start: u64, len: u64) -> io::Result<u64> {
     let page = page_size() as u64;
     let (mut at, end) = (start / page * page, start + len);
     let mut pages = Vec::new();
-    let mut found = 0;
+    let mut bytes = 0;
     while at < end {
         let window = (end - at).min(WINDOW) as usize;
         pages.resize(window.div_ceil(page as usize), 0_u8);
@@ -68,18 +67,18 @@ pub(crate) fn resident(file: &File, start: u64, len: u64) -> io::Result<u64> {
                 at,
             )?
         };
-        // SAFETY: the mapping of above, and a byte for each of its pages.
-        let looked = unsafe { libc::mincore(base, window, pages.as_mut_ptr()) };
+        // SAFETY: the mapping from above, and a byte for each of its pages.
+        let inspected = unsafe { libc::mincore(base, window, pages.as_mut_ptr()) };
         let error = io::Error::last_os_error();
-        // SAFETY: the mapping of above, whole; nothing uses it.
+        // SAFETY: the mapping from above; nothing uses it.
         unsafe { rustix::mm::munmap(base, window)? };
-        if looked != 0 {
+        if inspected != 0 {
             return Err(error);
         }
-        found += pages.iter().filter(|page| **page & 1 != 0).count() as u64 * page;
+        bytes += pages.iter().filter(|page| **page & 1 != 0).count() as u64 * page;
         at += window as u64;
     }
-    Ok(found)
+    Ok(bytes)
 }
 
 #[cfg(test)]

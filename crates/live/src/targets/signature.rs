@@ -1,9 +1,9 @@
-//! Formats on a block device, found by the marks that they put at fixed places.
+//! Signatures of formats on a block device: marks at fixed places.
 //!
-//! Use it to find out that a device holds something before it is written over. The tables are
-//! written from the published descriptions of the formats. A short mark counts only with a
-//! plausible surrounding, so that data of a run is not taken for a file system; with longer marks a
-//! false alarm is practically impossible. The system's own libblkid is asked as well (`blkid`).
+//! Use it to find out that a device holds something before it is written over. The tables follow the
+//! published descriptions of the formats. A short mark counts only if the bytes around it are plausible, so
+//! that data of a run is not taken for a file system; with longer marks a false alarm is practically
+//! impossible. The system's own libblkid is asked as well (`blkid`).
 //!
 //! Invariant: nothing is written.
 
@@ -33,15 +33,15 @@ pub(crate) struct Signature {
     pub(crate) offset: u64,
 }
 
-/// All formats. Tables of partitions come after file systems whose first sector looks like one.
+/// Returns all formats. Partition tables come after file systems whose first sector looks like one.
 fn formats() -> impl Iterator<Item = &'static Format> {
     [FILE_SYSTEMS, VOLUMES, LABELS].into_iter().flatten()
 }
 
-/// The first format of the tables that `device`, of `len` bytes, carries.
+/// Returns the first format of the tables on `device`, which has `len` bytes.
 ///
 /// # Errors
-/// It cannot be read.
+/// The device cannot be read.
 pub(crate) fn find(device: &File, len: u64) -> io::Result<Option<Signature>> {
     let bytes = Bytes::new(device, len)?;
     for format in formats() {

@@ -1,4 +1,4 @@
-//! A trial of direct I/O in a folder, without an owned file and without leftovers.
+//! A trial of direct I/O in a folder, which leaves nothing behind.
 
 use std::fs::File;
 use std::io;
@@ -9,12 +9,12 @@ use super::direct::{Alignment, Direct};
 use super::error::TargetError;
 use super::file_systems;
 
-/// The needs of direct I/O to files in a folder.
+/// The requirements of direct I/O to files in a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DirectIo {
     /// The type of the file system, as `mount` names it.
     pub file_system: String,
-    /// The alignment of places in a file, in bytes.
+    /// The alignment of offsets in a file, in bytes.
     pub offset: u32,
     /// The alignment of memory, in bytes.
     pub memory: u32,
@@ -23,7 +23,7 @@ pub struct DirectIo {
 }
 
 impl DirectIo {
-    /// Writes and reads a block past the page cache, in a file without a name in `folder`.
+    /// Writes and reads a block with direct I/O, in an unnamed file in `folder`.
     ///
     /// # Errors
     /// No file can be created there, or the file system refuses.
@@ -34,7 +34,7 @@ impl DirectIo {
     fn try_through(direct: &Direct, folder: &Path) -> Result<Self, TargetError> {
         let make = |error| TargetError::system(folder, "make a file there", error);
         let plain = nameless(direct, folder).map_err(make)?;
-        // Its name in /proc is its only one.
+        // Its only name is the one in /proc.
         let name = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
         let file = direct.open_as(&name, folder)?;
         let reported = (direct.alignment)(&file).is_some();
@@ -46,18 +46,17 @@ impl DirectIo {
     }
 }
 
-/// The type of the file system that holds `path`, as `mount` names it; `None` if it cannot be
-/// inspected.
+/// Returns the type of the file system of `path`, as `mount` names it; `None` if it cannot be inspected.
 pub fn file_system(path: &Path) -> Option<String> {
     File::open(path).ok().map(|file| file_systems::name(&file))
 }
 
-/// A new file in `folder` that is gone with its last user.
+/// Creates a file in `folder` that is gone with its last user.
 fn nameless(direct: &Direct, folder: &Path) -> io::Result<File> {
     if let Some(file) = (direct.nameless)(folder)? {
         return Ok(file);
     }
-    // For file systems without nameless files: a name until the file is removed.
+    // The file system has no unnamed files: the file is created with a name and removed at once.
     let path = folder.join(format!(".penstock-trial-{}", std::process::id()));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
     std::fs::remove_file(&path)?;

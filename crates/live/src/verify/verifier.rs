@@ -36,7 +36,7 @@ const LOCKS: u64 = 64;
 /// The length of a read when written data is read again, in bytes.
 const CHUNK: u32 = 1 << 20;
 
-/// What to verify on a target. Ranges are in bytes of its usable part.
+/// The parts of a target to verify, and how. Ranges are in bytes of its usable part.
 #[derive(Debug)]
 pub struct VerifyPlan<'a> {
     /// The path of the record.
@@ -333,11 +333,11 @@ impl Shared {
             Answer::Unknown => false,
             Answer::Different => {
                 self.different.fetch_add(1, Ordering::Relaxed);
-                let mut all = self.differences.lock().unwrap_or_else(PoisonError::into_inner);
-                if all.len() < DIFFERENCES_KEPT {
+                let mut kept = self.differences.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() < DIFFERENCES_KEPT {
                     let (expected, path) = (moment.expected(), self.path.clone());
                     let found = describe(&self.record, block, offset, moment);
-                    all.push(Difference { path, offset, expected, found });
+                    kept.push(Difference { path, offset, expected, found });
                 }
                 true
             }

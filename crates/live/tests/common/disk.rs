@@ -25,7 +25,7 @@ impl Disk {
         Self::filled(name, options, |_| {})
     }
 
-    /// The same over a file that `fill` has written to.
+    /// Makes a device over a file that `fill` has written to.
     pub(crate) fn filled(name: &str, options: &[&str], fill: impl Fn(&File)) -> Option<Self> {
         let scratch = Scratch::new(name);
         let path = scratch.path("disk");

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a scratch folder, a source that keeps a depth, a policy.
+//! Shared by the tests of this crate: a scratch folder, a source that keeps a depth, a policy.
 
 #![allow(dead_code)] // each test file uses a part
 

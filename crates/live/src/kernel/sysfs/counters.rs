@@ -1,35 +1,35 @@
-//! What the kernel has counted of a disk: `/sys/block/DISK/stat`, as its documentation
-//! (`Documentation/block/stat.rst`) describes it.
+//! The kernel's counters of a disk's requests: `/sys/block/DISK/stat`, as described in its documentation
+//! (`Documentation/block/stat.rst`).
 
 use std::time::Duration;
 
-/// Bytes of a sector in these counters, whatever the disk's own are.
+/// The size of a sector in these counters in bytes, whatever the disk's sectors are.
 const SECTOR: u64 = 512;
 
-/// What the kernel has counted of a disk since it was there.
+/// The kernel's counters of a disk's requests since the disk was added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Reads.
     pub reads: Moved,
     /// Writes.
     pub writes: Moved,
-    /// Time that requests have spent in the queue and at the disk, of all added up.
+    /// The sum of the times that requests have spent in the queue and at the disk.
     pub queued: Duration,
 }
 
-/// Requests of one direction.
+/// Counters of reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Moved {
     /// Requests that the disk has completed.
     pub requests: u64,
-    /// Those that were merged into others before they got there.
+    /// Requests that were merged into others before they got to the disk.
     pub merged: u64,
-    /// Bytes.
+    /// Bytes read or written.
     pub bytes: u64,
 }
 
 impl Counters {
-    /// What `text`, the attribute `stat`, says.
+    /// Parses `text`, the attribute `stat`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let fields: Vec<u64> =
             text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
@@ -41,7 +41,7 @@ impl Counters {
         Some(Self { reads: moved(0)?, writes: moved(4)?, queued })
     }
 
-    /// What was counted since `before`; counters of 32 bits may have begun anew.
+    /// Returns what was counted since `before`; 0 for counters that have wrapped around.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let moved = |now: Moved, then: Moved| Moved {

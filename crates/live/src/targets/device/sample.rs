@@ -1,9 +1,8 @@
-//! Whether a device holds data without a known format: raw data of a database or a virtual machine.
+//! A sample of a device, to detect data without a known format, as of a database or a virtual machine.
 //!
-//! A sample is read: both ends, and a block in each of many equal parts between, at a place that is
-//! random but the same for every device of this size. Data that fill two of the 128 parts are found
-//! wherever they lie. Where one block in twenty has data, all but one or two devices of a thousand
-//! are found.
+//! The sample has both ends and a block in each of 128 equal parts, at an offset that is random but the same
+//! for every device of this size. Data that fills two of the parts is found wherever it is. If one block in
+//! twenty has data, all but one or two devices in a thousand are detected.
 
 use std::fs::File;
 use std::io;
@@ -15,20 +14,19 @@ use rustix::fs::Advice;
 
 use crate::filling::{SECTOR, holds_no_data};
 
-/// Bytes at each end that are read.
+/// Bytes that are read at each end.
 const EDGE: u64 = 1 << 20;
-/// Equal parts with a block in each: a second on a disk with an arm.
+/// The number of parts: they take a second on a hard disk.
 const PARTS: u64 = 128;
-/// Bytes of a block.
+/// The size of a block in bytes.
 const BLOCK: u64 = 4096;
 
-/// The first sector with data in the sample of `device`, of `len` bytes.
+/// Returns the first byte of the first sector with data in the sample of `device`, which has `len` bytes.
 ///
 /// # Errors
-/// It cannot be read.
+/// The device cannot be read.
 pub(super) fn first_data(device: &File, len: u64) -> io::Result<Option<u64>> {
-    // The sample needs single blocks and nothing behind them. A kernel that ignores the advice only
-    // costs time.
+    // The kernel need not read ahead. Ignoring the advice only costs time.
     let _ = rustix::fs::fadvise(device, 0, None, Advice::Random);
     for (start, count) in places(len) {
         let mut bytes = vec![0; count as usize];
@@ -43,7 +41,7 @@ pub(super) fn first_data(device: &File, len: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// The places of the sample, and how many bytes of each.
+/// Returns the ranges of the sample: the first byte and the length of each.
 fn places(len: u64) -> Vec<(u64, u64)> {
     let edge = EDGE.min(len);
     let mut places = vec![(0, edge), ((len - edge) / SECTOR as u64 * SECTOR as u64, edge)];

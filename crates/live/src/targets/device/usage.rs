@@ -1,4 +1,4 @@
-//! Whether a block device is free, according to `/sys` and `/proc`.
+//! The use of a block device, according to `/sys` and `/proc`.
 //!
 //! An obstacle may concern the device, its partitions, the disk that it is a partition of, or
 //! partitions that overlap it. A state that is not visible counts as not free.
@@ -12,10 +12,10 @@ use super::super::mark::GRAIN;
 use crate::kernel::openers::{Opener, openers};
 use crate::kernel::sysfs::{entries, name, plain, text};
 
-/// Bytes of a sector as `/sys` counts them, whatever the device has.
+/// The unit of sizes in `/sys` in bytes, whatever the device's sectors are.
 const SECTOR: u64 = 512;
 
-/// The places where the kernel describes itself.
+/// The file systems in which the kernel describes devices and processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Roots {
     /// `/sys`, or one that a test has made.
@@ -25,7 +25,7 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    /// The machine's own.
+    /// Returns those of the machine.
     pub(crate) fn real() -> Self {
         Self { sys: "/sys".into(), proc: "/proc".into() }
     }
@@ -34,9 +34,9 @@ impl Roots {
 /// An obstacle to the use of a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Obstacle {
-    /// The obstacle, to be read after "found".
+    /// The obstacle, as text after "found".
     pub(crate) found: String,
-    /// What to do first.
+    /// A hint for the user.
     pub(crate) hint: String,
 }
 
@@ -47,44 +47,43 @@ pub(crate) struct Listed {
     roots: Roots,
 }
 
-/// A device that shares bytes with the one in question.
+/// A device that shares bytes with the listed device.
 struct Related {
     folder: PathBuf,
-    /// Its description for a person.
-    who: String,
+    /// Its description for the user.
+    description: String,
 }
 
 impl Listed {
-    /// The device of this number; `None` if it is not listed.
+    /// Returns the device with this number; `None` if it is not listed.
     pub(crate) fn find(roots: &Roots, number: u64) -> Option<Self> {
         let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
         let folder = fs::canonicalize(roots.sys.join(format!("dev/block/{major}:{minor}"))).ok()?;
         Some(Self { folder, roots: roots.clone() })
     }
 
-    /// Its name in the kernel, such as `sda1`.
+    /// Returns its name in the kernel, such as `sda1`.
     pub(crate) fn name(&self) -> String {
         name(&self.folder)
     }
 
-    /// Bytes.
+    /// Returns its size in bytes.
     pub(crate) fn len(&self) -> Option<u64> {
         number(&self.folder, "size")?.checked_mul(SECTOR)
     }
 
-    /// Its model, or that of its disk.
+    /// Returns its model, or the model of its disk.
     pub(crate) fn model(&self) -> Option<String> {
         text(&self.disk().join("device/model"))
     }
 
-    /// Its identity among others of its kind: serial numbers and worldwide names; those of its disk
-    /// if it is a partition.
+    /// Returns its serial numbers and worldwide names, or those of its disk if it is a partition.
     pub(crate) fn serials(&self) -> Vec<String> {
         let disk = self.disk();
         let files = ["device/serial", "serial", "wwid", "device/wwid"];
         let mut serials: Vec<_> =
             files.iter().filter_map(|place| text(&disk.join(place))).collect();
-        // SCSI's page of the serial number: a head of four bytes, then text.
+        // The SCSI page of the serial number has a header of four bytes, followed by text.
         let page = fs::read(disk.join("device/vpd_pg80")).unwrap_or_default();
         let page = String::from_utf8_lossy(page.get(4..).unwrap_or_default());
         let page = page.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -93,7 +92,7 @@ impl Listed {
         serials
     }
 
-    /// The first obstacle to its use.
+    /// Returns the first obstacle to its use.
     ///
     /// # Errors
     /// The tables of mounts or of swap cannot be read.
@@ -110,17 +109,18 @@ impl Listed {
         Ok(obstacle)
     }
 
-    /// Another process that has it open for writing without exclusive access.
+    /// Returns the obstacle that another process has it open for writing without exclusive access.
     pub(crate) fn writer(&self) -> Option<Obstacle> {
         let related = self.related();
-        let numbers: Vec<_> = related.iter().map(|one| text(&one.folder.join("dev"))).collect();
-        let which = |device: u64| {
+        let numbers: Vec<_> =
+            related.iter().map(|device| text(&device.folder.join("dev"))).collect();
+        let index_of = |device: u64| {
             let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
-            numbers.iter().position(|one| one.as_deref() == Some(&number))
+            numbers.iter().position(|known| known.as_deref() == Some(&number))
         };
-        let others = openers(&self.roots.proc, |device| which(device).is_some());
+        let others = openers(&self.roots.proc, |device| index_of(device).is_some());
         let Opener { process, name, device, .. } = others.iter().find(|opener| opener.writes)?;
-        let who = &related[which(*device)?].who;
+        let who = &related[index_of(*device)?].description;
         Some(Obstacle {
             found: format!("{who} open for writing in process {process} ({name})"),
             hint: format!("if nothing of that process is needed, end it first (`kill {process}`)"),
@@ -131,36 +131,34 @@ impl Listed {
         self.folder.join("partition").exists()
     }
 
-    /// The folder of the whole disk.
+    /// Returns the folder of the whole disk.
     fn disk(&self) -> &Path {
         let parent = self.folder.parent().filter(|_| self.is_partition());
         parent.unwrap_or(&self.folder)
     }
 
-    /// The device itself, and all devices that share bytes with it.
+    /// Returns the device itself, and all devices that share bytes with it.
     fn related(&self) -> Vec<Related> {
-        let mut related = vec![Related { folder: self.folder.clone(), who: "it".into() }];
+        let mut related = vec![Related { folder: self.folder.clone(), description: "it".into() }];
         if self.is_partition() {
             let disk = self.disk().to_owned();
-            let who = format!("{}, the disk of it,", name(&disk));
+            let description = format!("{}, the disk of it,", name(&disk));
             let siblings = partitions(&disk).into_iter();
-            related.push(Related { folder: disk, who });
+            related.push(Related { folder: disk, description });
             related.extend(siblings.filter(|other| self.overlaps(other)).map(|folder| Related {
-                who: format!("{}, which overlaps it,", name(&folder)),
+                description: format!("{}, which overlaps it,", name(&folder)),
                 folder,
             }));
         } else {
-            related.extend(
-                partitions(&self.folder).into_iter().map(|folder| Related {
-                    who: format!("its partition {}", name(&folder)),
-                    folder,
-                }),
-            );
+            related.extend(partitions(&self.folder).into_iter().map(|folder| Related {
+                description: format!("its partition {}", name(&folder)),
+                folder,
+            }));
         }
         related
     }
 
-    /// Whether the partition of folder `other` is another one with bytes of this one.
+    /// Returns whether `other` is the folder of another partition that shares bytes with this one.
     fn overlaps(&self, other: &Path) -> bool {
         let range = |folder: &Path| {
             let start = number(folder, "start")?;
@@ -185,10 +183,11 @@ impl Listed {
             let mut own = own.split(' ').skip(2);
             let (number, point) = (own.next()?, plain(own.nth(1)?));
             let source = plain(other.split(' ').nth(1)?);
-            // Some file systems number their volumes and not their devices: then the source
-            // identifies it.
-            let on = |one: &&Related| one.is_number(number) || one.is_at(Path::new(&source));
-            let who = &related.iter().find(on)?.who;
+            // The number of some file systems is that of a volume and not of a device: then the source
+            // identifies the device.
+            let is_mounted =
+                |device: &&Related| device.is_number(number) || device.is_at(Path::new(&source));
+            let who = &related.iter().find(is_mounted)?.description;
             let found = format!("{who} mounted at {point}");
             Some(Obstacle { found, hint: format!("if nothing on it is needed: `umount {point}`") })
         };
@@ -197,24 +196,24 @@ impl Listed {
 
     fn swap(&self, related: &[Related]) -> io::Result<Option<Obstacle>> {
         let swaps = match fs::read_to_string(self.roots.proc.join("swaps")) {
-            // A kernel without swap.
+            // The kernel has no swap.
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             answer => answer?,
         };
         let used = |line: &str| {
             let path = plain(line.split_whitespace().next()?);
-            let who = &related.iter().find(|one| one.is_at(Path::new(&path)))?.who;
+            let who = &related.iter().find(|device| device.is_at(Path::new(&path)))?.description;
             let hint = format!("if it is not needed: `swapoff {path}`");
             Some(Obstacle { found: format!("{who} in use as swap"), hint })
         };
         Ok(swaps.lines().skip(1).find_map(used))
     }
 
-    /// A loop device may be made of another device; only the loop device names it.
+    /// Returns the obstacle that a loop device is made of it, which only the loop device shows.
     fn under_a_loop(&self, related: &[Related]) -> Option<Obstacle> {
         let made_of = |device: PathBuf| {
             let file = text(&device.join("loop/backing_file"))?;
-            let who = &related.iter().find(|one| one.is_at(Path::new(&file)))?.who;
+            let who = &related.iter().find(|device| device.is_at(Path::new(&file)))?.description;
             let upper = name(&device);
             let hint = format!("if it is not needed: `losetup -d /dev/{upper}`");
             Some(Obstacle { found: format!("{who} in use under {upper}"), hint })
@@ -242,12 +241,12 @@ impl Listed {
 }
 
 impl Related {
-    /// Whether it has the number `text`, as `8:1`.
+    /// Returns whether it has the number `number`, as `8:1`.
     fn is_number(&self, number: &str) -> bool {
         text(&self.folder.join("dev")).is_some_and(|own| own == number)
     }
 
-    /// Whether `path` is its node, by number or by the kernel's name.
+    /// Returns whether `path` is its node, by number or by the kernel's name.
     fn is_at(&self, path: &Path) -> bool {
         let node = fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
         match node.map(|meta| meta.rdev()) {
@@ -259,12 +258,12 @@ impl Related {
     }
 }
 
-/// The holders of any of them: arrays, mappings, logical volumes.
+/// Returns the obstacle that an array, a mapping or a logical volume holds one of the devices.
 fn held(related: &[Related]) -> Option<Obstacle> {
-    related.iter().find_map(|one| {
-        let holders = entries(&one.folder.join("holders"));
+    related.iter().find_map(|device| {
+        let holders = entries(&device.folder.join("holders"));
         let names: Vec<_> = holders.iter().map(|link| name(link)).collect();
-        let (who, by) = (&one.who, names.join(", "));
+        let (who, by) = (&device.description, names.join(", "));
         (!names.is_empty()).then(|| Obstacle {
             found: format!("{who} held by {by}"),
             hint: format!("if it is not needed, stop {by} first (md, device mapper, LVM)"),
@@ -272,11 +271,11 @@ fn held(related: &[Related]) -> Option<Obstacle> {
     })
 }
 
-/// The folders of a disk's partitions.
+/// Returns the folders of a disk's partitions.
 fn partitions(disk: &Path) -> Vec<PathBuf> {
-    let mut found = entries(disk);
-    found.retain(|folder| folder.join("partition").exists());
-    found
+    let mut folders = entries(disk);
+    folders.retain(|folder| folder.join("partition").exists());
+    folders
 }
 
 fn number(folder: &Path, attribute: &str) -> Option<u64> {

@@ -1,10 +1,10 @@
 //! The format that the system's own libblkid finds on a device, through the program `blkid`.
 //!
-//! It knows formats that came after our tables. A program is used rather than the library: if it
-//! hangs or dies, this process is not affected. It reads the open device as its standard input,
-//! whatever a path names by then, and has no cache, no environment and no privilege of its own.
+//! It knows formats newer than our tables. A program is used rather than the library, because this process
+//! goes on if it hangs or crashes. It reads the open device as its standard input, which does not depend on a
+//! path, and gets no cache, no environment and no additional privileges.
 //!
-//! Invariant: a program that is missing, fails or does not answer gives no answer, and no error.
+//! Invariant: a program that is missing, fails or does not answer is no error.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,56 +14,57 @@ use std::process::{Child, Command, Stdio};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
-/// Where distributions install it. Another user may set the search path, and this may run as root.
+/// The places where distributions install it. The search path is not used: this may run as root, and another user may
+/// set it.
 const PROGRAMS: [&str; 3] = ["/usr/sbin/blkid", "/sbin/blkid", "/usr/bin/blkid"];
 
-/// Its answer takes some milliseconds; a disk that has to spin up takes seconds.
+/// The longest wait: an answer takes some milliseconds, or seconds if a disk has to spin up.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
-/// Its exit code where a device carries more than one format and it does not choose.
+/// Its exit code for a device with several formats.
 const AMBIVALENT: i32 = 8;
 
-/// The name in libblkid of the format on `device`; `None` if it finds none, or is missing.
+/// Returns libblkid's name of the format on `device`; `None` if it finds none or is missing.
 pub(crate) fn ask(device: &File) -> Option<String> {
     let program = PROGRAMS.into_iter().find(|program| Path::new(program).exists())?;
     answer(Command::new(program), device, PATIENCE)
 }
 
-/// The answer of `command`, called as `blkid` is.
+/// Runs `command` with the arguments of `blkid`, and returns its answer.
 fn answer(mut command: Command, device: &File, patience: Timespec) -> Option<String> {
-    // Low-level probing, of what is open as its standard input.
+    // Low-level probing of the standard input.
     command.args(["-p", "-o", "export", "/proc/self/fd/0"]).env_clear().current_dir("/");
     command.stdin(device.try_clone().ok()?).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let Some(said) = output_of(&mut child, patience) else {
+    let Some(output) = output_of(&mut child, patience) else {
         let _ = child.kill();
-        // It is not waited for: a program that hangs in the kernel does not end even then.
+        // No wait: a program that hangs in the kernel does not end even now.
         return None;
     };
-    // Without a status, because other code waits for all children, the output counts.
+    // If other code has waited for the child, there is no status, and the output counts.
     match child.wait().ok().and_then(|status| status.code()) {
         Some(AMBIVALENT) => Some("more than one format".into()),
-        _ => format(&said),
+        _ => format(&output),
     }
 }
 
-/// The output of `child` until it closes it; `None` if it does not within `patience`.
+/// Returns the complete output of `child`; `None` if it does not end within `patience`.
 fn output_of(child: &mut Child, patience: Timespec) -> Option<String> {
     let mut output = child.stdout.take()?;
-    // A poll for no event still reports that the other end has closed. The output of blkid fits in
-    // the pipe, so it never blocks.
+    // A poll for no event still reports that the other end has closed. The output of blkid fits into
+    // the pipe, so the child never blocks.
     let mut waited = [PollFd::new(&output, PollFlags::empty())];
     if retry_on_intr(|| poll(&mut waited, Some(&patience))) != Ok(1) {
         return None;
     }
-    let mut said = String::new();
-    output.read_to_string(&mut said).ok().map(|_| said)
+    let mut text = String::new();
+    output.read_to_string(&mut text).ok().map(|_| text)
 }
 
-/// The format of a file system, a volume or a table of partitions. Entries about the table that
+/// Returns the format of a file system, a volume or a partition table in `output`. Entries about the table that
 /// contains a partition do not describe its content.
-fn format(said: &str) -> Option<String> {
-    let value = |key: &str| said.lines().find_map(|line| line.strip_prefix(key));
+fn format(output: &str) -> Option<String> {
+    let value = |key: &str| output.lines().find_map(|line| line.strip_prefix(key));
     value("TYPE=").or_else(|| value("PTTYPE=")).map(str::to_owned)
 }
 

@@ -1,10 +1,10 @@
-//! A device as the search for signatures reads it.
+//! The content of a device, for the search for signatures.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// The content of the device. Nearly all marks lie at its ends, which are read at once.
+/// The content of a device. Nearly all marks are at its ends, which are read in advance.
 pub(super) struct Bytes<'a> {
     device: &'a File,
     pub(super) len: u64,
@@ -12,7 +12,7 @@ pub(super) struct Bytes<'a> {
     tail: Vec<u8>,
 }
 
-/// Bytes of each end: as many as Promise's firmware may have its block before the end.
+/// Bytes of each end: Promise's firmware may have its block this far before the end.
 const ENDS: u64 = 2 << 20;
 
 impl<'a> Bytes<'a> {
@@ -24,7 +24,7 @@ impl<'a> Bytes<'a> {
         Ok(bytes)
     }
 
-    /// `count` bytes from `offset`; none if they lie past the end.
+    /// Returns `count` bytes from `offset`; none if they reach past the end.
     pub(super) fn at(&self, offset: u64, count: usize) -> io::Result<Vec<u8>> {
         let Some(end) = offset.checked_add(count as u64).filter(|&end| end <= self.len) else {
             return Ok(Vec::new());
@@ -41,34 +41,34 @@ impl<'a> Bytes<'a> {
         Ok(bytes)
     }
 
-    /// `N` bytes from `offset`; `None` if they cannot be read.
+    /// Returns `N` bytes from `offset`; `None` if they cannot be read.
     pub(super) fn array<const N: usize>(&self, offset: u64) -> Option<[u8; N]> {
         self.at(offset, N).ok()?.try_into().ok()
     }
 
-    /// The number of two bytes at `offset`, the least first.
+    /// Returns the little-endian number of two bytes at `offset`.
     pub(super) fn u16(&self, offset: u64) -> Option<u16> {
         self.array(offset).map(u16::from_le_bytes)
     }
 
-    /// The same with the greatest first.
+    /// Returns the big-endian number of two bytes at `offset`.
     pub(super) fn u16_be(&self, offset: u64) -> Option<u16> {
         self.array(offset).map(u16::from_be_bytes)
     }
 
-    /// The number of four bytes at `offset`, the least first.
+    /// Returns the little-endian number of four bytes at `offset`.
     pub(super) fn u32(&self, offset: u64) -> Option<u32> {
         self.array(offset).map(u32::from_le_bytes)
     }
 
-    /// The same with the greatest first.
+    /// Returns the big-endian number of four bytes at `offset`.
     pub(super) fn u32_be(&self, offset: u64) -> Option<u32> {
         self.array(offset).map(u32::from_be_bytes)
     }
 
-    /// Whether a number of two bytes, in either byte order, is at most `most`.
-    pub(super) fn is_small(&self, offset: u64, most: u16) -> bool {
+    /// Returns whether the number of two bytes at `offset`, in one of the byte orders, is at most `max`.
+    pub(super) fn is_small(&self, offset: u64, max: u16) -> bool {
         let both = [self.u16(offset), self.u16_be(offset)];
-        both.into_iter().flatten().any(|number| number <= most)
+        both.into_iter().flatten().any(|number| number <= max)
     }
 }

@@ -4,7 +4,7 @@ use super::bytes::Bytes;
 use super::format::Place::{self, Aligned, Head, Start};
 use super::format::{Format, format};
 
-/// Where a superblock of UFS may begin, and where its mark lies in it.
+/// The places of the mark of UFS: at byte 1372 of each possible superblock.
 const UFS: &[Place] =
     &[Start(1372), Start(8192 + 1372), Start(65_536 + 1372), Start(262_144 + 1372)];
 /// UFS1, UFS2, and the variants of HP-UX and of the Enhanced Security kernels, in both byte orders.
@@ -23,10 +23,10 @@ const UFS_MAGICS: &[&[u8]] = &[
     b"\x05\x23\x19\x94",
 ];
 
-/// Ten bytes before the end of the first page, of the page size of the machine that made it.
+/// The places of the mark of swap space: ten bytes before the end of the first page, in each page size.
 const SWAP: &[Place] = &[Start(4086), Start(8182), Start(16374), Start(32758), Start(65526)];
 
-/// A superblock of System V lies 512 bytes behind one of these places, its mark 504 bytes further.
+/// The places of the mark of System V: at byte 504 of each possible superblock.
 const SYSV: &[Place] = &[Start(1016), Start(10_232), Start(16_376), Start(19_448)];
 
 pub(super) const FILE_SYSTEMS: &[Format] = &[
@@ -144,23 +144,23 @@ pub(super) const FILE_SYSTEMS: &[Format] = &[
     format("an image of TuxOnIce", &[Start(0)], &[b"\xed\xc3\x02\xe9\x98\x56\xe5\x0c"]),
 ];
 
-/// The same sixteen bytes in every superblock of bcachefs.
+/// The sixteen bytes of every superblock of bcachefs.
 const BCACHEFS: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
 
-/// Whether the superblock's revision and block size exist.
+/// Returns whether the superblock has a valid revision and block size.
 fn ext(bytes: &Bytes<'_>, mark: u64) -> bool {
     let superblock = mark - 56;
     bytes.u32(superblock + 76).is_some_and(|revision| revision <= 1)
         && bytes.u32(superblock + 24).is_some_and(|shift| shift <= 6)
 }
 
-/// Whether the version and the byte order of a record of the log exist.
+/// Returns whether a record of the log has a valid version and byte order.
 fn xfs_log(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.u32_be(mark + 8).is_some_and(|version| (1..=2).contains(&version))
         && bytes.u32_be(mark + 300).is_some_and(|order| order <= 3)
 }
 
-/// Whether the revisions exist, and the superblock fits its block.
+/// Returns whether the revisions are valid and the superblock fits its block.
 fn nilfs(bytes: &Bytes<'_>, mark: u64) -> bool {
     let superblock = mark - 6;
     bytes.u32(superblock).is_some_and(|revision| revision <= 2)
@@ -168,18 +168,18 @@ fn nilfs(bytes: &Bytes<'_>, mark: u64) -> bool {
         && bytes.u16(superblock + 8).is_some_and(|len| len <= 1024)
 }
 
-/// Whether the allocation blocks are whole sectors and the volume's name has a length that fits.
+/// Returns whether the allocation blocks are whole sectors and the length of the volume's name is valid.
 fn hfs(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.u32_be(mark + 20).is_some_and(|block| block.is_multiple_of(512))
         && bytes.array::<1>(mark + 36).is_some_and(|[len]| len <= 27)
 }
 
-/// Whether a zone is at most 64 blocks, and the state has only the two defined bits.
+/// Returns whether a zone has at most 64 blocks and the state has only the two defined bits.
 fn minix(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.is_small(mark - 6, 6) && bytes.is_small(mark + 2, 3)
 }
 
-/// The same in the third version, which has a second field that stays empty.
+/// Returns whether the zone and the state of the third version are valid, and its padding is empty.
 fn minix_3(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.is_small(mark - 12, 6) && bytes.is_small(mark - 10, 0) && bytes.is_small(mark + 2, 0)
 }

@@ -1,19 +1,19 @@
-//! A format as the tables declare it: its marks, and their places.
+//! The declaration of a format: its marks, and their places.
 
 use super::bytes::Bytes;
 
-/// Where a mark lies, in bytes.
+/// The place of a mark, in bytes.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
-    /// Behind the start.
+    /// This far after the start.
     Start(u64),
-    /// Before the end.
+    /// This far before the end.
     End(u64),
-    /// Before the end, then down to a multiple of `step`, then on by `plus`.
+    /// `back` before the end, rounded down to a multiple of `step`, plus `plus`.
     Aligned { back: u64, step: u64, plus: u64 },
-    /// At the start of any of the first sectors, up to this number.
+    /// At the start of any of this many first sectors.
     Head(u64),
-    /// At the start of any of the last sectors, up to this number.
+    /// At the start of any of this many last sectors.
     Tail(u64),
     /// In any of the 128 slots of the ring in each of ZFS's four labels.
     Ring,
@@ -24,7 +24,7 @@ pub(super) struct Format {
     pub(super) name: &'static str,
     pub(super) places: &'static [Place],
     pub(super) magics: &'static [&'static [u8]],
-    /// Whether the bytes around a short mark at this place look like the format.
+    /// Returns whether the bytes around a short mark at an offset look like the format.
     pub(super) plausible: fn(&Bytes<'_>, u64) -> bool,
 }
 
@@ -36,24 +36,24 @@ pub(super) const fn format(
     Format { name, places, magics, plausible: |_, _| true }
 }
 
-/// Bytes of a sector, the unit in which formats count.
+/// The size of a sector in bytes, the unit of most formats.
 pub(super) const SECTOR: u64 = 512;
 
-/// Bytes of one of ZFS's labels; two at the start, two at the end.
+/// The size of each of ZFS's four labels in bytes: two are at the start, two at the end.
 const LABEL: u64 = 256 << 10;
-/// Where the ring begins in a label, and bytes of a slot.
+/// The offset of the ring in a label, and the size of a slot in bytes.
 const RING: u64 = 128 << 10;
 const SLOT: u64 = 1 << 10;
 
 impl Place {
-    /// The offsets of this place on a device of `len` bytes; none if it is too small.
+    /// Returns the offsets of this place on a device of `len` bytes; none if the device is too small.
     pub(super) fn offsets(self, len: u64) -> Vec<u64> {
-        let one = |offset: Option<u64>| offset.into_iter().collect();
+        let at_most_one = |offset: Option<u64>| offset.into_iter().collect();
         match self {
             Self::Start(offset) => vec![offset],
-            Self::End(back) => one(len.checked_sub(back)),
+            Self::End(back) => at_most_one(len.checked_sub(back)),
             Self::Aligned { back, step, plus } => {
-                one(len.checked_sub(back).map(|offset| offset / step * step + plus))
+                at_most_one(len.checked_sub(back).map(|offset| offset / step * step + plus))
             }
             Self::Head(sectors) => (0..sectors).map(|sector| sector * SECTOR).collect(),
             Self::Tail(sectors) => {

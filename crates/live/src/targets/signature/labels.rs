@@ -1,4 +1,4 @@
-//! Tables of partitions, labels of disks, boot sectors, and the mark of our own files.
+//! Partition tables, disk labels, boot sectors, and the mark of owned files.
 
 use super::bytes::Bytes;
 use super::format::Place::{End, Head, Start};
@@ -52,24 +52,24 @@ pub(super) const LABELS: &[Format] = &[
     format("the mark of a file that Penstock owns", &[End(4096)], &[b"penstock owned\n\0"]),
 ];
 
-/// Whether the first byte of each of the four entries is a valid boot flag, 0x80 or 0.
+/// Returns whether each of the four entries begins with a valid boot flag, 0x80 or 0.
 fn partitions(bytes: &Bytes<'_>, _: u64) -> bool {
     let entries = bytes.array::<64>(446);
     entries.is_some_and(|entries| entries.iter().step_by(16).all(|flag| matches!(flag, 0 | 0x80)))
 }
 
-/// Whether the first sector begins with a jump, as those of FAT do.
+/// Returns whether the first sector begins with a jump, as boot sectors of FAT do.
 fn boots(bytes: &Bytes<'_>, _: u64) -> bool {
     bytes.array(0).is_some_and(|head: [u8; 3]| matches!(head, [0xe9, ..] | [0xeb, _, 0x90]))
 }
 
-/// Whether the block size exists, and the table begins in the second block.
+/// Returns whether the block size is valid and the table begins in the second block.
 fn apple(bytes: &Bytes<'_>, mark: u64) -> bool {
     let Some(block @ (512 | 1024 | 2048 | 4096)) = bytes.u16_be(mark + 2) else { return false };
     bytes.array(block.into()).is_some_and(|head| head == *b"PM")
 }
 
-/// Whether the exclusive or over all numbers of the label is zero.
+/// Returns whether the exclusive or of all numbers of the label is zero.
 fn sun(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.array::<512>(mark - 508).is_some_and(|label| {
         label.chunks_exact(2).fold([0, 0], |sum, pair| [sum[0] ^ pair[0], sum[1] ^ pair[1]])
@@ -77,7 +77,7 @@ fn sun(bytes: &Bytes<'_>, mark: u64) -> bool {
     })
 }
 
-/// Whether the entry is in use and lies on the disk.
+/// Returns whether the entry is in use and lies on the disk.
 fn atari(bytes: &Bytes<'_>, mark: u64) -> bool {
     let flag = bytes.array(mark - 1).is_some_and(|flag| matches!(flag, [0x01 | 0x81]));
     let (start, length) = (bytes.u32_be(mark + 3), bytes.u32_be(mark + 7));

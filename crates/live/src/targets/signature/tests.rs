@@ -156,10 +156,10 @@ const WRITTEN: &[(&str, u64, &[u8])] = &[
     ("an AIX disk label", 0, b"\xc9\xc2\xd4\xc1"),
 ];
 
-/// What belongs around a mark: where, and which bytes.
+/// Bytes around a mark: the offset and the bytes.
 type Around = &'static [(u64, &'static [u8])];
 
-/// The same of formats whose mark alone does not count: the mark, and what belongs around it.
+/// Formats whose mark alone does not count: the mark, and the bytes around it.
 const SURROUNDED: &[(&str, u64, &[u8], Around)] = &[
     ("a log of an XFS file system", 0, b"\xfe\xed\xba\xbe", &[(11, &[2]), (303, &[1])]),
     ("a log of an XFS file system", 65_536, b"\xfe\xed\xba\xbe", &[(65_547, &[1])]),

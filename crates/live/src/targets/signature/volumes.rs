@@ -1,4 +1,4 @@
-//! Volumes, mappings, encryption, and members of arrays, of software and of firmware.
+//! Volumes, mappings, encryption, and members of software and firmware arrays.
 
 use super::bytes::Bytes;
 use super::format::Place::{self, Aligned, End, Ring, Start, Tail};
@@ -19,8 +19,8 @@ const MD: &[&[u8]] = &[b"\xfc\x4e\x2b\xa9", b"\xa9\x2b\x4e\xfc"];
 const BCACHE: &[u8] = b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81";
 const STRATIS: &[u8] = b"!Stra0tis\x86\xff\x02^Arh";
 
-/// The place of the block of Promise's firmware depends on the geometry that a controller chooses:
-/// the last track, which is never longer than this.
+/// The longest track in sectors. The block of Promise's firmware is in the last track, whose length depends on the
+/// geometry that a controller chooses.
 const TRACK: u64 = 4096;
 
 pub(super) const VOLUMES: &[Format] = &[
@@ -101,24 +101,23 @@ pub(super) const VOLUMES: &[Format] = &[
 
 const HIGHPOINT: &[&[u8]] = &[b"\xf0\x16\x78\x5a", b"\xfd\x16\x78\x5a", b"\xf3\x16\x78\x5a"];
 
-/// Whether the block claims to be the first version of a volume's header.
+/// Returns whether the block claims to be the first version of a volume's header.
 fn core_storage(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.array(mark - 80).is_some_and(|head| head == [1, 0, 0x10])
 }
 
-/// Whether the version exists. Its checksum is not checked: an array that firmware wrote in part is
-/// one, too.
+/// Returns whether the version is valid. The checksum is not checked: a partly written array counts, too.
 fn jmicron(bytes: &Bytes<'_>, mark: u64) -> bool {
     let filler = bytes.array(mark + 6).is_some_and(|filler| filler == [0; 10]);
     filler && bytes.u16(mark + 2).is_some_and(|version| version <= 2)
 }
 
-/// Whether the sum over the first 160 numbers is zero.
+/// Returns whether the sum of the first 160 numbers is zero.
 fn silicon_image(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.array::<320>(mark - 0x60).is_some_and(|block| sum(&block) == 0)
 }
 
-/// Whether the version exists, and the 51st byte is the sum over the bytes before it.
+/// Returns whether the version is valid and the 51st byte is the sum of the bytes before it.
 fn via(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.array::<51>(mark).is_some_and(|block| {
         let sum = block[..50].iter().fold(0_u8, |sum, &byte| sum.wrapping_add(byte));
@@ -126,7 +125,7 @@ fn via(bytes: &Bytes<'_>, mark: u64) -> bool {
     })
 }
 
-/// The sum of numbers of two bytes each, modulo 2¹⁶.
+/// Returns the sum of numbers of two bytes each, modulo 2¹⁶.
 fn sum(block: &[u8]) -> u16 {
     let numbers = block.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     numbers.fold(0, u16::wrapping_add)
