@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.answer.table import Table
 from penstock.answer.value import Answer
 from penstock.cli import lists
 from penstock.cli.answering import answer
@@ -18,7 +19,6 @@ from penstock.experiment.trial import Setup, only_run
 from penstock.results.json_types import Run
 from penstock.session import Variant
 from penstock.target import Target
-from penstock.text.table import Grid, show_grid
 
 app = verb()
 
@@ -57,9 +57,6 @@ def depths(
     def work(progress: Progress) -> Answer:
         rates = dict(zip(levels, run_all(setup, cells, progress=progress.step), strict=True))
         rows = [(str(level), f"{rate / 1e6:.1f}") for level, rate in rates.items()]
-        return Answer(
-            data=lambda: json.dumps(rates),
-            show=lambda console: show_grid(console, Grid.of(["depth", "MB/s"], rows)),
-        )
+        return Answer(data=lambda: json.dumps(rates), blocks=[[Table(["depth", "MB/s"], rows)]])
 
     answer(work, as_json=as_json)

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from command import ROOT, penstock
+from penstock.answer.table import markdown
 from penstock.papers import PAPERS, claims, files, sensitivity
 from penstock.papers.paper import load, part
 from penstock.papers.result import Result, simulated
 from penstock.papers.study import Study
-from penstock.papers.table import markdown
 from penstock.report import pictures
 
 FOLDER = ROOT / "docs/papers"
@@ -27,11 +27,11 @@ def place(name: str) -> Path:
 def page(result: Result) -> str:
     """The page of a paper: `page.md` with its results at their places."""
     paper = result.paper
-    blocks = {}
-    for block in paper.blocks(result.ours):
-        blocks[block.name] = markdown(block.table)
-        remarks = (line.replace("*", "\\*") for line in block.remarks)
-        blocks[f"{block.name}_remarks"] = "\n\n".join(remarks)
+    tables = {}
+    for table in paper.tables(result.ours):
+        tables[table.name] = markdown(table)
+        remarks = (line.replace("*", "\\*") for line in table.notes)
+        tables[f"{table.name}_remarks"] = "\n\n".join(remarks)
     drawn = {
         f"image_{Path(file).stem.replace('-', '_')}": f"![{title}]({paper.name}/{file})"
         for title, file in images(paper)
@@ -43,7 +43,7 @@ def page(result: Result) -> str:
         sensitivity_legend=paper.sensitivity.legend(paper.away) if paper.sensitivity else "",
         sensitivity=markdown(sensitivity.table(result.variants, paper.away)),
         variants="\n".join(f"- {one['variant']}: {one['text']}" for one in result.variants),
-        **blocks,
+        **tables,
         **drawn,
         **_live(paper.name),
     )

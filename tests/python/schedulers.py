@@ -13,8 +13,8 @@ import linux_examples
 import penstock
 from command import ROOT
 from command import penstock as command
+from penstock.answer.table import Table, markdown
 from penstock.charts import arm
-from penstock.papers.table import Table, markdown
 from penstock.report import pictures
 from penstock.text import units
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 import penstock
 from command import penstock as command
+from penstock.answer.terminal import show
 from penstock.calibrate import (
     MARK,
     NOT_WRITTEN,
@@ -275,7 +276,7 @@ class TestCommand:
             model = MODELS[0]
             found = Calibration("disk", read_only, model, {}, 0.2, [one], [one], errors)
             console = Console(file=StringIO(), width=200)
-            verb.show(found, console)
+            show(console, verb.blocks(found))
             assert isinstance(console.file, StringIO)
             return console.file.getvalue()
 

@@ -120,8 +120,8 @@ def test_its_text_has_the_source_the_tables_and_the_claims(paper: Study) -> None
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"SIMULATED  {files.source(paper.name)}\n")
     lines = ended.out.splitlines()
-    for block in paper.blocks(result.ours):
-        for row in block.table.rows:
+    for table in paper.tables(result.ours):
+        for row in table.rows:
             assert any(all(cell in line for cell in row) for line in lines), row
     for claim in result.claims:
         holds = "holds" if claim["holds"] else "DOES NOT HOLD"

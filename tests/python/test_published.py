@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from penstock.answer.table import Table, markdown
 from penstock.errors import PenstockError
 from penstock.papers import files
 from penstock.papers.claims import alike, grow
 from penstock.papers.published import PERCENT, POINTS, Away, Cell, Published, Row
 from penstock.papers.settings import Settings
-from penstock.papers.table import Table, markdown
 
 OURS = [{"case": "a", "busy": 50.0, "ms": 2.0}, {"case": "b", "busy": 61.0, "ms": 3.0}]
 

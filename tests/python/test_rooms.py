@@ -38,8 +38,8 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 FLOORS = (
     {"errors", "signals", "target"},
-    {"answer", "results"},
-    {"text"},
+    {"results"},
+    {"answer", "text"},
     {"charts"},
     {"report"},
     {"comparison"},
@@ -95,7 +95,7 @@ def test_an_import_from_above_is_found(tmp_path: Path) -> None:
 
 def test_a_papers_command_stands_on_the_floor_of_the_command_line() -> None:
     assert floor("penstock.papers.any.live_command") == floor("penstock.cli.run")
-    assert floor("penstock.papers.any.live") == floor("penstock.papers.table")
+    assert floor("penstock.papers.any.live") == floor("penstock.papers.result")
 
 
 def test_there_is_no_circle_of_modules() -> None:

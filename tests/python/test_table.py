@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from penstock.answer.terminal import show
 from penstock.results.json_types import Comparison
-from penstock.text.table import show
+from penstock.text.table import blocks
 from sample import bank_day, comparison, error_count, one_class, one_run, one_schedule
 
 TABLES = Path(__file__).parent / "tables"
@@ -23,7 +24,7 @@ def shown(result: Comparison, *, width: int, colour: bool = False) -> str:
         color_system="truecolor" if colour else None,
         highlight=False,
     )
-    show(result, console)
+    show(console, blocks(result, width))
     return stream.getvalue()
 
 

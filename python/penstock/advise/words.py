@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from penstock.advise.search import Advice, Candidate
+from penstock.answer.table import Table
 from penstock.results.figure import Figure
 from penstock.text import prose
 from penstock.text.tradeoff import figure
@@ -15,16 +16,13 @@ def figures(of: Advice) -> list[Figure]:
     return list(dict.fromkeys([*(goal.figure for goal in of.goals), of.best]))
 
 
-def headings(of: Advice) -> list[str]:
-    """What stands above the rows."""
-    return ["setting", *map(str, figures(of)), "goals met"]
-
-
-def rows(of: Advice) -> Iterator[list[str]]:
+def table(of: Advice) -> Table:
     """Every candidate that was confirmed."""
+    rows = []
     for one in of.candidates:
         said = [figure(asked, asked.over(one.rounds)) for asked in figures(of)]
-        yield [one.rounds.label, *said, f"{one.met} of {len(one.rounds.whole())}"]
+        rows.append([one.rounds.label, *said, f"{one.met} of {len(one.rounds.whole())}"])
+    return Table(["setting", *map(str, figures(of)), "goals met"], rows)
 
 
 def lines(of: Advice) -> list[str]:

@@ -2,10 +2,27 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from penstock.answer.table import Table
+
+Span: TypeAlias = str | tuple[str, str]
+"""Words, or words with a style of the terminal."""
+
+
+class Line:
+    """A line of words in a style, or of spans with styles of their own."""
+
+    def __init__(self, *spans: Span, style: str = "") -> None:
+        """Words from left to right."""
+        self.spans, self.style = spans, style
+
+
+Part: TypeAlias = str | Line | Table
+"""A line of plain words, a line with styles, or a table."""
+
+Blocks: TypeAlias = Iterable[Sequence[Part]]
+"""Parts in blocks, with an empty line between two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,8 +31,8 @@ class Answer:
 
     data: Callable[[], str]
     """Makes the text that `--json` prints."""
-    show: "Callable[[Console], None]"
-    """Prints it for a person."""
+    blocks: Blocks = ()
+    """What a person reads. As an iterator it is not made for `--json`."""
     notes: Sequence[str] = ()
     """Remarks for the person who reads the text, on stderr."""
     files: Iterable[str] = ()
@@ -27,3 +44,8 @@ class Answer:
     """Whether a signal ended the work early: then the exit code is the signal's."""
     stuck: bool = False
     """Whether the process ends at once, as a target may never give back what it was given."""
+
+
+def headline(world: str, subject: str) -> Line:
+    """Returns the first line of an answer: the world of its figures, and what they are about."""
+    return Line((world.upper(), "bold"), f"  {subject}")

@@ -5,15 +5,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 from typer.core import TyperGroup
 
 from penstock.advise import Curve, NoiseHidesAnswer, Split
 from penstock.advise.measure import TURNS
 from penstock.advise.split import BLOCK, FEWEST_ROUNDS, LONG, ROUNDS, TOLERANCE, split_on
-from penstock.answer.value import Answer
+from penstock.answer.table import NONE, Table
+from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli.advise_cycle import run as cycle
 from penstock.cli.advise_goal import goal
 from penstock.cli.advise_merge import run as merge
@@ -25,7 +23,7 @@ from penstock.cli.target import device_or_path, targeted
 from penstock.cli.verb import group
 from penstock.errors import PenstockError
 from penstock.target import Target
-from penstock.text import places, prose, units
+from penstock.text import places, units
 
 if TYPE_CHECKING:
     # A type of Typer's methods, which it does not export.
@@ -138,45 +136,41 @@ def run(
 def _answer(found: Split, error: PenstockError | None = None) -> Answer:
     return Answer(
         data=lambda: json.dumps(_plain(found), indent=2),
-        show=lambda console: _show(found, console),
+        blocks=_blocks(found),
         messages=[] if error is None else [str(error)],
         exit_code=0 if error is None else error.exit_code,
     )
 
 
-def _show(found: Split, console: Console) -> None:
-    title = Text.assemble((found.world.upper(), "bold"), f"  {found.target}, durable writes")
-    prose.line(console, title)
-    for line in (places.below(found.schedulers), *(f"note: {one}" for one in found.remarks)):
-        if line is not None:
-            prose.line(console, Text(f"  {line}"))
+def _blocks(found: Split) -> Blocks:
+    remarks = (places.below(found.schedulers), *(f"note: {one}" for one in found.remarks))
+    yield [
+        headline(found.world, f"{found.target}, durable writes"),
+        *(f"  {line}" for line in remarks if line is not None),
+    ]
     for curve in found.curves.values():
-        console.print()
-        console.print(_table(curve, found))
-    if found.hidden:
-        return
-    console.print()
-    for line in _lines(found):
-        prose.line(console, Text(line))
+        yield [_table(curve, found)]
+    if not found.hidden:
+        yield _lines(found)
 
 
 def _table(curve: Curve, found: Split) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(curve.pattern)
-    for heading in ("median", "p95", "× a block", "95 % interval", "MB/s", "price"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for point in curve.points:
         chosen = point.size == found.size and not found.hidden
-        table.add_row(
-            f"{_bytes(point.size)}{' ←' if chosen else ''}",
-            units.latency(point.median_ns),
-            units.latency(point.p95_ns),
-            f"{point.ratio:.2f}",
-            "–" if point.interval is None else "{:.2f}–{:.2f}".format(*point.interval),
-            units.megabytes(point.bytes_per_s),
-            f"{curve.price(point.size):.2f} ×",
+        rows.append(
+            [
+                f"{_bytes(point.size)}{' ←' if chosen else ''}",
+                units.latency(point.median_ns),
+                units.latency(point.p95_ns),
+                f"{point.ratio:.2f}",
+                NONE if point.interval is None else "{:.2f}–{:.2f}".format(*point.interval),
+                units.megabytes(point.bytes_per_s),
+                f"{curve.price(point.size):.2f} ×",
+            ]
         )
-    return table
+    figures = ("median", "p95", "× a block", "95 % interval", "MB/s", "price")
+    return Table([curve.pattern, *figures], rows)
 
 
 def _lines(found: Split) -> list[str]:

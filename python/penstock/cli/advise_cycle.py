@@ -5,15 +5,13 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from penstock import _native
 from penstock.advise import cycle_words
 from penstock.advise.cycle import Cycle, Share, cycle
 from penstock.advise.cycle_inputs import Found, measured
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli.answering import answer, give
 from penstock.cli.job_input import STDIN, read
 from penstock.cli.lists import positive
@@ -23,7 +21,7 @@ from penstock.cli.replay import ALL_ONE_CLASS, Classes, Format
 from penstock.cli.target import targeted
 from penstock.errors import PenstockError, translated, wrong
 from penstock.target import Target
-from penstock.text import prose, units
+from penstock.text import units
 
 Source = Annotated[
     str | None,
@@ -152,7 +150,7 @@ def _answer(of: Cycle, found: Found | None = None) -> Answer:
     lines = cycle_words.lines(of, found)
     return Answer(
         data=lambda: json.dumps(_plain(of, found, lines), indent=2),
-        show=lambda console: _show(found, lines, console),
+        blocks=_blocks(found, lines),
     )
 
 
@@ -229,35 +227,30 @@ def _input(
     return job, text, sets
 
 
-def _show(found: Found | None, lines: list[str], console: Console) -> None:
+def _blocks(found: Found | None, lines: list[str]) -> Blocks:
     if found is not None:
-        title = Text.assemble((found.world.upper(), "bold"), f"  {found.job} on {found.device}")
-        prose.line(console, title)
-        for remark in found.remarks:
-            prose.line(console, Text(f"  note: {remark}"))
-        console.print()
-        console.print(_table(found))
-        console.print()
-    for line in lines:
-        prose.line(console, Text(line))
+        yield [
+            headline(found.world, f"{found.job} on {found.device}"),
+            *(f"  note: {remark}" for remark in found.remarks),
+        ]
+        yield [_table(found)]
+    yield lines
 
 
 def _table(found: Found) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("class")
-    for heading in ("weight", "service", "stability", "requests"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("reason")
-    for one in found.classes:
-        table.add_row(
-            Text(one.name),
+    rows = [
+        [
+            one.name,
             str(one.weight),
             units.latency(one.service_ns or 0),
             f"{one.stability:.2f}",
             str(one.requests),
             one.reason,
-        )
-    return table
+        ]
+        for one in found.classes
+    ]
+    headings = ["class", "weight", "service", "stability", "requests", "reason"]
+    return Table(headings, rows, sentences=1)
 
 
 def _plain(answer: Cycle, found: Found | None, lines: list[str]) -> Mapping[str, object]:

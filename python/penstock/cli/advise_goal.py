@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from penstock.advise import words
 from penstock.advise.goal import Goal
 from penstock.advise.search import Advice, search
-from penstock.answer.value import Answer
+from penstock.answer.value import Answer, Blocks
 from penstock.cli.answering import answer
 from penstock.cli.job_input import read
 from penstock.cli.options import Job, Json, Policies, Sets, named
@@ -21,8 +19,7 @@ from penstock.errors import RUN_FAILED
 from penstock.results.figure import Figure
 from penstock.session import Variant
 from penstock.target import Target
-from penstock.text import prose
-from penstock.text.table import Grid, heading, show_grid
+from penstock.text.table import heading
 
 Goals = Annotated[
     list[str] | None,
@@ -70,25 +67,18 @@ def goal(
         found = search(variant, wanted, figure, target, policies=named(policies), progress=progress)
         return Answer(
             data=lambda: json.dumps(_advice(found), indent=2),
-            show=lambda console: _advise(found, console),
+            blocks=_blocks(found),
             exit_code=RUN_FAILED if found.found is None else 0,
         )
 
     answer(searched, as_json=as_json)
 
 
-def _advise(found: Advice, console: Console) -> None:
-    for about in heading(found.comparison):
-        prose.line(console, about)
-    console.print()
-    show_grid(console, Grid.of(words.headings(found), list(words.rows(found))))
-    console.print()
-    for line in words.lines(found):
-        prose.line(console, Text(line))
-    if (setting := words.setting(found)) is not None:
-        console.print()
-        for line in setting.splitlines():
-            prose.line(console, Text(line))
+def _blocks(found: Advice) -> Blocks:
+    yield list(heading(found.comparison))
+    yield [words.table(found)]
+    yield words.lines(found)
+    yield (words.setting(found) or "").splitlines()
 
 
 def _advice(found: Advice) -> Mapping[str, object]:

@@ -5,21 +5,18 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from penstock.advise import merge_disks, merge_words
 from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice, Question
 from penstock.advise.merge_runs import advise
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli import lists
 from penstock.cli.answering import answer
 from penstock.cli.options import Json, Sets
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.target import Target
-from penstock.text import prose
-from penstock.text.table import Grid, show_grid
 
 Count = Annotated[
     int | None,
@@ -143,22 +140,19 @@ def run(
         found = advise(named, question, sweep=sweep, progress=progress)
         return Answer(
             data=lambda: json.dumps(_plain(found), indent=2),
-            show=lambda console: _show(found, console),
+            blocks=_blocks(found),
         )
 
     answer(advised, as_json=as_json)
 
 
-def _show(found: Advice, console: Console) -> None:
-    prose.line(console, Text.assemble(("SIMULATED", "bold"), f"  {merge_words.title(found)}"))
-    for remark in found.disks.remarks:
-        prose.line(console, Text(f"  note: {remark}"))
-    console.print()
-    for line in merge_words.lines(found):
-        prose.line(console, Text(line))
-    console.print()
-    headings = ["time (blocks each)", *POLICIES]
-    show_grid(console, Grid.of(headings, list(merge_words.table(found))))
+def _blocks(found: Advice) -> Blocks:
+    yield [
+        headline("simulated", merge_words.title(found)),
+        *(f"  note: {remark}" for remark in found.disks.remarks),
+    ]
+    yield merge_words.lines(found)
+    yield [Table(["time (blocks each)", *POLICIES], list(merge_words.table(found)))]
 
 
 def _plain(found: Advice) -> Mapping[str, object]:

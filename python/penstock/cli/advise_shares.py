@@ -5,21 +5,19 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from penstock.advise import shares_words
 from penstock.advise.shares import Shares
 from penstock.advise.shares_runs import CYCLE, ROUNDS, shares_on
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, Line, headline
 from penstock.cli.answering import answer
 from penstock.cli.lists import positive
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import device_or_path, targeted
 from penstock.target import Target
-from penstock.text import prose, units
-from penstock.text.table import Grid, show_grid
+from penstock.text import units
 
 Weights = Annotated[
     str,
@@ -56,25 +54,20 @@ def run(
         lines = shares_words.lines(found)
         return Answer(
             data=lambda: json.dumps(_plain(found, lines), indent=2),
-            show=lambda console: _show(found, lines, console),
+            blocks=_blocks(found, lines),
         )
 
     answer(measured, as_json=as_json)
 
 
-def _show(found: Shares, lines: list[str], console: Console) -> None:
-    title = Text.assemble((found.world.upper(), "bold"), f"  {found.target}, random reads")
-    prose.line(console, title)
+def _blocks(found: Shares, lines: list[str]) -> Blocks:
     many = found.rows[0].rounds
     of = f"the median of {many} rounds" if many > 1 else "of one round"
     about = f"  each figure is {of}; fairio's cycles are {CYCLE} long"
-    prose.line(console, Text(about, style="dim"))
-    console.print()
+    yield [headline(found.world, f"{found.target}, random reads"), Line(about, style="dim")]
     headings = ["policy", "weight", "share", "by weight", "of alone", "felt", "MB/s", "p99"]
-    show_grid(console, Grid.of(headings, list(_cells(found))))
-    console.print()
-    for line in lines:
-        prose.line(console, Text(line))
+    yield [Table(headings, list(_cells(found)))]
+    yield lines
 
 
 def _cells(found: Shares) -> Iterator[list[str]]:

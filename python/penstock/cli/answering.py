@@ -50,9 +50,9 @@ def give(found: Answer, *, as_json: bool, asked: Asked | None = None) -> None:
         output.data(f"{found.data()}\n")
     else:
         # What draws tables takes longer to import than a short run to finish.
-        from penstock.cli.console import drawn
+        from penstock.cli.console import show
 
-        drawn(found.show)
+        show(found.blocks)
         for note in found.notes:
             output.talk(note)
     write(found.files)

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, headline
 from penstock.calibrate import (
     MARK,
     NOT_WRITTEN,
@@ -27,7 +25,7 @@ from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import files
 from penstock.target import Target
-from penstock.text import prose, units
+from penstock.text import units
 
 app = verb()
 
@@ -77,7 +75,7 @@ def run(
         found = calibrate_on(target, rounds=rounds, progress=progress)
         return Answer(
             data=lambda: json.dumps(_plain(found), indent=2, ensure_ascii=False),
-            show=lambda console: show(found, console),
+            blocks=blocks(found),
             files=_write(found, out),
         )
 
@@ -95,56 +93,46 @@ def _is_ours(path: Path) -> bool:
         return file.read(len(MARK)) == MARK.encode()
 
 
-def show(found: Calibration, console: Console) -> None:
-    """Print what was found."""
-    prose.line(console, Text.assemble(("MEASURED", "bold"), f"  {found.target}"))
-    prose.line(console, Text(f"  model {found.model.name}: {found.model.needs}"))
+def blocks(found: Calibration) -> Blocks:
+    """What was found, for a person."""
+    about = [f"  model {found.model.name}: {found.model.needs}"]
     if len(found.errors) > 1:
         tried = ", ".join(f"{name} {100 * error:.0f} %" for name, error in found.errors.items())
-        prose.line(console, Text(f"  off by (root mean square): {tried}"))
+        about.append(f"  off by (root mean square): {tried}")
     if found.read_only:
-        prose.line(console, Text(f"  {NOT_WRITTEN}"))
-    for note in found.notes:
-        prose.line(console, Text(f"  {note}"))
-    for title, rows in (("fitted on", found.fitted), ("not seen by the fit", found.unseen)):
-        console.print()
-        console.print(_table(title, rows))
-    console.print()
+        about.append(f"  {NOT_WRITTEN}")
+    yield [headline("measured", found.target), *about, *(f"  {note}" for note in found.notes)]
+    yield [_table("fitted on", found.fitted)]
+    yield [_table("not seen by the fit", found.unseen)]
     good = sum(one.good for one in found.unseen)
-    prose.line(
-        console,
-        Text(
-            f"The fit is off by {100 * found.error:.0f} % (root mean square). Of "
-            f"{len(found.unseen)} jobs that it has not seen it predicts {good} within "
-            f"{WITHIN:.0f} %."
-        ),
-    )
+    lines = [
+        f"The fit is off by {100 * found.error:.0f} % (root mean square). Of {len(found.unseen)} "
+        f"jobs that it has not seen it predicts {good} within {WITHIN:.0f} %."
+    ]
     if 100 * (found.restless - 1) > WITHIN:
         said = f"Rounds of the same job differ by a factor of {found.restless:.1f}"
-        console.print(Text(f"{said}: something else is at work here. Measure again when idle."))
-    for one in found.unseen:
-        if not one.good:
-            prose.line(console, Text(f"{one.measured.probe}: {found.why(one)}"))
+        lines.append(f"{said}: something else is at work here. Measure again when idle.")
+    lines += [f"{one.measured.probe}: {found.why(one)}" for one in found.unseen if not one.good]
+    yield lines
 
 
-def _table(title: str, rows: Sequence[Compared]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(title)
-    for heading in ("IOPS", "model", "off", "p50", "model", "off", "rounds"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for one in rows:
+def _table(title: str, compared: Sequence[Compared]) -> Table:
+    rows = []
+    for one in compared:
         seen = one.measured.middle
-        table.add_row(
-            str(one.measured.probe),
-            units.rate(seen.iops),
-            units.rate(one.predicted.iops),
-            f"{one.iops_off:+.0f} %",
-            units.latency(seen.p50_ns),
-            units.latency(one.predicted.p50_ns),
-            f"{one.p50_off:+.0f} %",
-            f"±{100 * (one.measured.spread - 1):.0f} %",
+        rows.append(
+            [
+                str(one.measured.probe),
+                units.rate(seen.iops),
+                units.rate(one.predicted.iops),
+                f"{one.iops_off:+.0f} %",
+                units.latency(seen.p50_ns),
+                units.latency(one.predicted.p50_ns),
+                f"{one.p50_off:+.0f} %",
+                f"±{100 * (one.measured.spread - 1):.0f} %",
+            ]
         )
-    return table
+    return Table([title, "IOPS", "model", "off", "p50", "model", "off", "rounds"], rows)
 
 
 def _plain(found: Calibration) -> object:

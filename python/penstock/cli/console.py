@@ -1,25 +1,36 @@
 """Tables and styled lines on stdout."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
 from rich.segment import Segment
 
+from penstock.answer import terminal
+from penstock.answer.value import Blocks
 from penstock.cli.output import CONTROLS, write
 
 PIPED_COLUMNS = 120
 """How wide a line may be where there is no terminal to ask."""
 
 
-def drawn(draw: Callable[[Console], None]) -> None:
-    """Write to stdout what `draw` prints: styled on a terminal, plain text anywhere else."""
-    width = None if sys.stdout.isatty() else PIPED_COLUMNS
-    console = Console(width=width, highlight=False, emoji=False, markup=False)
+def show(blocks: Blocks) -> None:
+    """Write blocks to stdout: styled on a terminal, plain text anywhere else."""
+    console = _console()
     console.push_render_hook(_Visible())
     with console.capture() as capture:
-        draw(console)
+        terminal.show(console, blocks)
     write(capture.get())
+
+
+def columns() -> int:
+    """Returns how many columns a line may take."""
+    return _console().width
+
+
+def _console() -> Console:
+    width = None if sys.stdout.isatty() else PIPED_COLUMNS
+    return Console(width=width, highlight=False, emoji=False, markup=False)
 
 
 class _Visible(RenderHook):

@@ -8,18 +8,15 @@ from itertools import groupby
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from penstock import _native
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli.answering import give
 from penstock.cli.options import Json
 from penstock.cli.verb import verb
 from penstock.errors import CANNOT_HERE
 from penstock.results.answers import Check, Diagnosis
-from penstock.text import prose
 
 app = verb()
 
@@ -52,7 +49,7 @@ def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> 
     give(
         Answer(
             data=lambda: json.dumps(diagnosis, indent=2, ensure_ascii=False),
-            show=lambda console: _draw(diagnosis, console),
+            blocks=_blocks(diagnosis),
             exit_code=0 if diagnosis["able"] else CANNOT_HERE,
         ),
         as_json=as_json,
@@ -86,20 +83,16 @@ def _installed(name: str) -> bool:
     return True
 
 
-def _draw(diagnosis: Diagnosis, console: Console) -> None:
-    prose.line(console, Text.assemble(("MEASURED", "bold"), "  what this machine can do"))
-    prose.line(console, Text(f"  path {diagnosis['path']}, penstock {diagnosis['penstock']}"))
+def _blocks(diagnosis: Diagnosis) -> Blocks:
+    about = f"  path {diagnosis['path']}, penstock {diagnosis['penstock']}"
+    yield [headline("measured", "what this machine can do"), about]
     names = max(len(check["name"]) for check in diagnosis["checks"])
+    widths = [max(map(len, STYLES)), names, 0]
     for group, checks in groupby(diagnosis["checks"], lambda check: check["group"]):
-        console.print()
-        console.print(Text(group, style="bold"))
-        table = Table.grid(padding=(0, 2))
-        table.add_column(width=max(map(len, STYLES)), no_wrap=True)
-        table.add_column(width=names, no_wrap=True)
-        table.add_column(overflow="fold")
+        rows = []
         for check in checks:
-            state = Text(check["state"], style=STYLES[check["state"]])
-            table.add_row(state, Text(check["name"]), Text(check["found"]))
+            rows.append([check["state"], check["name"], check["found"]])
             if check["advice"]:
-                table.add_row("", "", Text(f"→ {check['advice']}", style="dim"))
-        console.print(table)
+                rows.append(["", "", f"→ {check['advice']}"])
+        table = Table([], rows, words=2, sentences=1, title=group, widths=widths, styles=STYLES)
+        yield [table]

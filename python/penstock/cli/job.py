@@ -5,18 +5,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from penstock import _native
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks
 from penstock.cli.answering import give
 from penstock.cli.options import JobFile, Json, ModelOn, Sets
 from penstock.cli.verb import group
 from penstock.report import files
 from penstock.text import job as job_text
-from penstock.text import prose, units
-from penstock.text.table import Grid, show_grid
+from penstock.text import units
 
 app = group()
 app.callback()(lambda: None)  # Without it a group of one verb would be that verb.
@@ -31,14 +29,8 @@ def show(job: JobFile, *, on: ModelOn = None, sets: Sets = None, as_json: Json =
     """
     text = _native.job_amounts(job, sets=sets or [], on=on)
     found: job_text.Amounts = json.loads(text)
-    give(Answer(data=lambda: text, show=lambda console: _show(found, console)), as_json=as_json)
-
-
-def _show(found: job_text.Amounts, console: Console) -> None:
-    for line in job_text.lines(found):
-        prose.line(console, Text(line))
-    console.print()
-    show_grid(console, Grid.of(job_text.HEADINGS, job_text.rows(found)))
+    blocks: Blocks = [list(job_text.lines(found)), [Table(job_text.HEADINGS, job_text.rows(found))]]
+    give(Answer(data=lambda: text, blocks=blocks), as_json=as_json)
 
 
 @app.command("from-fio", short_help="Make a job of a job file of fio.")
@@ -88,11 +80,7 @@ def from_fio(
     give(
         Answer(
             data=lambda: json.dumps({**where, **made, "notes": listed}),
-            show=lambda console: console.print(
-                Text(text if out is None else "".join(f"{line}\n" for line in about)),
-                end="",
-                soft_wrap=True,
-            ),
+            blocks=[text.splitlines() if out is None else about],
             notes=about if out is None else [],
         ),
         as_json=as_json,

@@ -2,20 +2,18 @@
 
 import json
 import re
+import textwrap
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from penstock import _native
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, Line
 from penstock.cli.answering import give
 from penstock.cli.options import Json
 from penstock.cli.verb import group
 from penstock.results.answers import Device, Param, Policy
-from penstock.text import prose
 
 app = group()
 
@@ -71,13 +69,9 @@ def policies(
     text = _native.policies()
     entries: list[Policy] = json.loads(text)
 
-    def draw(console: Console) -> None:
-        for entry in entries:
-            _title(console, entry["name"], entry["summary"])
-        for other, summary in MORE_POLICIES:
-            _title(console, other, summary)
-
-    give(Answer(data=lambda: text, show=draw), as_json=as_json)
+    blocks = [[_title(one["name"], one["summary"]) for one in entries]]
+    blocks[0] += [_title(other, summary) for other, summary in MORE_POLICIES]
+    give(Answer(data=lambda: text, blocks=blocks), as_json=as_json)
 
 
 def _one(name: str, *, as_json: bool) -> None:
@@ -85,19 +79,16 @@ def _one(name: str, *, as_json: bool) -> None:
     text = _native.policy_named(name)
     entry: Policy = json.loads(text)
 
-    def draw(console: Console) -> None:
-        _title(console, entry["name"], entry["summary"])
-        if entry["linux"]:
-            console.print(Text(f"{' ' * INDENT}Linux {entry['linux']}", style="dim"))
-        for paragraph in entry["text"].split("\n\n"):
-            console.print()
-            for item in ITEM.split(paragraph):
-                console.print(Text(" ".join(item.split())))
-        if entry["params"]:
-            console.print()
-            console.print(_params(entry["params"]))
+    give(Answer(data=lambda: text, blocks=_blocks(entry)), as_json=as_json)
 
-    give(Answer(data=lambda: text, show=draw), as_json=as_json)
+
+def _blocks(entry: Policy) -> Blocks:
+    linux = [Line(f"{' ' * INDENT}Linux {entry['linux']}", style="dim")] if entry["linux"] else []
+    yield [_title(entry["name"], entry["summary"]), *linux]
+    for paragraph in entry["text"].split("\n\n"):
+        yield [line for item in ITEM.split(paragraph) for line in _filled(item)]
+    if entry["params"]:
+        yield [_params(entry["params"])]
 
 
 @app.command()
@@ -106,29 +97,27 @@ def devices(*, as_json: Json = False) -> None:
     text = _native.devices()
     entries: list[Device] = json.loads(text)
 
-    def draw(console: Console) -> None:
-        for entry in entries:
-            _title(console, entry["name"], entry["summary"])
-        for name, summary in MORE_DEVICES:
-            _title(console, name, summary)
-
-    give(Answer(data=lambda: text, show=draw), as_json=as_json)
+    blocks = [[_title(one["name"], one["summary"]) for one in entries]]
+    blocks[0] += [_title(name, summary) for name, summary in MORE_DEVICES]
+    give(Answer(data=lambda: text, blocks=blocks), as_json=as_json)
 
 
-def _title(console: Console, name: str, summary: str) -> None:
-    prose.line(console, Text.assemble((name, "bold"), f": {summary}"))
+def _filled(text: str) -> list[str]:
+    from penstock.cli.console import columns
+
+    return textwrap.wrap(" ".join(text.split()), columns(), break_on_hyphens=False)
+
+
+def _title(name: str, summary: str) -> Line:
+    return Line((name, "bold"), f": {summary}")
 
 
 def _params(params: list[Param]) -> Table:
     """A row for each parameter; long sentences go on below."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("parameter", "default", "kind"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("meaning", overflow="fold", ratio=3)
-    table.add_column("source", overflow="fold", ratio=2)
+    rows = []
     for param in params:
         default = param["default"]
         shown = str(default).lower() if isinstance(default, bool) else str(default)
-        texts = (param["name"], shown, param["kind"], param["doc"], param["source"])
-        table.add_row(*(Text(text) for text in texts))
-    return table
+        rows.append([param["name"], shown, param["kind"], param["doc"], param["source"]])
+    headings = ["parameter", "default", "kind", "meaning", "source"]
+    return Table(headings, rows, words=3, sentences=2)

@@ -6,12 +6,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 from typer.core import TyperCommand
 
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, Line
 from penstock.cli.answering import answer
 from penstock.cli.options import Engine, Json
 from penstock.cli.progress import Progress
@@ -20,16 +18,13 @@ from penstock.errors import wrong
 from penstock.merging import SORT, Files, merge
 from penstock.results.merge_types import Merges, Models
 from penstock.results.rounds import ROUNDS_MOST
-from penstock.text import places, prose, units
+from penstock.text import places, units
 
 if TYPE_CHECKING:
     # A type of Typer's methods, which it does not export.
     from typer._click.core import Context
 
 app = verb()
-
-WIDEST = 1 << 13
-"""Columns of a terminal that has room for each path."""
 
 
 class SeveralDisks(TyperCommand):
@@ -207,7 +202,7 @@ def run(
         result = merge(files, rounds=rounds, beside_sort=beside is not None)
         return Answer(
             data=lambda: json.dumps(result, indent=2, ensure_ascii=False),
-            show=lambda console: show(result, console),
+            blocks=_blocks(result),
         )
 
     answer(merged, as_json=as_json, interrupted="interrupted: no output is complete")
@@ -238,37 +233,27 @@ def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
     return place
 
 
-def show(result: Merges, console: Console) -> None:
-    """Print what came of it: the answer first, then what it depends on."""
+def _blocks(result: Merges) -> Blocks:
+    """What came of it: the answer first, then what it depends on."""
     count = len(result["disks"])
     disks = f"{units.count(count)} disk{'s' if count > 1 else ''}"
     model = result["model"]
     where = disks if model is None else f"{model} for each of {disks}"
-    ended = units.seconds(result["makespan_s"])
-    prose.line(
-        console,
-        Text.assemble(
+    yield [
+        Line(
             (result["world"].upper(), "bold"),
             f"  {where}, {result['policy']}: all merged in ",
-            (ended, "bold"),
+            (units.seconds(result["makespan_s"]), "bold"),
         ),
-    )
-    rows = _merges(result)
-    # Set outright: otherwise a narrow terminal would break the paths.
-    rows.width = console.measure(rows, options=console.options.update(width=WIDEST)).maximum
-    console.print(rows, crop=False)
-    for line in _lines(result):
-        prose.line(console, Text(f"  {line}"))
+        _merges(result),
+        *(f"  {line}" for line in _lines(result)),
+    ]
 
 
 def _merges(result: Merges) -> Table:
     """Each merge, a row."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("  output", no_wrap=True)
-    for heading in ("runs", "size", "finished", "waited for reads", "for memory", "processor"):
-        table.add_column(heading, justify="right")
-    for one in result["merges"]:
-        table.add_row(
+    rows = [
+        [
             f"  {one['output']}",
             units.count(len(one["inputs"])),
             units.size(one["bytes"]),
@@ -276,8 +261,11 @@ def _merges(result: Merges) -> Table:
             units.seconds(one["blocked_s"]["read"]),
             units.seconds(one["blocked_s"]["memory"]),
             units.seconds(one["cpu_s"]),
-        )
-    return table
+        ]
+        for one in result["merges"]
+    ]
+    figures = ("runs", "size", "finished", "waited for reads", "for memory", "processor")
+    return Table(["  output", *figures], rows)
 
 
 def _lines(result: Merges) -> Iterator[str]:

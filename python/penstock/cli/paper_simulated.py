@@ -146,7 +146,7 @@ def _run(paper: Study) -> Callable[..., None]:
                 paper.keep(found.ours, data)
             return Answer(
                 data=lambda: json.dumps(found.json(), indent=2),
-                show=lambda console: result.show(found, console),
+                blocks=result.blocks(found),
                 files=[] if report is None else page.save(report, found),
             )
 

@@ -13,7 +13,6 @@ from penstock.cli.options import Json, Sets
 from penstock.cli.verb import verb
 from penstock.errors import DIFFERS
 from penstock.results.answers import Replay
-from penstock.text import prose
 from penstock.text.units import count
 
 app = verb()
@@ -38,7 +37,7 @@ def replay_decisions(record: Record, *, sets: Sets = None, as_json: Json = False
     give(
         Answer(
             data=lambda: text,
-            show=lambda console: prose.lines(console, words(replay).splitlines()),
+            blocks=[words(replay).splitlines()],
             exit_code=0 if replay["first_difference"] is None else DIFFERS,
         ),
         as_json=as_json,

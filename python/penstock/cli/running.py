@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from penstock import _native
-from penstock.answer.value import Answer
+from penstock.answer.value import Answer, Blocks
 from penstock.cli.answering import NO_RESULT, answer, command_line
 from penstock.cli.job_input import read
 from penstock.cli.progress import Progress
@@ -21,9 +21,6 @@ from penstock.signals import Asked
 from penstock.target import Target
 from penstock.text import failures
 from penstock.text.verdict import judged, no_baseline, to_json, verdict
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 OnStep: TypeAlias = Callable[[Step], None]
 """Is called with each step."""
@@ -99,7 +96,7 @@ def work(
         planned = len(_chosen(policies)) * (repeat or 1)
         return Answer(
             data=lambda: to_json(comparison, result),
-            show=lambda console: _show(comparison, console, detail=detail),
+            blocks=_blocks(comparison, detail=detail),
             notes=[f"note: {remark}" for remark in comparison.get("remarks", [])],
             files=replace(outputs, command=command_line()).write(comparison, table),
             messages=[*(f"error: {why}" for why in failed), *_early(comparison, planned)],
@@ -140,15 +137,10 @@ def _early(comparison: Comparison, planned: int) -> list[str]:
     return lines
 
 
-def _show(comparison: Comparison, console: "Console", *, detail: bool) -> None:
+def _blocks(comparison: Comparison, *, detail: bool) -> Blocks:
     # What draws tables takes longer to import than a short run to finish.
-    from rich.text import Text
+    from penstock.cli.console import columns
+    from penstock.text import table
 
-    from penstock.text import prose, table
-
-    table.show(comparison, console, detail=detail)
-    lines = verdict(comparison)
-    if lines:
-        console.print()
-    for line in lines:
-        prose.line(console, Text(line))
+    yield from table.blocks(comparison, columns(), detail=detail)
+    yield verdict(comparison)

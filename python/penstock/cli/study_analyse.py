@@ -2,19 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from penstock.answer.value import Answer
+from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli.answering import command_line, give
 from penstock.cli.options import Dark, Json
 from penstock.errors import needs, wrong
-from penstock.text import prose
-from penstock.text.table import Grid, show_grid
 
 if TYPE_CHECKING:
     from penstock.study.analysis import Analysis
@@ -200,7 +197,7 @@ def analyse(
     give(
         Answer(
             data=lambda: json.dumps(_plain(by, found), indent=2),
-            show=lambda console: _show_all(found, console),
+            blocks=_blocks(found),
             files=outputs.write(by, found),
         ),
         as_json=as_json,
@@ -227,26 +224,12 @@ def _plain(by: str | None, found: "Sequence[tuple[Any, Analysis]]") -> "Analysis
     return {"by": by, "levels": [{"level": one, "analysis": of.plain()} for one, of in found]}
 
 
-def _show_all(found: "Sequence[tuple[Any, Analysis]]", console: Console) -> None:
-    for at, (_, of) in enumerate(found):
-        if at:
-            console.print()
-        _show(of, console)
-
-
-def _show(of: "Analysis", console: Console) -> None:
+def _blocks(found: "Sequence[tuple[Any, Analysis]]") -> Blocks:
     from penstock.study import tables, words
 
-    world, about = words.title(of)
-    prose.line(console, Text.assemble((world, "bold"), f"  {about}"))
-    for remark in of.remarks:
-        prose.line(console, Text(f"  note: {remark}"))
-    console.print()
-    for line in words.lines(of):
-        prose.line(console, Text(line))
-    for one in tables.all_of(of):
-        console.print()
-        if one.rows:
-            show_grid(console, Grid.of(one.headings, one.rows))
-        for line in one.notes:
-            prose.line(console, Text(line, style="dim"))
+    for _, of in found:
+        world, about = words.title(of)
+        yield [headline(world, about), *(f"  note: {remark}" for remark in of.remarks)]
+        yield words.lines(of)
+        # Headings tell tables apart in a terminal.
+        yield from ([replace(one, title="")] for one in tables.all_of(of))

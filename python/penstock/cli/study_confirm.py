@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, Part, headline
 from penstock.cli import output
 from penstock.cli.answering import answer
 from penstock.cli.options import Json
@@ -20,8 +19,6 @@ from penstock.errors import GOAL_MISSED, needs
 from penstock.study.confirm import Confirmed, unchanged
 from penstock.study.confirm import confirm as confirmed
 from penstock.target import Target
-from penstock.text import prose
-from penstock.text.table import Grid, show_grid
 
 Response = Annotated[
     str | None,
@@ -78,7 +75,7 @@ def confirm(
         )
         return Answer(
             data=lambda: json.dumps([_plain(one) for one in found], indent=2),
-            show=lambda console: _show(found, by, console),
+            blocks=_blocks(found, by),
             exit_code=0 if all(one.came for one in found) else GOAL_MISSED,
         )
 
@@ -118,14 +115,11 @@ def _plain(of: Confirmed) -> dict[str, Any]:
     }
 
 
-def _show(found: Sequence[Confirmed], by: str | None, console: Console) -> None:
+def _blocks(found: Sequence[Confirmed], by: str | None) -> Blocks:
     from penstock.study.words import figure, signed
 
-    for at, of in enumerate(found):
-        if at:
-            console.print()
+    for of in found:
         where = "" if by is None else f"{by} = {of.level}: "
-        came = "CAME" if of.came else "DID NOT COME"
         ends = of.interval_pct
         interval = "" if ends is None else f" [{signed(ends[0])} to {signed(ends[1])}]"
         if of.advice.levels == of.default.levels:
@@ -135,14 +129,14 @@ def _show(found: Sequence[Confirmed], by: str | None, console: Console) -> None:
                 f"{where}the advice gains {signed(of.gain_pct)}{interval} over the default; the "
                 f"study promises {signed(of.promised_pct)}"
             )
-        prose.line(console, Text.assemble((came, "bold"), f"  {said}"))
+        block: list[Part] = [headline("came" if of.came else "did not come", said)]
         for name, one in (("advice", of.advice), ("default", of.default)):
             cell = ", ".join(f"{key} = {level}" for key, level in one.levels.items() if key != by)
-            prose.line(console, Text(f"  {name}: {cell}: {figure(one.mean)} {of.response}"))
+            block.append(f"  {name}: {cell}: {figure(one.mean)} {of.response}")
         better = [f"{factor} = {one.levels[factor]}" for factor, one in of.better]
         if better:
-            prose.line(console, Text(f"  better than the advice now: {', '.join(better)}"))
-        console.print()
+            block.append(f"  better than the advice now: {', '.join(better)}")
+        yield block
         cells = [
             [
                 factor,
@@ -154,5 +148,4 @@ def _show(found: Sequence[Confirmed], by: str | None, console: Console) -> None:
             for factor, one in of.neighbours
         ]
         if cells:
-            headings = ["changed", "to", "in the study", "now", "against the advice"]
-            show_grid(console, Grid.of(headings, cells))
+            yield [Table(["changed", "to", "in the study", "now", "against the advice"], cells)]

@@ -20,7 +20,6 @@ from penstock.study.cells import Outcome
 from penstock.study.definition import Definition
 from penstock.study.run import Ready, opened, pilot, ready, work
 from penstock.target import Target
-from penstock.text import prose
 from penstock.text.units import seconds
 
 PILOT = 6
@@ -92,7 +91,7 @@ def _answer(
     }
     return Answer(
         data=lambda: json.dumps(found, ensure_ascii=False),
-        show=lambda console: prose.lines(console, _lines(plan, found, each, processors)),
+        blocks=[_lines(plan, found, each, processors)],
         messages=[
             *(f"note: a run of the pilot failed: {why}" for why in failed[:1]),
             *(f"note: in the pilot, {line}" for line in met),

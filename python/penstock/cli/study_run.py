@@ -18,7 +18,6 @@ from penstock.study.definition import Definition
 from penstock.study.run import Ran
 from penstock.study.run import run as ran
 from penstock.target import Target
-from penstock.text import prose
 from penstock.text.units import seconds
 
 SHOWN = 5
@@ -104,7 +103,7 @@ def _answer(study: str, out: str, found: Ran) -> Answer:
     more = len(found.failures) - SHOWN
     return Answer(
         data=lambda: json.dumps(plain, ensure_ascii=False),
-        show=lambda console: prose.lines(console, [line]),
+        blocks=[[line]],
         messages=[
             *(f"error: {why}" for why in found.failures[:SHOWN]),
             *([f"error: {more} more runs failed"] if more > 0 else []),

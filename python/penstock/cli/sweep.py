@@ -3,10 +3,8 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from penstock.answer.value import Answer
+from penstock.answer.value import Answer, Blocks
 from penstock.cli.answering import NO_RESULT, answer, command_line
 from penstock.cli.job_input import read
 from penstock.cli.options import Dark, Job, Json, Plots, Repeat, Report, Sets
@@ -19,8 +17,8 @@ from penstock.sweeps.run import Sweep
 from penstock.sweeps.run import run as swept
 from penstock.sweeps.vary import factors, settings
 from penstock.target import Target
-from penstock.text import prose, tradeoff
-from penstock.text.table import Grid, heading, show_grid
+from penstock.text import tradeoff
+from penstock.text.table import heading
 
 app = verb()
 
@@ -100,7 +98,7 @@ def sweep(
         early = f"interrupted: the last run is partial; {ran}"
         return Answer(
             data=found.to_json,
-            show=lambda console: _show(found, console),
+            blocks=_blocks(found),
             files=outputs.write(found),
             messages=[early] if found.interrupted else [],
             partial=found.interrupted,
@@ -109,14 +107,8 @@ def sweep(
     answer(run, as_json=as_json, interrupted=NO_RESULT)
 
 
-def _show(found: Sweep, console: Console) -> None:
-    _, *rest = heading(found.comparison)
-    prose.line(console, tradeoff.title(found.comparison, found.tradeoff))
-    for about in rest:
-        prose.line(console, about)
-    console.print()
-    rows = list(tradeoff.rows(found.tradeoff))
-    show_grid(console, Grid.of(tradeoff.headings(found.tradeoff), rows))
-    console.print()
-    for line in tradeoff.lines(found.comparison, found.tradeoff):
-        prose.line(console, Text(line))
+def _blocks(found: Sweep) -> Blocks:
+    _, *about = heading(found.comparison)
+    yield [tradeoff.title(found.comparison, found.tradeoff), *about]
+    yield [tradeoff.table(found.tradeoff)]
+    yield tradeoff.lines(found.comparison, found.tradeoff)

@@ -6,22 +6,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from penstock import _native, recording
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks
 from penstock.cli import output
 from penstock.cli.answering import give, write
 from penstock.cli.options import JobFile, Json, ModelOn, Plots, Sets
 from penstock.cli.replay import Classes, Format, Trace
 from penstock.cli.verb import group
 from penstock.report.trace import TraceOutputs
-from penstock.text import prose, units
 from penstock.text import races as races_words
 from penstock.text import trace as trace_table
-from penstock.text.table import Grid, show_grid
+from penstock.text import units
 
 app = group()
 
@@ -59,7 +56,7 @@ def _give(text: str, lines: Iterable[str], *, as_json: bool, messages: Sequence[
     give(
         Answer(
             data=lambda: text,
-            show=lambda console: prose.lines(console, lines),
+            blocks=[list(lines)],
             messages=messages,
         ),
         as_json=as_json,
@@ -76,22 +73,11 @@ def stats(
     give(
         Answer(
             data=lambda: text,
-            show=lambda console: _figures(described["classes"], console),
+            blocks=[[trace_table.table(described["classes"])]],
             notes=[f"note: {remark}" for remark in described["remarks"]],
         ),
         as_json=as_json,
     )
-
-
-def _figures(classes: list[trace_table.Description], console: Console) -> None:
-    """One column a class, one row a figure."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for one in classes:
-        table.add_column(Text(one["name"]), justify="right")
-    for name, of in trace_table.FIGURES.items():
-        table.add_row(Text(name), *(Text(of(one)) for one in classes))
-    console.print(table)
 
 
 @app.command("races", short_help="Find classes that stall behind writes of another.")
@@ -114,19 +100,17 @@ def races(
     give(
         Answer(
             data=lambda: text,
-            show=lambda console: _races(found, console),
+            blocks=_races(found),
             notes=[f"note: {remark}" for remark in found["remarks"]],
         ),
         as_json=as_json,
     )
 
 
-def _races(found: races_words.Found, console: Console) -> None:
-    for line in races_words.lines(found):
-        prose.line(console, Text(line))
+def _races(found: races_words.Found) -> Blocks:
+    yield list(races_words.lines(found))
     if rows := races_words.rows(found):
-        console.print()
-        show_grid(console, Grid.of(races_words.HEADINGS, rows))
+        yield [Table(races_words.HEADINGS, rows)]
 
 
 @app.command("plot", short_help="Pictures of what a trace asks for.")
@@ -197,9 +181,7 @@ def make(
     give(
         Answer(
             data=lambda: text,
-            show=lambda console: prose.lines(
-                console, [f"{units.count(made['requests'])} requests{_left_out(made)}"]
-            ),
+            blocks=[[f"{units.count(made['requests'])} requests{_left_out(made)}"]],
             notes=[f"wrote {out}"],
         ),
         as_json=as_json,
@@ -257,7 +239,7 @@ def record(
     give(
         Answer(
             data=lambda: json.dumps({"file": out, **figures, "seconds": recorded.seconds}),
-            show=lambda console: prose.lines(console, [line]),
+            blocks=[[line]],
             messages=[*([lost] if recorded.lost else []), f"wrote {out}"],
             exit_code=128 + (recorded.asked_by or 0) if early else 0,
         ),

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias, TypedDict
 
+from penstock.answer.table import Table
 from penstock.papers.published import Row
-from penstock.papers.table import Table
 
 WITHIN = 0.10
 """Figures that are nearer to one another, as a share of the largest, are called alike."""

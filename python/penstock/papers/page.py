@@ -27,7 +27,7 @@ def save(path: str, result: Result) -> Iterator[str]:
 def page(result: Result) -> str:
     """The whole page."""
     paper = result.paper
-    first, *more = paper.blocks(result.ours)
+    first, *more = paper.tables(result.ours)
     return (
         environment()
         .get_template("paper.html.jinja")

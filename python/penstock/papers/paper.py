@@ -1,10 +1,11 @@
 """A paper with one published table, and where papers are found."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from penstock.answer.table import Table
 from penstock.experiment.bench import run_all
 from penstock.experiment.trial import Setup, only_run
 from penstock.papers import files
@@ -12,7 +13,7 @@ from penstock.papers.claims import Claim, Rule, judged
 from penstock.papers.pictures import Pictures
 from penstock.papers.published import Away, Published, Row
 from penstock.papers.sensitivity import Found, Judged, found
-from penstock.papers.study import Block, Study
+from penstock.papers.study import Study
 from penstock.results.json_types import Comparison, Run
 from penstock.session import Variant
 from penstock.target import Target
@@ -28,7 +29,7 @@ class Simulation(NamedTuple):
     """Changes of the job, as `--set` has them."""
 
 
-def _no_more(_rows: Sequence[Row]) -> Sequence[Block]:
+def _no_more(_rows: Sequence[Row]) -> Sequence[Table]:
     return ()
 
 
@@ -47,7 +48,7 @@ class Paper(Study):
     """The column that says which series a row is of, for the claims."""
     rules: Sequence[Rule]
     pictures: Pictures | None = None
-    more: Callable[[Sequence[Row]], Sequence[Block]] = _no_more
+    more: Callable[[Sequence[Row]], Sequence[Table]] = _no_more
     """Tables in addition to the published one."""
 
     @property
@@ -64,13 +65,12 @@ class Paper(Study):
         """What the paper says, held to these rows."""
         return judged(self.rules, ours, self.series)
 
-    def blocks(self, ours: Sequence[Row]) -> Sequence[Block]:
+    def tables(self, ours: Sequence[Row]) -> Sequence[Table]:
         """The published table with our figures, and the others."""
         of = self.published
-        return [
-            Block("compared", self.title, of.table(ours), list(of.remarks(ours))),
-            *self.more(ours),
-        ]
+        notes = list(of.remarks(ours))
+        compared = replace(of.table(ours), name="compared", title=self.title, notes=notes)
+        return [compared, *self.more(ours)]
 
     def data(self, ours: Sequence[Row], claims: Sequence[Claim]) -> dict[str, Any]:
         """Our rows, the claims and the published rows."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from penstock.answer.table import Table
 from penstock.papers import files
-from penstock.papers.table import Table
 
 Row: TypeAlias = Mapping[str, Any]
 """The result of one run, or what the paper has of it: figures by name."""

@@ -1,19 +1,16 @@
 """The result of a paper's simulation, as JSON and in a terminal."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from penstock import __version__
+from penstock.answer.table import Table
+from penstock.answer.value import Blocks, Line, Part, headline
 from penstock.papers import claims, files, sensitivity
 from penstock.papers.claims import Claim
 from penstock.papers.sensitivity import Found
 from penstock.papers.study import Ours, Study
-from penstock.papers.table import Table, drawn
-from penstock.text import prose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,35 +52,27 @@ def simulated(
     return Result(paper=paper, given=given, ours=ours, claims=claims, variants=variants)
 
 
-def show(result: Result, console: Console) -> None:
-    """Print the tables, the remarks and the claims."""
+def blocks(result: Result) -> Blocks:
+    """The tables and the claims, for a person."""
     paper = result.paper
-    world = Text.assemble(("SIMULATED", "bold"), f"  {files.source(paper.name)}")
-    prose.line(console, world)
-    blocks = paper.blocks(result.ours)
-    for block in blocks:
-        if len(blocks) > 1:
-            console.print()
-            prose.line(console, Text(block.title, style="bold"))
-        _table(console, block.table)
-        for line in block.remarks:
-            _faint(console, line)
-    for claim in result.claims:
-        holds = "holds         " if claim["holds"] else "DOES NOT HOLD "
-        prose.line(console, Text(f"{holds} {claim['id']:<11} {claim['text']}"))
-        _faint(console, f"{'':26} {claims.numbers(claim)}")
-    if paper.sensitivity is not None and result.variants:
-        _table(console, sensitivity.table(result.variants, paper.away))
-        _faint(console, paper.sensitivity.legend(paper.away))
-        for one in result.variants:
-            _faint(console, f"{one['variant']}: {one['text']}")
+    yield [headline("simulated", files.source(paper.name))]
+    tables = paper.tables(result.ours)
+    yield from ([one if len(tables) > 1 else replace(one, title="")] for one in tables)
+    yield [line for claim in result.claims for line in _judged(claim)]
+    if result.variants:
+        yield [sensitivity_table(paper, result.variants)]
 
 
-def _table(console: Console, of: Table) -> None:
-    console.print()
-    console.print(drawn(of), no_wrap=True, crop=False)
-    console.print()
+def _judged(claim: Claim) -> Iterator[Part]:
+    holds = "holds         " if claim["holds"] else "DOES NOT HOLD "
+    yield f"{holds} {claim['id']:<11} {claim['text']}"
+    yield Line(f"{'':26} {claims.numbers(claim)}", style="dim")
 
 
-def _faint(console: Console, line: str) -> None:
-    prose.line(console, Text(line, style="dim"))
+def sensitivity_table(paper: Study, variants: Sequence[Found]) -> Table:
+    """How much hangs on what the paper does not say."""
+    about = [] if paper.sensitivity is None else [paper.sensitivity.legend(paper.away)]
+    return replace(
+        sensitivity.table(variants, paper.away),
+        notes=[*about, *(f"{one['variant']}: {one['text']}" for one in variants)],
+    )

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any, NamedTuple, TypeAlias
 
+from penstock.answer.table import Table
 from penstock.papers.claims import Claim
 from penstock.papers.published import Away
-from penstock.papers.table import Table
 
 
 class Variant(NamedTuple):

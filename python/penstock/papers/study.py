@@ -3,28 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from penstock.answer.table import Table
 from penstock.papers.claims import Claim
 from penstock.papers.published import POINTS, Away
 from penstock.papers.sensitivity import Found, Sensitivity
 from penstock.papers.settings import Settings
-from penstock.papers.table import Table
 
 if TYPE_CHECKING:
     import altair as alt
 
 Ours: TypeAlias = Any
 """Our figures of a paper, as JSON has them: what `Study.simulate` returns."""
-
-
-class Block(NamedTuple):
-    """A table with its title and what readers have to know; `name` is its place in `page.md`."""
-
-    name: str
-    title: str
-    table: Table
-    remarks: Sequence[str] = ()
 
 
 class Drawing(Protocol):
@@ -89,8 +80,8 @@ class Study(ABC):
         """What the paper says, held to our figures."""
 
     @abstractmethod
-    def blocks(self, ours: Ours) -> Sequence[Block]:
-        """The tables, the main one first."""
+    def tables(self, ours: Ours) -> Sequence[Table]:
+        """The tables, the main one first; the name of each is its place in `page.md`."""
 
     @abstractmethod
     def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:

@@ -135,8 +135,8 @@ def sweep(comparison: Comparison, of: Tradeoff, *, command: str | None = None) -
             facts=list(_facts(comparison, command)),
             lines=tradeoff.lines(comparison, of),
             sections=[_tradeoff(of)],
-            headings=tradeoff.headings(of),
-            rows=list(tradeoff.rows(of)),
+            headings=tradeoff.table(of).headings,
+            rows=tradeoff.table(of).rows,
             job=comparison["job"],
             data=as_data(comparison),
         )

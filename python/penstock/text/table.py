@@ -11,12 +11,11 @@ from enum import Enum
 from itertools import accumulate
 from typing import NamedTuple
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
-from rich.table import Table
-from rich.text import Text
 
+from penstock.answer.table import NONE, Table
+from penstock.answer.terminal import GAP
+from penstock.answer.value import Blocks, Line, Part, headline
 from penstock.results import rounds, shares
 from penstock.results.json_types import Class, Comparison, Params, Run, Value
 from penstock.results.percentile import percentile
@@ -29,7 +28,6 @@ from penstock.text import (
     merges,
     places,
     programs,
-    prose,
     ranges,
     schedule,
     units,
@@ -38,7 +36,7 @@ from penstock.text import (
 from penstock.text import shares as shares_text
 
 
-class Part(Enum):
+class Half(Enum):
     """The two parts of a table that is too wide for one."""
 
     THROUGHPUT = "throughput"
@@ -51,7 +49,7 @@ class Column(NamedTuple):
     heading: str
     figure: Callable[[Class], float]
     render: Callable[[Spread], str]
-    part: Part = Part.THROUGHPUT
+    part: Half = Half.THROUGHPUT
 
     def cell(self, one: Class) -> str:
         """The figure of one run."""
@@ -63,16 +61,12 @@ class Column(NamedTuple):
 
     def _cell(self, classes: list[Class]) -> str:
         # A latency where no request finished is a dash: zero would be a lie.
-        known = all(one["requests"] for one in classes) or self.part is Part.THROUGHPUT
-        return self.render(Spread.of(map(self.figure, classes))) if classes and known else NOTHING
-
-
-NOTHING = "–"
-"""Where there is no figure."""
+        known = all(one["requests"] for one in classes) or self.part is Half.THROUGHPUT
+        return self.render(Spread.of(map(self.figure, classes))) if classes and known else NONE
 
 
 def _latency(heading: str, figure: Callable[[Class], float]) -> Column:
-    return Column(heading, figure, ranges.latency, Part.LATENCY)
+    return Column(heading, figure, ranges.latency, Half.LATENCY)
 
 
 def _percentile(percent: float) -> Column:
@@ -104,7 +98,7 @@ BY_WEIGHT = Column("by weight", lambda one: one["ideal_share"] or 0.0, _in_range
 """Stands behind the share where weights are to be kept."""
 
 DISCARDED = Column(
-    "discarded", lambda one: one["discarded_bytes"], _in_range(units.size), Part.THROUGHPUT
+    "discarded", lambda one: one["discarded_bytes"], _in_range(units.size), Half.THROUGHPUT
 )
 """Stands behind the throughput where something was discarded, which no throughput counts."""
 
@@ -116,9 +110,6 @@ MANY = 3
 
 _MS = 1_000_000
 """Nanoseconds of a millisecond."""
-
-GAP = 2
-"""Columns of space between two figures."""
 
 LEGEND = (
     "Latencies count from the intended arrival",
@@ -160,73 +151,59 @@ def of_rounds(comparison: Comparison) -> str | None:
     )
 
 
-def show(comparison: Comparison, console: Console, *, detail: bool = False) -> None:
-    """Print a comparison: what ran, then all policies in one table if they are many, then each.
+def blocks(comparison: Comparison, width: int, *, detail: bool = False) -> Blocks:
+    """A comparison: what ran, then all policies in one table if they are many, then each.
 
-    With `detail` also what each policy counts of itself, and what each disk did.
+    Tables are at most `width` columns wide, as far as they can be. With `detail` also what each
+    policy counts of itself, and what each disk did.
     """
-    for line in heading(comparison):
-        prose.line(console, line)
-    for failed in failures.most_failed(comparison["runs"]):
-        prose.line(console, Text(f"  {failed}", style="bold"))
+    failed = failures.most_failed(comparison["runs"])
+    yield [*heading(comparison), *(Line(f"  {line}", style="bold") for line in failed)]
     repeated, policies = rounds.repeated(comparison), rounds.by_policy(comparison)
     if repeated or len(policies) > MANY:
-        console.print()
-        show_grid(console, _summary(policies))
+        yield [_summary(policies)]
     if (said := of_rounds(comparison)) is not None:
-        console.print()
-        prose.line(console, Text(said, style="dim"))
+        yield [Line(said, style="dim")]
     shown = columns(comparison)
-    parts = _parts(comparison["runs"], shown, console.width)
+    parts = _parts(comparison["runs"], shown, width)
     for policy in policies:
-        console.print()
-        for line in _title(comparison, policy):
-            prose.line(console, line)
-        for grid in (
-            _of_rounds(policy, shown, console.width) if repeated else _of_run(policy, parts)
-        ):
-            console.print()
-            show_grid(console, grid)
+        yield list(_title(comparison, policy))
+        for table in _of_rounds(policy, shown, width) if repeated else _of_run(policy, parts):
+            yield [table]
         if of_files := list(files.rows(policy)):
-            console.print()
-            show_grid(console, Grid.of(files.HEADINGS, of_files))
-        for grid in _details(policy) if detail else ():
-            console.print()
-            show_grid(console, grid)
-    console.print()
-    prose.line(console, Text(legend(shown), style="dim"))
+            yield [Table(files.HEADINGS, of_files)]
+        for table in _details(policy) if detail else ():
+            yield [table]
+    yield [Line(legend(shown), style="dim")]
 
 
-def heading(comparison: Comparison) -> Iterator[Text]:
+def heading(comparison: Comparison) -> Iterator[Part]:
     """What ran, where, and from which seed."""
     job, machine = comparison["job"], comparison["machine"]
-    world = comparison["world"].upper()
-    yield Text.assemble((world, "bold"), f"  {job['file']} on {comparison['device']}")
+    yield headline(comparison["world"], f"{job['file']} on {comparison['device']}")
     for line in places.explained(comparison):
-        yield Text(f"  {line}")
+        yield f"  {line}"
     for change in job["set"]:
-        yield Text(f"  set {change}")
+        yield f"  set {change}"
     if comparison["world"] != "simulated":
         engine = f", engine {machine['engine']}" if "engine" in machine else ""
-        yield Text(f"  {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}{engine}")
+        yield f"  {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}{engine}"
     if (said := places.schedulers(comparison["runs"])) is not None:
-        yield Text(f"  {said}")
+        yield f"  {said}"
     seeds = f"seed {comparison['seed']}"
     if rounds.repeated(comparison):
         seeds = ranges.seeds(comparison)
-    yield Text(f"  {seeds}, penstock {comparison['penstock']}")
+    yield f"  {seeds}, penstock {comparison['penstock']}"
 
 
-def _title(comparison: Comparison, policy: Rounds) -> Iterator[Text]:
+def _title(comparison: Comparison, policy: Rounds) -> Iterator[Part]:
     """The policy with its parameters, and what holds for all classes."""
     run, *_ = policy.runs
-    title = Text(policy.label, style="bold")
-    if run["params"]:
-        title.append(f"  {params(run['params'])}", style="not bold")
-    yield title
+    settings = f"  {params(run['params'])}" if run["params"] else ""
+    yield Line((policy.label, "bold"), settings)
     for line in facts(comparison, policy):
         # What is no whole run stands out as much as on paper.
-        yield Text(f"  {line}", style="bold" if line.startswith("PARTIAL") else "")
+        yield Line(f"  {line}", style="bold" if line.startswith("PARTIAL") else "")
 
 
 def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
@@ -282,21 +259,7 @@ def _nanoseconds(ms: float) -> float:
     return ms * _MS
 
 
-class Grid(NamedTuple):
-    """A table: its headings, its rows, and how wide each column is; the first is to the left."""
-
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    widths: Sequence[int]
-
-    @classmethod
-    def of(cls, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Grid":
-        """As wide as what stands in it."""
-        columns = zip(headings, *rows, strict=True)
-        return cls(headings, rows, [max(map(cell_len, column)) for column in columns])
-
-
-def _summary(policies: Sequence[Rounds]) -> Grid:
+def _summary(policies: Sequence[Rounds]) -> Table:
     """A block for each class with a row for each policy in which it took part."""
     columns = [column for column in COLUMNS if column.heading in ASKED_FIRST]
     columns.sort(key=lambda column: ASKED_FIRST.index(column.heading))
@@ -308,27 +271,27 @@ def _summary(policies: Sequence[Rounds]) -> Grid:
             if policy.of(name):
                 cells = [column.of(policy, name) for column in columns]
                 rows.append([f"  {policy.label}", *cells])
-    return Grid.of(["policy", *(column.heading for column in columns)], rows)
+    return Table(["policy", *(column.heading for column in columns)], rows)
 
 
-def _of_rounds(policy: Rounds, shown: Sequence[Column], width: int) -> Iterator[Grid]:
+def _of_rounds(policy: Rounds, shown: Sequence[Column], width: int) -> Iterator[Table]:
     """A row for each figure and a column for each class, as many next to each other as fit."""
     names = rounds.class_names(policy.whole())
     while names:
         rows = [[column.heading, *(column.of(policy, n) for n in names)] for column in shown]
-        grid = Grid.of(["", *names], rows)
-        ends = accumulate(wide + GAP for wide in grid.widths)
+        columns = zip(["", *names], *rows, strict=True)
+        ends = accumulate(max(map(cell_len, column)) + GAP for column in columns)
         fit = max(sum(end - GAP <= width for end in ends) - 1, 1)
-        yield Grid.of(["", *names[:fit]], [row[: fit + 1] for row in rows])
+        yield Table(["", *names[:fit]], [row[: fit + 1] for row in rows])
         names = names[fit:]
 
 
-def _details(policy: Rounds) -> Iterator[Grid]:
+def _details(policy: Rounds) -> Iterator[Table]:
     """What a policy counts of itself, and what its disks did, of what there is."""
     if counted := list(counters.rows(policy.whole())):
-        yield Grid.of(["counter", "value"], counted)
+        yield Table(["counter", "value"], counted)
     if did := [[disks_of, *cells] for disks_of, cells in disks.rows(policy)]:
-        yield Grid.of(["", *disks.HEADINGS], did)
+        yield Table(["", *disks.HEADINGS], did)
 
 
 Widths = dict[Column, int]
@@ -345,7 +308,7 @@ def _parts(runs: list[Run], shown: Sequence[Column], width: int) -> list[Widths]
     if _names(classes) + sum(whole.values()) + GAP * len(whole) <= width:
         return [whole]
     return [
-        {column: wide for column, wide in whole.items() if column.part is part} for part in Part
+        {column: wide for column, wide in whole.items() if column.part is part} for part in Half
     ]
 
 
@@ -353,32 +316,13 @@ def _names(classes: list[Class]) -> int:
     return max([len("class"), *(cell_len(one["name"]) for one in classes)])
 
 
-def _of_run(policy: Rounds, parts: list[Widths]) -> Iterator[Grid]:
+def _of_run(policy: Rounds, parts: list[Widths]) -> Iterator[Table]:
     """A row for each class, in so many tables as it takes."""
     (run,) = policy.runs
     for part in parts:
         rows = [[one["name"], *(column.cell(one) for column in part)] for one in run["classes"]]
         headings = ["class", *(column.heading for column in part)]
-        yield Grid(headings, rows, [_names(run["classes"]), *part.values()])
-
-
-def show_grid(console: Console, grid: Grid) -> None:
-    """Print a table: every column but the first is to the right."""
-    table = Table(
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, GAP - 1, 0, 0),
-        header_style="",
-    )
-    for number, (heading, width) in enumerate(zip(grid.headings, grid.widths, strict=True)):
-        justify: JustifyMethod = "right" if number else "left"
-        table.add_column(heading, justify=justify, no_wrap=True, width=width)
-    for row in grid.rows:
-        table.add_row(*map(Text, row))
-    # Set outright: otherwise a narrow terminal would cut the cells.
-    table.width = sum(grid.widths) + GAP * (len(grid.widths) - 1)
-    console.print(table, no_wrap=True, crop=False)
+        yield Table(headings, rows, widths=[_names(run["classes"]), *part.values()])
 
 
 def params(params: Params) -> str:

@@ -1,8 +1,9 @@
 """Figures of a trace as people read them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.answer.table import NONE, Table
 from penstock.text import units
 
 Description = dict[str, Any]
@@ -31,12 +32,12 @@ def _bytes(value: float) -> str:
 
 
 def _optional(value: float | None) -> str:
-    return "–" if value is None else units.digits(value, 3)
+    return NONE if value is None else units.digits(value, 3)
 
 
 def _recorded(one: Description, which: str) -> str:
     known = one["recorded_latency"]
-    return "–" if known is None else units.latency(known[which])
+    return NONE if known is None else units.latency(known[which])
 
 
 FIGURES: dict[str, Callable[[Description], str]] = {
@@ -63,3 +64,9 @@ FIGURES: dict[str, Callable[[Description], str]] = {
     "recorded latency, p99": lambda one: _recorded(one, "p99_ns"),
 }
 """The figures of a class, in the order of the rows."""
+
+
+def table(classes: Sequence[Description]) -> Table:
+    """A column for each class and a row for each figure."""
+    rows = [[name, *map(figure, classes)] for name, figure in FIGURES.items()]
+    return Table(["", *(one["name"] for one in classes)], rows, title="What it asks for")

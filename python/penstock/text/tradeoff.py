@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from rich.text import Text
-
+from penstock.answer.table import Table
+from penstock.answer.value import Line, headline
 from penstock.results import judge, rounds
 from penstock.results.figure import Figure
 from penstock.results.json_types import Comparison
@@ -27,17 +27,16 @@ def figure(of: Figure, spread: Spread | None) -> str:
     return ranges.figure(spread, lambda value: f"{units.rate(value)}/s")
 
 
-def rows(of: Tradeoff) -> Iterator[list[str]]:
+def table(of: Tradeoff) -> Table:
     """Each setting with its figures, and which one beats it."""
+    rows = []
     for point in of.points:
         beaten = f"beaten by {point.beaten_by}" if point.beaten_by else ""
         said = "frontier" if point.on_frontier else beaten
-        yield [point.label, figure(of.x, point.x), figure(of.y, point.y), said]
-
-
-def headings(of: Tradeoff) -> list[str]:
-    """What stands above them."""
-    return ["setting", str(of.x), str(of.y), ""]
+        rows.append([point.label, figure(of.x, point.x), figure(of.y, point.y), said])
+    return Table(
+        ["setting", str(of.x), str(of.y), ""], rows, name="settings", title="Every setting"
+    )
 
 
 def lines(comparison: Comparison, of: Tradeoff) -> list[str]:
@@ -122,8 +121,7 @@ def _few(comparison: Comparison, of: Tradeoff) -> Iterator[str]:
             )
 
 
-def title(comparison: Comparison, of: Tradeoff) -> Text:
+def title(comparison: Comparison, of: Tradeoff) -> Line:
     """What was swept, where."""
     job, device = comparison["job"]["file"], comparison["device"]
-    many = f"{len(of.points)} settings"
-    return Text.assemble((comparison["world"].upper(), "bold"), f"  {job} on {device}, {many}")
+    return headline(comparison["world"], f"{job} on {device}, {len(of.points)} settings")

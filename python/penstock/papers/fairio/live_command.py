@@ -1,25 +1,21 @@
 """`penstock paper fairio-live`: the report's two loads on a disk of today."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from penstock.answer.value import Answer
+from penstock.answer.value import Answer, Blocks, Line, headline
 from penstock.cli.answering import NO_RESULT, answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
-from penstock.papers import table
 from penstock.papers.fairio import live, live_table
 from penstock.papers.fairio.live import KEYS, ROUNDS, Live
 from penstock.results.rounds import ROUNDS_MOST
 from penstock.target import Target
-from penstock.text import prose
 
 app = verb()
 
@@ -82,24 +78,18 @@ def run(
         data = {"live": asdict(found), "set": given}
         return Answer(
             data=lambda: json.dumps(data, indent=2, ensure_ascii=False),
-            show=lambda console: _show(found, on, console),
+            blocks=_blocks(found, on),
         )
 
     answer(measured, as_json=as_json, interrupted=NO_RESULT)
 
 
-def _show(found: Live, on: str, console: Console) -> None:
-    prose.line(console, Text.assemble((found.world.upper(), "bold"), f"  {on}"))
+def _blocks(found: Live, on: str) -> Blocks:
     of = f"{found.rounds} round{'s' if found.rounds != 1 else ''}"
-    console.print(Text(f"  {of}, each run {found.horizon_s:g} s"))
-    for note in found.notes:
-        prose.line(console, Text(f"  {note}"))
+    about = [f"{of}, each run {found.horizon_s:g} s", *found.notes]
+    yield [headline(found.world, on), *(f"  {line}" for line in about)]
     for number, rate in zip(live.ILLUSTRATIONS, found.offered_per_s, strict=True):
-        console.print()
-        console.print(Text(f"Illustration {number}, {rate:,.0f} requests/s of each class"))
-        console.print(table.drawn(live_table.table(found.rows, number), ruled=False))
-    console.print()
-    prose.line(console, Text(live_table.REMARK, style="dim"))
-    console.print()
-    for sentence in live_table.verdict(found.rows):
-        prose.line(console, Text(sentence))
+        title = f"Illustration {number}, {rate:,.0f} requests/s of each class"
+        yield [replace(live_table.table(found.rows, number), title=title)]
+    yield [Line(live_table.REMARK, style="dim")]
+    yield list(live_table.verdict(found.rows))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from penstock.answer.table import markdown
 from penstock.papers.fairio import live_table
 from penstock.papers.fairio.live import Row
-from penstock.papers.table import markdown
 
 SETS = ("--set", "cycles=300ms,1500ms", "--set", "horizon=15s")
 

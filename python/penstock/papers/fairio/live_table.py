@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from penstock.answer.table import Table
 from penstock.papers.fairio.live import ILLUSTRATIONS, LAW, Row
-from penstock.papers.table import Table
 from penstock.text import units
 
 HELD = 2.0

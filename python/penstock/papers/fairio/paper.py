@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock.answer.table import Table
 from penstock.papers.claims import Claim
-from penstock.papers.fairio import blocks, cells, implied, setting, workloads
+from penstock.papers.fairio import cells, implied, setting, tables, workloads
 from penstock.papers.fairio.claims import claims
 from penstock.papers.fairio.pictures import PICTURES
 from penstock.papers.fairio.shares import EXPERIMENTS
-from penstock.papers.study import Block, Ours, Study
+from penstock.papers.study import Ours, Study
 
 
 class Fairio(Study):
@@ -22,9 +23,9 @@ class Fairio(Study):
         """What the report says, held to our figures."""
         return claims(ours)
 
-    def blocks(self, ours: Ours) -> Sequence[Block]:
+    def tables(self, ours: Ours) -> Sequence[Table]:
         """All tables."""
-        return blocks.blocks(ours)
+        return tables.tables(ours)
 
     def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
         """Each table by its name, the claims, and those of them that do not hold."""

@@ -2,24 +2,21 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from penstock import __version__, _native
-from penstock.answer.value import Answer
+from penstock.answer.value import Answer, Blocks, Line, headline
 from penstock.cli.answering import answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
 from penstock.errors import PenstockError, translated, wrong
-from penstock.papers import table
 from penstock.papers.ioagent import setting
 from penstock.report.files import check_new
-from penstock.text import prose
 
 if TYPE_CHECKING:
     from penstock.papers.ioagent.live import Live
@@ -83,7 +80,7 @@ def run(
 
     def measured(progress: Progress) -> Answer:
         found = live.ioagent_live(on, length, given, data=data, progress=progress)
-        return Answer(data=lambda: _json(found, given), show=lambda console: _show(found, console))
+        return Answer(data=lambda: _json(found, given), blocks=_blocks(found))
 
     kept = "" if data is None else f": what is recorded is in {data}"
     answer(measured, as_json=as_json, interrupted=f"interrupted{kept}")
@@ -108,23 +105,15 @@ def _seconds(text: str) -> float:
     return found
 
 
-def _show(found: "Live", console: Console) -> None:
+def _blocks(found: "Live") -> Blocks:
     from penstock.papers.ioagent import live_table
 
-    word = live_table.verdict(found)
-    prose.line(console, Text.assemble((word, "bold"), f"  {live_table.answer(found)}"))
-    for line in live_table.details(found):
-        prose.line(console, Text(f"  {line}"))
+    details = (f"  {line}" for line in live_table.details(found))
+    yield [headline(live_table.verdict(found), live_table.answer(found)), *details]
     tables = (
         ("Ranks of the cells", live_table.patterns(found)),
         ("Main effects", live_table.effects(found)),
         ("Claims", live_table.claims(found)),
     )
-    for title, one in tables:
-        if one.rows:
-            console.print()
-            console.print(Text(title, style="bold"))
-            console.print(table.drawn(one, ruled=False), crop=False)
-    console.print()
-    for line in (live_table.MARKS, *live_table.notes(found)):
-        prose.line(console, Text(line, style="dim"))
+    yield from ([replace(one, title=title)] for title, one in tables if one.rows)
+    yield [Line(line, style="dim") for line in (live_table.MARKS, *live_table.notes(found))]

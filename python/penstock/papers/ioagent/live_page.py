@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from penstock.answer.table import markdown
 from penstock.papers.ioagent import live_json, live_table
-from penstock.papers.table import markdown
 
 WORDS = ("paper", "ioagent-live", "--on", ".", "--budget", "10min")
 """The command whose figures the page shows."""

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from penstock.answer.table import Table
 from penstock.papers.ioagent.campaign import AMOUNT
 from penstock.papers.ioagent.live import Live, PatternFound
 from penstock.papers.ioagent.live_compare import Effect, Judged, undecided
 from penstock.papers.ioagent.live_fraction import LeftOut
 from penstock.papers.ioagent.setting import FACTORS
-from penstock.papers.table import Table
 from penstock.text.units import count, digits, many, seconds
 
 NOTHING = "–"

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.answer.table import Table
 from penstock.papers import files
 from penstock.papers.claims import Claim
-from penstock.papers.ioagent import blocks, campaign, setting
+from penstock.papers.ioagent import campaign, setting, tables
 from penstock.papers.ioagent.claims import claims
 from penstock.papers.ioagent.pictures import PICTURES
 from penstock.papers.published import Row
 from penstock.papers.sensitivity import Found, Judged, Sensitivity, Variant, found
-from penstock.papers.study import Block, Ours, Study
+from penstock.papers.study import Ours, Study
 
 KEYS = ("runs", "seconds", "patterns", "fits", "chosen", "cells")
 
@@ -28,16 +29,16 @@ class IOAgent(Study):
         """What the paper says, held to our figures."""
         return claims(ours)
 
-    def blocks(self, ours: Ours) -> Sequence[Block]:
+    def tables(self, ours: Ours) -> Sequence[Table]:
         """All tables."""
-        return blocks.blocks(ours)
+        return tables.tables(ours)
 
     def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
         """Our analyses and rates, the claims and Table 3."""
         return {
             **self.read(ours),
             "claims": claims,
-            "table3": blocks.table3(ours),
+            "table3": tables.table3(ours),
             "paper": files.published(setting.NAME)["table3"],
         }
 

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock.answer.table import Table
 from penstock.papers.claims import Claim
-from penstock.papers.merge_placement import blocks, courses, merges, rings, setting
+from penstock.papers.merge_placement import courses, merges, rings, setting, tables
 from penstock.papers.merge_placement.claims import claims
 from penstock.papers.merge_placement.pictures import PICTURES
-from penstock.papers.study import Block, Ours, Study
+from penstock.papers.study import Ours, Study
 
 KEYS = (
     "rows",
@@ -34,9 +35,9 @@ class MergePlacement(Study):
         """What the paper says, held to our figures."""
         return claims(ours)
 
-    def blocks(self, ours: Ours) -> Sequence[Block]:
+    def tables(self, ours: Ours) -> Sequence[Table]:
         """All tables."""
-        return blocks.blocks(ours)
+        return tables.tables(ours)
 
     def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
         """All rows by their names, and the claims."""

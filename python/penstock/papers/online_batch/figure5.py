@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypedDict
 
+from penstock.answer.table import Table
 from penstock.papers import files
 from penstock.papers.claims import Claim, alike, grow
 from penstock.papers.online_batch.live import MODES, Figures
 from penstock.papers.online_batch.simulation import NAME
 from penstock.papers.published import percent
-from penstock.papers.table import Table
 from penstock.results.rounds import Spread
 
 PLAIN = "fifo"

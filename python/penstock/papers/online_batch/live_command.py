@@ -2,38 +2,34 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from penstock.answer.value import Answer
+from penstock.answer.table import Table
+from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli.answering import NO_RESULT, answer
 from penstock.cli.lists import numbers, words
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
-from penstock.papers import table
 from penstock.papers.online_batch import figure5, live
 from penstock.papers.online_batch.live import (
     EMULATED,
     MODES,
     ROUNDS,
     Cell,
-    Figures,
     Live,
     verdict,
 )
-from penstock.papers.table import Table
 from penstock.report import files
 from penstock.results.rounds import ROUNDS_MOST, Spread
 from penstock.target import Target
-from penstock.text import prose, units
+from penstock.text import units
 
 app = verb()
 
@@ -140,7 +136,7 @@ def run(
         )
         return Answer(
             data=lambda: json.dumps(_as_json(found), indent=2, ensure_ascii=False),
-            show=lambda console: _show(found, on, console),
+            blocks=_blocks(found, on),
             files=_write(found, to),
         )
 
@@ -172,23 +168,21 @@ def _as_json(found: Live) -> dict[str, object]:
     return {**result, "figures": [asdict(one) for one in figures], "figure5": pairs}
 
 
-def _show(found: Live, on: str, console: Console) -> None:
-    world = "EMULATED" if on.startswith(EMULATED) else "MEASURED"
+def _blocks(found: Live, on: str) -> Blocks:
     cpu = f"{units.latency(found.online_cpu_ns)} and {units.latency(found.batch_cpu_ns)}"
     how = "as this disk takes for the writes" if found.calibrated else "as in the paper"
-    prose.line(console, Text.assemble((world, "bold"), f"  {on}"))
-    console.print(Text(f"  processor time of a transaction and a repetition: {cpu}, {how}"))
     rounds = len(found.cells[0].rounds) if found.cells else 0
-    of = f"{rounds} round{'s' if rounds != 1 else ''}"
-    console.print(Text(f"  medians of {of}, with the least and the greatest mean"))
-    for note in found.notes:
-        prose.line(console, Text(f"  {note}"))
-    console.print()
-    console.print(table.drawn(_cells(found), ruled=False))
-    console.print()
-    _show_figure5(found.figures(), console)
-    for sentence in verdict(found):
-        prose.line(console, Text(sentence))
+    about = [
+        f"processor time of a transaction and a repetition: {cpu}, {how}",
+        f"medians of {units.many(rounds, 'round')}, with the least and the greatest mean",
+        *found.notes,
+    ]
+    world = "emulated" if on.startswith(EMULATED) else "measured"
+    yield [headline(world, on), *(f"  {line}" for line in about)]
+    yield [_cells(found)]
+    if points := figure5.points(found.figures()):
+        yield [replace(figure5.table(points), notes=[figure5.NOTE])]
+    yield list(verdict(found))
 
 
 def _cells(found: Live) -> Table:
@@ -219,16 +213,6 @@ def _of_short(cell: Cell) -> list[str]:
         _range(mean),
         *(units.latency(one.median) for one in others),
     ]
-
-
-def _show_figure5(figures: list[Figures], console: Console) -> None:
-    """The paper's points with ours, where it has some."""
-    found = figure5.points(figures)
-    if not found:
-        return
-    console.print(table.drawn(figure5.table(found), ruled=False))
-    prose.line(console, Text(figure5.NOTE, style="dim"))
-    console.print()
 
 
 def _range(spread: Spread) -> str:

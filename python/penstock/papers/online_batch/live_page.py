@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from penstock.answer.table import markdown
 from penstock.papers import claims
 from penstock.papers.online_batch import figure5
 from penstock.papers.online_batch.live import EMULATED, Figures
-from penstock.papers.table import markdown
 from penstock.text import units
 
 ROUNDS = 3

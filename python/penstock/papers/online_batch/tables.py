@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
+from penstock.answer.table import Table
 from penstock.papers.online_batch.simulation import CONTROLS, NAME, Control
 from penstock.papers.pictures import Picture, Pictures
 from penstock.papers.published import Cell, Published, Row
-from penstock.papers.study import Block
-from penstock.papers.table import Table
 
 NAMES: dict[Control, str] = {
     "none": "no priority",
@@ -43,7 +42,7 @@ PICTURES = Pictures(
 )
 
 
-def more(ours: Sequence[Row]) -> list[Block]:
+def more(ours: Sequence[Row]) -> list[Table]:
     """What figures 7 and 8 show."""
     headings = ["online, ms", "batch, s", "online wait, ms", "batch wait, ms", "all batch, s"]
     rows = [
@@ -57,4 +56,4 @@ def more(ours: Sequence[Row]) -> list[Block]:
         ]
         for row in ours
     ]
-    return [Block("times", "Times and waits", Table(["control", "case", *headings], rows))]
+    return [Table(["control", "case", *headings], rows, name="times", title="Times and waits")]

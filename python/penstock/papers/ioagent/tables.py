@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock.answer.table import Table
 from penstock.papers import files
 from penstock.papers.ioagent.claims import means
 from penstock.papers.ioagent.setting import FACTORS, NAME, PATTERNS
 from penstock.papers.published import Row
-from penstock.papers.study import Block
-from penstock.papers.table import Table
 
 SNS = "SNS"
 
@@ -16,10 +15,10 @@ SET = ("O", "A", "S", "B")
 """The factors of Table 3. Disks are what there is."""
 
 
-def blocks(ours: Mapping[str, Any]) -> list[Block]:
+def tables(ours: Mapping[str, Any]) -> list[Table]:
     """All tables, the main one first."""
     found = [_table3(ours), _models(ours), _chosen(ours), _means(ours), _checks(ours)]
-    return [block for block in found if block.table.rows]
+    return [block for block in found if block.rows]
 
 
 def table3(ours: Mapping[str, Any]) -> list[Row]:
@@ -42,7 +41,7 @@ def _word(factor: str, advice: Mapping[str, Any]) -> str:
     return "small" if levels.index(best) < len(levels) / 2 else "large"
 
 
-def _table3(ours: Mapping[str, Any]) -> Block:
+def _table3(ours: Mapping[str, Any]) -> Table:
     paper = {row["pattern"]: row for row in files.published(NAME)["table3"]}
     ours_of = {row["pattern"]: row for row in table3(ours)}
     cells = []
@@ -66,10 +65,10 @@ def _table3(ours: Mapping[str, Any]) -> Block:
         "gains from the worst level to the best one, on average over all others.",
     ]
     title = "Table 3: recommended configurations"
-    return Block("table3", title, Table(headings, cells, words=5), remarks)
+    return Table(headings, cells, words=5, name="table3", title=title, notes=remarks)
 
 
-def _models(ours: Mapping[str, Any]) -> Block:
+def _models(ours: Mapping[str, Any]) -> Table:
     paper = files.published(NAME)["r2"]
     analyses = {one["pattern"]: one["analysis"] for one in ours["patterns"]}
     cells = []
@@ -85,7 +84,7 @@ def _models(ours: Mapping[str, Any]) -> Block:
         "not noise: no p of such a model says that an effect matters.",
     ]
     title = "Section 4.1: the models"
-    return Block("models", title, Table(headings, cells), remarks)
+    return Table(headings, cells, name="models", title=title, notes=remarks)
 
 
 def _quality(of: Mapping[str, Any] | None) -> list[str]:
@@ -99,7 +98,7 @@ def _quality(of: Mapping[str, Any] | None) -> list[str]:
     return [lam, f, f"{100 * lack['pure_error_sd']:.2f} %"]
 
 
-def _chosen(ours: Mapping[str, Any]) -> Block:
+def _chosen(ours: Mapping[str, Any]) -> Table:
     paper = {one["pattern"]: one["model"].split(" + ") for one in ours["fits"]}
     cells = []
     for one in ours["chosen"]:
@@ -112,7 +111,9 @@ def _chosen(ours: Mapping[str, Any]) -> Block:
         "Which models the means of the cells ask for, from all interactions of two factors down: "
         "by F at 5 %, and by the error of cells that the model has not seen.",
     ]
-    return Block("chosen", "Section 4.1: parsimony", Table(headings, cells, words=4), remarks)
+    return Table(
+        headings, cells, words=4, name="chosen", title="Section 4.1: parsimony", notes=remarks
+    )
 
 
 def _compared(terms: Sequence[str], paper: Sequence[str]) -> tuple[str, str]:
@@ -127,7 +128,7 @@ def _compared(terms: Sequence[str], paper: Sequence[str]) -> tuple[str, str]:
     return listed(gone), listed(more)
 
 
-def _means(ours: Mapping[str, Any]) -> Block:
+def _means(ours: Mapping[str, Any]) -> Table:
     cells = []
     for name in PATTERNS:
         for factor in FACTORS:
@@ -140,10 +141,12 @@ def _means(ours: Mapping[str, Any]) -> Block:
                 cells.append([name, factor, each])
     headings = ["pattern", "factor", "mean rate at each level, MB/s"]
     remarks = ["Geometric means over all cells with that level."]
-    return Block("means", "Section 5.1: single factors", Table(headings, cells, words=3), remarks)
+    return Table(
+        headings, cells, words=3, name="means", title="Section 5.1: single factors", notes=remarks
+    )
 
 
-def _checks(ours: Mapping[str, Any]) -> Block:
+def _checks(ours: Mapping[str, Any]) -> Table:
     cells = []
     for one in ours["patterns"]:
         for check in one["analysis"]["checks"]:
@@ -152,4 +155,4 @@ def _checks(ours: Mapping[str, Any]) -> Block:
             cells.append([one["pattern"], check["what"], check["test"], holds, p])
     headings = ["pattern", "of the errors", "test", "here", "p"]
     title = "Section 4.1: the errors"
-    return Block("errors", title, Table(headings, cells, words=4))
+    return Table(headings, cells, words=4, name="errors", title=title)

@@ -4,17 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.advise.merge import RACE
+from penstock.answer.table import Table
 from penstock.papers.merge_placement import race
 from penstock.papers.merge_placement.rings import READ_MS, THREE_READ, THREE_WRITE
 from penstock.papers.merge_placement.setting import POLICIES, UNLIMITED, Buffer
 from penstock.papers.published import Row
-from penstock.papers.study import Block
-from penstock.papers.table import Table
 
 NONE = "–"
 
 
-def blocks(ours: Mapping[str, Any]) -> list[Block]:
+def tables(ours: Mapping[str, Any]) -> list[Table]:
     """All tables, the main one first."""
     rows = ours["rows"]
     found = [
@@ -29,7 +28,7 @@ def blocks(ours: Mapping[str, Any]) -> list[Block]:
         _three(ours["three_disk"]),
         _rings(ours["ring"], ours["served"]),
     ]
-    return [block for block in found if block.table.rows]
+    return [block for block in found if block.rows]
 
 
 def _time(row: Row | None) -> str:
@@ -69,7 +68,7 @@ def _usual(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["policy"] == POLICIES[0] and row["buffer"] is None]
 
 
-def _completion(rows: Sequence[Row]) -> Block:
+def _completion(rows: Sequence[Row]) -> Table:
     of = _usual(rows)
     found = _by(of, "disks", "jobs", "case")
     cases = sorted({row["case"] for row in of})
@@ -87,10 +86,10 @@ def _completion(rows: Sequence[Row]) -> Block:
         "The time until all jobs have completed: the mean over the seeds ± the standard deviation.",
     ]
     title = "Figure 2.2: four placements"
-    return Block("figure22", title, Table(headings, cells, words=0), remarks)
+    return Table(headings, cells, words=0, name="figure22", title=title, notes=remarks)
 
 
-def _race(rows: Sequence[Row]) -> Block:
+def _race(rows: Sequence[Row]) -> Table:
     of = _usual(rows)
     found = _by(of, "disks", "jobs", "case")
     cells = []
@@ -120,10 +119,10 @@ def _race(rows: Sequence[Row]) -> Block:
         "disk at once. All are means over the seeds.",
     ]
     title = "The race in case 2"
-    return Block("race", title, Table(headings, cells, words=0), remarks)
+    return Table(headings, cells, words=0, name="race", title=title, notes=remarks)
 
 
-def _policies(rows: Sequence[Row]) -> Block:
+def _policies(rows: Sequence[Row]) -> Table:
     every = [row for row in rows if row["case"] == 2]
     others = {
         (row["disks"], row["jobs"], row["buffer"]) for row in every if row["policy"] != POLICIES[0]
@@ -144,10 +143,10 @@ def _policies(rows: Sequence[Row]) -> Block:
     headings = ["disks", "jobs", "buffer", *(f"{policy}, s" for policy in POLICIES)]
     headings += [f"{policy} / {POLICIES[0]}" for policy in POLICIES[1:]]
     title = "Figure 2.3: case 2 with other schedulers"
-    return Block("figure23", title, Table(headings, cells, words=0))
+    return Table(headings, cells, words=0, name="figure23", title=title)
 
 
-def _buffers(rows: Sequence[Row]) -> Block:
+def _buffers(rows: Sequence[Row]) -> Table:
     of = [row for row in rows if row["policy"] == POLICIES[0] and row["case"] == 2]
     limited = [row for row in of if row["buffer"] is not None and row["jobs"] > 1]
     columns = sorted(_unique(limited, "disks", "jobs"))
@@ -166,10 +165,10 @@ def _buffers(rows: Sequence[Row]) -> Block:
         "the mean is that of the other seeds.",
     ]
     title = "Figure 2.4: case 2 by the buffer of each job"
-    return Block("figure24", title, Table(headings, cells, words=0), remarks)
+    return Table(headings, cells, words=0, name="figure24", title=title, notes=remarks)
 
 
-def _flat(rows: Sequence[Row]) -> Block:
+def _flat(rows: Sequence[Row]) -> Table:
     of = [
         row
         for row in rows
@@ -186,14 +185,14 @@ def _flat(rows: Sequence[Row]) -> Block:
         for which in sorted(_unique(limited, "case", "disks", "jobs"))
     ]
     headings = ["case", "disks", "jobs", *(f"{_blocks(buffer)}, s" for buffer in sizes)]
-    return Block("flat", "Where nothing races", Table(headings, cells, words=0))
+    return Table(headings, cells, words=0, name="flat", title="Where nothing races")
 
 
 def _blocks(buffer: Buffer) -> str:
     return UNLIMITED if buffer is None else f"{buffer:,}"
 
 
-def _threshold(rows: Sequence[Row]) -> Block:
+def _threshold(rows: Sequence[Row]) -> Table:
     cells = [
         [
             *(f"{row[key]}" for key in ("disks", "jobs", "n", "m")),
@@ -209,10 +208,10 @@ def _threshold(rows: Sequence[Row]) -> Block:
         f"{RACE:g}.",
     ]
     title = "Where the race begins"
-    return Block("threshold", title, Table(headings, cells, words=0), remarks)
+    return Table(headings, cells, words=0, name="threshold", title=title, notes=remarks)
 
 
-def _variants(rows: Sequence[Row]) -> Block:
+def _variants(rows: Sequence[Row]) -> Table:
     found = _by(rows, "variant", "jobs", "case")
     cells = []
     for variant, jobs in _unique(rows, "variant", "jobs"):
@@ -221,10 +220,10 @@ def _variants(rows: Sequence[Row]) -> Block:
         cells.append([variant, f"{jobs}", *map(_time, pair), _ratio(*pair), *apart])
     headings = ["changed", "jobs", "case 2, s", "case 3, s", "2 over 3", "apart in 2", "in 3"]
     title = "Geometry, depletion and what else is open"
-    return Block("open", title, Table(headings, cells))
+    return Table(headings, cells, name="open", title=title)
 
 
-def _two(rows: Sequence[Row]) -> Block:
+def _two(rows: Sequence[Row]) -> Table:
     cells = [
         [
             f"{row['f']:g}",
@@ -239,10 +238,10 @@ def _two(rows: Sequence[Row]) -> Block:
         "read of the blocked job.",
     ]
     headings = ["f", "N_0, ms", "work of a read, ms", "work that is queued, ms"]
-    return Block("two", "Two disks", Table(headings, cells, words=0), remarks)
+    return Table(headings, cells, words=0, name="two", title="Two disks", notes=remarks)
 
 
-def _three(rows: Sequence[Row]) -> Block:
+def _three(rows: Sequence[Row]) -> Table:
     cells = []
     for row in rows:
         rest = race.steady(f=row["f"], read=READ_MS)
@@ -264,10 +263,10 @@ def _three(rows: Sequence[Row]) -> Block:
         "1,000 s, the geometric mean over the seeds; 1 is none. Rest is where the map of two "
         "neighbouring periods stays, and has no fluctuations.",
     ]
-    return Block("three", "Three disks", Table(headings, cells, words=0), remarks)
+    return Table(headings, cells, words=0, name="three", title="Three disks", notes=remarks)
 
 
-def _rings(rows: Sequence[Row], served: Sequence[Row]) -> Block:
+def _rings(rows: Sequence[Row], served: Sequence[Row]) -> Table:
     reads = {(row["disks"], row["f"]): row["reads"] for row in served}
     cells = [
         [
@@ -296,4 +295,4 @@ def _rings(rows: Sequence[Row], served: Sequence[Row]) -> Block:
         "that there are no peaks. Reads of jobs are those of the first seed.",
     ]
     title = "Rings of more disks, which are not in the paper"
-    return Block("rings", title, Table(headings, cells, words=0), remarks)
+    return Table(headings, cells, words=0, name="rings", title=title, notes=remarks)

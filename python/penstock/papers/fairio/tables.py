@@ -1,18 +1,18 @@
 """The tables of the FAIRIO report as a reader has them: ours next to the published figures."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from penstock.answer.table import Table
 from penstock.papers.fairio.cells import mb
 from penstock.papers.fairio.workloads import WEIGHTS
 from penstock.papers.published import Row, percent
-from penstock.papers.study import Block
-from penstock.papers.table import Table
 
 NONE = "–"
 
 
-def blocks(ours: Mapping[str, Any]) -> list[Block]:
+def tables(ours: Mapping[str, Any]) -> list[Table]:
     """All tables, the main one first."""
     found = [
         _table(ours, 1, "both classes have fixed characteristics"),
@@ -30,7 +30,7 @@ def blocks(ours: Mapping[str, Any]) -> list[Block]:
     return [*found, _costs(ours)]
 
 
-def _table(ours: Mapping[str, Any], number: int, about: str) -> Block:
+def _table(ours: Mapping[str, Any], number: int, about: str) -> Table:
     """A row for each cycle length, the modes side by side."""
     rows = ours[f"table{number}"]
     modes = list(dict.fromkeys(row["mode"] for row in rows))
@@ -65,7 +65,9 @@ def _table(ours: Mapping[str, Any], number: int, about: str) -> Block:
     if any(row["spread_pct"] for row in rows):
         remarks.insert(1, "± is half of the range over the seeds.")
     title = "Table I" if number == 1 else "Table II"
-    return Block(f"table{number}", f"{title}: {about}", Table(headings, cells, words=0), remarks)
+    return Table(
+        headings, cells, words=0, name=f"table{number}", title=f"{title}: {about}", notes=remarks
+    )
 
 
 def _spread(row: Row) -> str:
@@ -83,7 +85,7 @@ def _signed(points: float) -> str:
     return f"{points:+.2f}" if abs(points) >= 0.005 else "0.00"
 
 
-def _table5(rows: Sequence[Row]) -> Block:
+def _table5(rows: Sequence[Row]) -> Table:
     cells = [
         [
             row["workload"],
@@ -109,10 +111,12 @@ def _table5(rows: Sequence[Row]) -> Block:
         "of a class under each policy, at one seed. Short are the classes that ask for less than "
         "their part.",
     ]
-    return Block("table5", "Table V: six workloads", Table([*headings, "short"], cells), remarks)
+    return Table(
+        [*headings, "short"], cells, name="table5", title="Table V: six workloads", notes=remarks
+    )
 
 
-def _weights(of: Mapping[str, Any]) -> Block:
+def _weights(of: Mapping[str, Any]) -> Table:
     cells = [[row["workload"], f"{row['above']:.3f}", f"{row['up_to']:.3f}"] for row in of["rows"]]
     possible = ", ".join(":".join(map(str, one)) for one in of["possible"])
     remarks = [
@@ -122,7 +126,7 @@ def _weights(of: Mapping[str, Any]) -> Block:
         f"ones, so {':'.join(map(str, of['used']))} is used.",
     ]
     table = Table(["workload", "sum of weights / least weight, above", "at most"], cells)
-    return Block("weights", "Weights that Table V implies", table, remarks)
+    return replace(table, name="weights", title="Weights that Table V implies", notes=remarks)
 
 
 def _params(row: Row) -> str:
@@ -130,7 +134,7 @@ def _params(row: Row) -> str:
     return " ".join((row["policy"], *words))
 
 
-def _baselines(rows: Sequence[Row]) -> Block:
+def _baselines(rows: Sequence[Row]) -> Table:
     names = list(dict.fromkeys(map(_params, rows)))
     cells = []
     for name in names:
@@ -142,7 +146,9 @@ def _baselines(rows: Sequence[Row]) -> Block:
     ]
     table = Table(["policy", *figures], cells)
     remarks = ["sfq is start-time fair queueing that charges a running mean of device time."]
-    return Block("baselines", "Other policies on the same requests", table, remarks)
+    return replace(
+        table, name="baselines", title="Other policies on the same requests", notes=remarks
+    )
 
 
 def _matrix(rows: Sequence[Row], name: Callable[[Row], str], heading: str) -> Table:
@@ -155,28 +161,28 @@ def _matrix(rows: Sequence[Row], name: Callable[[Row], str], heading: str) -> Ta
     return Table([heading, *(f"{ms:,} ms" for ms in cycles)], cells)
 
 
-def _ablations(rows: Sequence[Row]) -> Block:
+def _ablations(rows: Sequence[Row]) -> Table:
     remarks = [
         "Error 1 of Illustration 1 in paper mode with one thing changed, on disks without a "
         "turnaround, one seed.",
     ]
     table = _matrix(rows, lambda row: row["name"], "changed")
-    return Block("ablations", "Where the error comes from", table, remarks)
+    return replace(table, name="ablations", title="Where the error comes from", notes=remarks)
 
 
-def _windows(rows: Sequence[Row]) -> Block:
+def _windows(rows: Sequence[Row]) -> Table:
     table = _matrix(rows, lambda row: f"{row['window']}", "window")
     remarks = ["Error 1 of Illustration 1 in paper mode by the cycles that are looked back on."]
-    return Block("windows", "The window of observation", table, remarks)
+    return replace(table, name="windows", title="The window of observation", notes=remarks)
 
 
-def _long_cycles(rows: Sequence[Row]) -> Block:
+def _long_cycles(rows: Sequence[Row]) -> Table:
     table = _matrix(rows, lambda row: f"{row['illustration']}", "Illustration")
     remarks = ["Error 1 in paper mode with cycles longer than the report's."]
-    return Block("long_cycles", "Longer cycles", table, remarks)
+    return replace(table, name="long_cycles", title="Longer cycles", notes=remarks)
 
 
-def _drives(rows: Sequence[Row]) -> Block:
+def _drives(rows: Sequence[Row]) -> Table:
     table = _matrix(
         [row for row in rows if row["policy"] == "fairio"],
         lambda row: f"{row['illustration']}, {row['params']['mode']}",
@@ -188,10 +194,10 @@ def _drives(rows: Sequence[Row]) -> Block:
         "they were measured of the real drive, without its cache and with the same turnaround. One "
         f"seed. Under fcfs it is {' and '.join(fcfs)} points.",
     ]
-    return Block("drives", "On the real drive's own geometry", table, remarks)
+    return replace(table, name="drives", title="On the real drive's own geometry", notes=remarks)
 
 
-def _costs(ours: Mapping[str, Any]) -> Block:
+def _costs(ours: Mapping[str, Any]) -> Table:
     rows = ours["table1"]
     modes = list(dict.fromkeys(row["mode"] for row in rows))
     figures = ("cycles", "cycles_ended_early", "filled")
@@ -211,4 +217,6 @@ def _costs(ours: Mapping[str, Any]) -> Block:
         "requests that were sent to fill an under-loaded array. At each end of a cycle the shares "
         "of all classes are made anew.",
     ]
-    return Block("costs", "What short cycles cost", Table(headings, cells, words=0), remarks)
+    return Table(
+        headings, cells, words=0, name="costs", title="What short cycles cost", notes=remarks
+    )
