@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 
-from penstock import _native, report
+from penstock import _native
 from penstock.comparison import Comparison
 from penstock.errors import translated, wrong
 from penstock.job import Job, Plain, plain
 from penstock.policy import Policy, made
+from penstock.report import outputs
 from penstock.results.requests import Requests
 from penstock.results.rounds import ROUNDS_MOST
 from penstock.target import Target, every_path, path
@@ -62,7 +62,7 @@ def compare(
     )
     kept = None if requests is None else Requests()
     if requests is not None:
-        report.check_table(Path(requests))
+        outputs.check_table(requests)
     with translated():
         text = _native.compare(
             job.name if isinstance(job, Job) else job,
@@ -78,7 +78,7 @@ def compare(
         )
     comparison = Comparison.from_json(text)
     if kept is not None and requests is not None:
-        report.save_table(kept.frame(comparison.raw), requests)
+        outputs.save_table(kept.frame(comparison.raw), requests)
     return comparison
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import translated, wrong
 from penstock.results import json_types, rounds
@@ -124,24 +124,18 @@ class Comparison:
 
         An earlier report is replaced; any other file of that name is not, and is an error.
         """
-        from penstock import report
-
-        report.save_page(self._detailed(), path)
+        self._save(report=path)
 
     def save_plots(self, folder: str | PathLike[str], *, dark: bool = False) -> None:
         """Write every chart as SVG and PNG into `folder`, which is made if it is missing.
 
         Each is as wide as a slide, with a title, what ran where, and the date; on `dark` ground.
         """
-        from penstock import report
-
-        report.save_plots(self._detailed(), folder, dark=dark)
+        self._save(plots=folder, dark=dark)
 
     def save_workbook(self, path: str | PathLike[str]) -> None:
         """Write the figures as an `.xlsx` workbook."""
-        from penstock import report
-
-        report.save_workbook(self._detailed(), path)
+        self._save(xlsx=path)
 
     def __repr__(self) -> str:
         """What ran where, under which policies, and the last line of the verdict."""
@@ -158,9 +152,15 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The verdict and the summary, for notebooks."""
-        from penstock.report import page
+        from penstock.report import comparison, page
 
-        return page.fragment(self.raw)
+        return page.fragment(comparison.summary(self.raw))
+
+    def _save(self, **named: Any) -> None:  # noqa: ANN401 - fields of `Outputs`
+        from penstock.report.comparison import contents
+        from penstock.report.outputs import Outputs
+
+        Outputs(**named).save(contents(self._detailed()))
 
     def _detailed(self) -> json_types.Comparison:
         raw = self.raw

@@ -51,8 +51,8 @@ def page(result: Result) -> str:
 
 def images(paper: Study) -> list[tuple[str, str]]:
     """The title of each picture of the page, and its file."""
-    drawn = paper.pictures.figures if paper.pictures else ()
-    return [(one.title, f"{one.name}.png") for one in drawn]
+    titles = paper.pictures.titles if paper.pictures else {}
+    return [(title, f"{name}.png") for name, title in titles.items()]
 
 
 def _live(name: str) -> dict[str, str]:
@@ -82,8 +82,8 @@ def write(name: str) -> None:
     of = result.paper.pictures
     if of is not None:
         (FOLDER / name).mkdir(parents=True, exist_ok=True)
-        for picture, chart in of.drawn(result.ours):
-            (FOLDER / f"{name}/{picture.name}.png").write_bytes(pictures.png(chart))
+        for picture in of.pictures(result.ours):
+            (FOLDER / f"{name}/{picture.name}.png").write_bytes(pictures.png(picture.chart))
 
 
 def main() -> None:

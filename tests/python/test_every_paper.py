@@ -70,7 +70,7 @@ def test_it_says_who_published_what_where(paper: Study) -> None:
 
 
 def test_every_claim_is_about_a_figure_that_the_paper_published(table: Paper) -> None:
-    drawn = {one.figure for one in table.pictures.figures} if table.pictures else set()
+    drawn = table.pictures.figures if table.pictures else ()
     names = {rule.id for rule in table.rules}
     assert len(names) == len(table.rules) > 0
     series = {row[table.series] for row in table.published.rows}
@@ -150,7 +150,7 @@ def test_its_report_and_its_page_have_the_same_figures(paper: Study, tmp_path: P
     ended = penstock("paper", paper.name, "--report", path)
     assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {path}")
     text = path.read_text()
-    drawn = paper.pictures.figures if paper.pictures else ()
+    drawn = paper.pictures.titles if paper.pictures else ()
     assert text.count('<svg class="chart"') == len(drawn)
     data = json.loads(text.partition('id="penstock-data">')[2].partition("</script>")[0])
     result = Result(

@@ -167,7 +167,7 @@ def test_what_is_set_wrongly_is_said_in_its_own_words() -> None:
 
 
 def test_its_report_has_the_figures_and_the_pictures() -> None:
-    text = page.page(simulated(PAPER, {}))
+    text = page.page(simulated(PAPER, {})).html()
     assert text.count('<svg class="chart"') == 4
     assert "22.43 / 23.5 (-1.07)" in text
     assert "does not hold" in text

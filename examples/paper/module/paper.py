@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from penstock.papers.claims import Rule, grow
 from penstock.papers.paper import Paper, Simulation
-from penstock.papers.pictures import Picture, Pictures
+from penstock.papers.pictures import Bars, of_bars
 from penstock.papers.published import PERCENT, Cell, Published, Row
 from penstock.papers.sensitivity import Sensitivity, Variant
 from penstock.papers.settings import Settings
@@ -67,10 +67,10 @@ PAPER = Paper(
             holds=lambda of: of["poisson"][-1] / of["poisson"][0] > RATES[-1] / RATES[0],
         ),
     ),
-    pictures=Pictures(
+    pictures=of_bars(
         title="Mean waits",
         about="What a request waits on average.",
-        figures=(Picture("wait", "Mean wait", "ms", "wait_ms"),),
+        figures=(Bars("wait", "Mean wait", "ms", "wait_ms"),),
         series=["poisson"],
         place=lambda row: (row["arrivals"], f"{row['rate']}/s"),
     ),

@@ -17,6 +17,8 @@ class Table:
     """How many of the first columns hold words; the others hold figures, and are aligned right."""
     sentences: int = 0
     """How many of the last columns hold sentences, which may take several lines."""
+    grouped: bool = False
+    """Whether rows with the same first cell, which follow each other, are a group of that name."""
     name: str = ""
     title: str = ""
     notes: Sequence[str] = ()

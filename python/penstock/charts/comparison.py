@@ -218,7 +218,8 @@ def share(look: Look, courses: pl.DataFrame, name: str, ideal: float | None) -> 
     values = course.select("policy", "at", "run", "percent")
     drawn = _course(look, values, x, y)
     if ideal is not None and isinstance(drawn, alt.LayerChart):
-        rule = alt.Chart(pl.DataFrame({"ideal": [100 * ideal]})).mark_rule(strokeDash=[4, 4])
+        promised = alt.Chart(pl.DataFrame({"ideal": [100 * ideal]}))
+        rule = promised.mark_rule(strokeDash=[4, 4], color=palette.INK.light)
         layers = [*drawn.layer, rule.encode(y="ideal:Q")]
         drawn = alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
     return dressed(drawn)

@@ -17,8 +17,9 @@ from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
 from penstock.errors import wrong
-from penstock.papers import result
+from penstock.papers import page, result
 from penstock.papers.study import Study
+from penstock.report.outputs import Outputs
 
 if TYPE_CHECKING:
     # Types of Typer's methods, which it does not export.
@@ -130,10 +131,8 @@ def _run(paper: Study) -> Callable[..., None]:
         as_json: Json = False,
     ) -> None:
         given = paper.settings.read(sets or [])
-        if report is not None:
-            from penstock.papers import page
-
-            page.check(report)
+        outputs = Outputs(report=report)
+        outputs.check()
         if data is not None:
             from penstock.report.files import check_new
 
@@ -147,7 +146,7 @@ def _run(paper: Study) -> Callable[..., None]:
             return Answer(
                 data=lambda: json.dumps(found.json(), indent=2),
                 blocks=result.blocks(found),
-                files=[] if report is None else page.save(report, found),
+                files=outputs.write(page.contents(found)),
             )
 
         answer(simulated, as_json=as_json, interrupted=NO_RESULT)

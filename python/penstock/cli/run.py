@@ -24,7 +24,7 @@ from penstock.cli.options import (
 from penstock.cli.running import work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
-from penstock.report import Outputs
+from penstock.report.outputs import Outputs
 from penstock.target import Target
 
 app = verb()

@@ -1,10 +1,10 @@
 """A job from its options to its answer: the table, the verdict, the files and the exit code."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from penstock import _native
 from penstock.answer.value import Answer, Blocks
@@ -12,7 +12,7 @@ from penstock.cli.answering import NO_RESULT, answer, command_line
 from penstock.cli.job_input import read
 from penstock.cli.progress import Progress
 from penstock.errors import DIFFERS, RUN_FAILED, wrong
-from penstock.report import Outputs
+from penstock.report.outputs import Outputs
 from penstock.results.json_types import Comparison
 from penstock.results.requests import Requests
 from penstock.results.rounds import ALONE
@@ -21,6 +21,9 @@ from penstock.signals import Asked
 from penstock.target import Target
 from penstock.text import failures
 from penstock.text.verdict import judged, no_baseline, to_json, verdict
+
+if TYPE_CHECKING:
+    import polars as pl
 
 OnStep: TypeAlias = Callable[[Step], None]
 """Is called with each step."""
@@ -98,7 +101,7 @@ def work(
             data=lambda: to_json(comparison, result),
             blocks=_blocks(comparison, detail=detail),
             notes=[f"note: {remark}" for remark in comparison.get("remarks", [])],
-            files=replace(outputs, command=command_line()).write(comparison, table),
+            files=_write(replace(outputs, command=command_line()), comparison, table),
             messages=[*(f"error: {why}" for why in failed), *_early(comparison, planned)],
             exit_code=DIFFERS if differs else RUN_FAILED if failed else 0,
             partial=any(ran.get("ended") == "asked" for ran in comparison["runs"]),
@@ -122,6 +125,15 @@ def _check(baseline: str, policies: Sequence[str]) -> None:
     run = _chosen(policies)
     if baseline not in run or baseline.startswith(ALONE):
         raise wrong(*no_baseline(baseline, run))
+
+
+def _write(
+    outputs: Outputs, comparison: Comparison, table: "Callable[[], pl.DataFrame] | None"
+) -> Iterator[str]:
+    # What makes pages takes longer to import than a short run to finish.
+    from penstock.report.comparison import contents
+
+    yield from outputs.write(contents(comparison, table))
 
 
 def _early(comparison: Comparison, planned: int) -> list[str]:

@@ -12,11 +12,11 @@ from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli.answering import command_line, give
 from penstock.cli.options import Dark, Json
 from penstock.errors import needs, wrong
+from penstock.report.outputs import Outputs
 
 if TYPE_CHECKING:
     from penstock.study.analysis import Analysis
     from penstock.study.fit import Type
-    from penstock.study.json_types import AnalysisRow, ByRow
     from penstock.study.table import Table
 
 Data = Annotated[
@@ -157,10 +157,16 @@ def analyse(
     needs("statsmodels", what="study analyse")
     from penstock.study.analysis import analyse as analysed
     from penstock.study.model import parse
-    from penstock.study.outputs import StudyOutputs
+    from penstock.study.report import contents, plain
     from penstock.study.table import read
 
-    outputs = StudyOutputs(report=report, plots=plots, dark=dark, command=command_line())
+    outputs = Outputs(
+        report=report,
+        plots=plots,
+        dark=dark,
+        command=command_line(),
+        options=("report", "plots"),
+    )
     outputs.check()
     least = _percent(matters)
     named = list(factors or [])
@@ -196,9 +202,9 @@ def analyse(
         )
     give(
         Answer(
-            data=lambda: json.dumps(_plain(by, found), indent=2),
+            data=lambda: json.dumps(plain(by, found), indent=2),
             blocks=_blocks(found),
-            files=outputs.write(by, found),
+            files=outputs.write(contents(by, found)),
         ),
         as_json=as_json,
     )
@@ -216,12 +222,6 @@ def _percent(text: str) -> float:
 
 def _type(kind: int) -> "Type":
     return 1 if kind == 1 else 2 if kind == 2 else 3
-
-
-def _plain(by: str | None, found: "Sequence[tuple[Any, Analysis]]") -> "AnalysisRow | ByRow":
-    if by is None:
-        return found[0][1].plain()
-    return {"by": by, "levels": [{"level": one, "analysis": of.plain()} for one, of in found]}
 
 
 def _blocks(found: "Sequence[tuple[Any, Analysis]]") -> Blocks:

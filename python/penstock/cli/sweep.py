@@ -11,8 +11,8 @@ from penstock.cli.options import Dark, Job, Json, Plots, Repeat, Report, Sets
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
+from penstock.report.outputs import Outputs
 from penstock.session import Variant
-from penstock.sweeps.outputs import SweepOutputs
 from penstock.sweeps.run import Sweep
 from penstock.sweeps.run import run as swept
 from penstock.sweeps.vary import factors, settings
@@ -84,8 +84,13 @@ def sweep(
     Every combination of the levels of --vary runs once, or in rounds with --repeat; a parameter
     varies under its own policy only. Settings that another one beats in both figures are marked.
     """
-    outputs = SweepOutputs(
-        report=report, plots=plots, dark=dark, parquet=parquet, command=command_line()
+    outputs = Outputs(
+        report=report,
+        plots=plots,
+        dark=dark,
+        parquet=parquet,
+        command=command_line(),
+        options=("report", "plots", "parquet"),
     )
     outputs.check()
     name, text = read(job)
@@ -99,7 +104,7 @@ def sweep(
         return Answer(
             data=found.to_json,
             blocks=_blocks(found),
-            files=outputs.write(found),
+            files=outputs.write(found.contents()),
             messages=[early] if found.interrupted else [],
             partial=found.interrupted,
         )

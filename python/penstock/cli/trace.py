@@ -15,7 +15,7 @@ from penstock.cli.answering import give, write
 from penstock.cli.options import JobFile, Json, ModelOn, Plots, Sets
 from penstock.cli.replay import Classes, Format, Trace
 from penstock.cli.verb import group
-from penstock.report.trace import TraceOutputs
+from penstock.report import trace as trace_report
 from penstock.text import races as races_words
 from penstock.text import trace as trace_table
 from penstock.text import units
@@ -132,10 +132,10 @@ def plot(
     plots: Plots = None,
 ) -> None:
     """Draw what a trace asks for: when, where, how much, how regularly, in which order."""
-    outputs = TraceOutputs(out=out, plots=plots)
+    outputs = trace_report.outputs(out, plots)
     outputs.check()
     text = _native.trace_describe(trace, format=file_format, classes=classes, drawn=True)
-    write(outputs.write(json.loads(text)))
+    write(outputs.write(trace_report.contents(json.loads(text))))
 
 
 @app.command("convert", short_help="Write a trace in another format.")

@@ -24,7 +24,7 @@ from penstock.cli.running import Engine, work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
-from penstock.report import Outputs
+from penstock.report.outputs import Outputs
 from penstock.results.steps import Step
 from penstock.signals import Asked
 from penstock.target import Target

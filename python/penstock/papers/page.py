@@ -1,63 +1,44 @@
 """The report of a paper: its tables, the claims, the pictures."""
 
 from collections.abc import Iterator
-from html import escape
-from pathlib import Path
 
 from penstock import __version__
-from penstock.papers import claims, files, sensitivity
-from penstock.papers.result import Result
-from penstock.report import files as outputs
-from penstock.report import pictures
-from penstock.report.page import Figure, Section, as_data, dress, environment
+from penstock.papers import claims, files
+from penstock.papers.result import Result, sensitivity_table
+from penstock.report.outputs import Contents
+from penstock.report.page import Page, Pictures, Section
 
 
-def check(path: str) -> None:
-    """Raise a `PenstockError` if something is known to be in the way."""
-    outputs.check(Path(path), is_ours=outputs.is_page, what="report")
+def contents(result: Result) -> Contents:
+    """Returns what can be written of a paper."""
+    return Contents(page=lambda _: page(result))
 
 
-def save(path: str, result: Result) -> Iterator[str]:
-    """Write it as one HTML file, and yield its name. Only an earlier report is replaced."""
-    check(path)
-    outputs.write(Path(path), page(result).encode())
-    yield path
-
-
-def page(result: Result) -> str:
-    """The whole page."""
-    paper = result.paper
-    first, *more = paper.tables(result.ours)
-    return (
-        environment()
-        .get_template("paper.html.jinja")
-        .render(
-            **dress(f"PAPER: {paper.name}"),
-            title=paper.name,
-            facts=[
-                ("Paper", files.source(paper.name)),
-                *(("Changed", f"{key} = {value}") for key, value in result.given.items()),
-                ("Penstock", __version__),
-            ],
-            first=first,
-            claims=claims.table(result.claims, paper.cases),
-            blocks=more,
-            legend=paper.sensitivity.legend(paper.away) if paper.sensitivity else "",
-            sensitivity=sensitivity.table(result.variants, paper.away),
-            variants=[(one["variant"], one["text"]) for one in result.variants],
-            sections=list(_sections(result)),
-            data=as_data(result.data()),
-        )
+def page(result: Result) -> Page:
+    """Returns the page of a paper."""
+    return Page(
+        world="PAPER",
+        title=result.paper.name,
+        facts=[
+            ("Paper", files.source(result.paper.name)),
+            *(("Changed", f"{key} = {value}") for key, value in result.given.items()),
+            ("Penstock", __version__),
+        ],
+        sections=list(_sections(result)),
+        data=result.data(),
     )
 
 
 def _sections(result: Result) -> Iterator[Section]:
-    of = result.paper.pictures
-    if of is None:
-        return
-    figures = []
-    for picture, chart in of.drawn(result.ours):
-        said = escape(f"{picture.title}; the figures are in the table")
-        svg = pictures.svg(chart, name=picture.name, title=said)
-        figures.append(Figure(picture.name, picture.title, svg))
-    yield Section("figures", of.title, of.about, figures)
+    paper = result.paper
+    first, *more = paper.tables(result.ours)
+    yield Section("summary", first.title, [first])
+    judged = claims.table(result.claims, paper.cases)
+    yield Section("claims", "What the paper says of it", [judged])
+    yield from map(Section.of_table, more)
+    if (gallery := paper.pictures) is not None:
+        pictures = Pictures(list(gallery.pictures(result.ours)))
+        yield Section("figures", gallery.title, [pictures], gallery.about)
+    if result.variants:
+        title = "How much hangs on what the paper does not say"
+        yield Section("phases", title, [sensitivity_table(paper, result.variants)])

@@ -10,7 +10,7 @@ from penstock.experiment.bench import run_all
 from penstock.experiment.trial import Setup, only_run
 from penstock.papers import files
 from penstock.papers.claims import Claim, Rule, judged
-from penstock.papers.pictures import Pictures
+from penstock.papers.pictures import Gallery
 from penstock.papers.published import Away, Published, Row
 from penstock.papers.sensitivity import Found, Judged, found
 from penstock.papers.study import Study
@@ -47,7 +47,7 @@ class Paper(Study):
     series: str
     """The column that says which series a row is of, for the claims."""
     rules: Sequence[Rule]
-    pictures: Pictures | None = None
+    pictures: Gallery | None = None
     more: Callable[[Sequence[Row]], Sequence[Table]] = _no_more
     """Tables in addition to the published one."""
 

@@ -1,9 +1,10 @@
-"""Pictures of a paper: for each case a bar for each series, as papers draw them."""
+"""Pictures of a paper, and the one that most have: for each case a bar for each series."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from penstock.answer.picture import Picture
 from penstock.papers.published import Row
 
 if TYPE_CHECKING:
@@ -11,8 +12,30 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Picture(NamedTuple):
-    """A figure of the rows that is drawn."""
+@dataclass(frozen=True, kw_only=True)
+class Gallery:
+    """The pictures of a paper."""
+
+    title: str
+    """What they are called together."""
+    about: str
+    """What they show, in a sentence or two."""
+    titles: Mapping[str, str]
+    """The title of each picture by its name."""
+    charts: "Callable[[Any], Iterable[tuple[str, alt.TopLevelMixin]]]"
+    """Draws, with their names, those that our figures of the paper are enough for."""
+    figures: Sequence[str] = ()
+    """The figures of rows that are drawn."""
+
+    def pictures(self, ours: Any) -> Iterator[Picture]:  # noqa: ANN401 - a paper's own
+        """Yields each picture of our figures."""
+        for name, chart in self.charts(ours):
+            title = self.titles[name]
+            yield Picture(name=name, title=title, chart=chart, caption=title)
+
+
+class Bars(NamedTuple):
+    """A picture of bars: its name, its title, the unit of its figure, and that figure of a row."""
 
     name: str
     title: str
@@ -20,35 +43,39 @@ class Picture(NamedTuple):
     figure: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pictures:
-    """The pictures of a paper."""
+def of_bars(
+    figures: Sequence[Bars],
+    *,
+    title: str,
+    about: str,
+    series: Sequence[str],
+    place: Callable[[Row], tuple[str, str]],
+) -> Gallery:
+    """Returns pictures of rows, of which `place` says the series and the case."""
 
-    title: str
-    about: str
-    """What they show, in a sentence or two."""
-    figures: Sequence[Picture]
-    series: Sequence[str]
-    """The names of the series in their order."""
-    place: Callable[[Row], tuple[str, str]]
-    """The series that a row is of, and its case."""
-
-    def drawn(self, ours: Sequence[Row]) -> Iterator[tuple[Picture, "alt.TopLevelMixin"]]:
-        """Each picture, of these rows."""
+    def charts(ours: Sequence[Row]) -> "Iterator[tuple[str, alt.TopLevelMixin]]":
         import polars as pl
 
-        for picture in self.figures:
-            values = [row[picture.figure] for row in ours]
-            places = [self.place(row) for row in ours]
+        for one in figures:
+            values = [row[one.figure] for row in ours]
+            places = [place(row) for row in ours]
             frame = pl.DataFrame(
                 {
-                    "series": [series for series, _ in places],
+                    "series": [name for name, _ in places],
                     "case": [case for _, case in places],
                     "value": values,
                     "label": [f"{value:.3g}" for value in values],
                 }
             )
-            yield picture, _bars(frame, picture.unit, self.series)
+            yield one.name, _bars(frame, one.unit, series)
+
+    return Gallery(
+        title=title,
+        about=about,
+        titles={one.name: one.title for one in figures},
+        charts=charts,
+        figures=[one.figure for one in figures],
+    )
 
 
 def _bars(frame: "pl.DataFrame", unit: str, series: Sequence[str]) -> "alt.TopLevelMixin":

@@ -1,52 +1,22 @@
 """What every paper is to the command, to its report and to its page in the documentation."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.answer.table import Table
 from penstock.papers.claims import Claim
+from penstock.papers.pictures import Gallery
 from penstock.papers.published import POINTS, Away
 from penstock.papers.sensitivity import Found, Sensitivity
 from penstock.papers.settings import Settings
 
 if TYPE_CHECKING:
-    import altair as alt
+    pass
 
 Ours: TypeAlias = Any
 """Our figures of a paper, as JSON has them: what `Study.simulate` returns."""
-
-
-class Drawing(Protocol):
-    """What is known of a picture before it is drawn."""
-
-    @property
-    def name(self) -> str:
-        """The name of its file."""
-
-    @property
-    def title(self) -> str:
-        """What stands above it."""
-
-
-class Gallery(Protocol):
-    """The pictures of a paper."""
-
-    @property
-    def title(self) -> str:
-        """What they are called together."""
-
-    @property
-    def about(self) -> str:
-        """What they show, in a sentence or two."""
-
-    @property
-    def figures(self) -> Sequence[Drawing]:
-        """Each picture."""
-
-    def drawn(self, ours: Ours) -> Iterator[tuple[Drawing, "alt.TopLevelMixin"]]:
-        """Each picture, of our figures."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,11 @@
 """The pictures of an analysis: effects, interactions of every pair of factors, residuals."""
 
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.answer.picture import Picture
 from penstock.charts import study as charts
 from penstock.charts.study import Bar, Mean
 from penstock.study import model
@@ -36,18 +37,17 @@ SECTIONS = (
 """Each kind with its title and words, in the order of a page."""
 
 
-class Drawn(NamedTuple):
-    """A picture, what it is called, and of what it is."""
-
-    kind: str
-    name: str
-    of: str
-    chart: "alt.TopLevelMixin"
+_TITLES = {kind: title for kind, title, _ in SECTIONS}
 
 
-def all_of(of: Analysis) -> list[Drawn]:
+def _picture(kind: str, name: str, of: str, chart: "alt.TopLevelMixin") -> Picture:
+    title = f"{_TITLES[kind]}: {of}" if of else _TITLES[kind]
+    return Picture(name=name, title=title, chart=chart, kind=kind, caption=of)
+
+
+def all_of(of: Analysis) -> list[Picture]:
     """Every picture."""
-    drawn = [Drawn("effects", "effects", "", charts.effects(_bars(of)))] if of.terms else []
+    drawn = [_picture("effects", "effects", "", charts.effects(_bars(of)))] if of.terms else []
     for one, other in combinations(of.table.factors, 2):
         # The factor with more levels goes along the axis.
         x, line = sorted((one, other), key=lambda name: -len(of.fit.levels[name]))
@@ -58,14 +58,14 @@ def all_of(of: Analysis) -> list[Drawn]:
             response=of.table.response,
             logarithmic=of.fit.transform == "log",
         )
-        name = f"interaction-{_plain(one)}-{_plain(other)}"
-        drawn.append(Drawn("interaction", name, f"{one} and {other}", chart))
+        name = f"interaction-{plain(one)}-{plain(other)}"
+        drawn.append(_picture("interaction", name, f"{one} and {other}", chart))
     return drawn + _residuals(of)
 
 
-def _plain(name: str) -> str:
-    """For the name of a file."""
-    return "".join(one if one.isalnum() else "_" for one in name)
+def plain(name: object, between: str = "_") -> str:
+    """Returns a name as a part of the name of a file."""
+    return "".join(one if one.isalnum() else between for one in str(name))
 
 
 def _bars(of: Analysis) -> list[Bar]:
@@ -93,7 +93,7 @@ def _means(of: Analysis, x: str, line: str) -> list[Mean]:
     return found
 
 
-def _residuals(of: Analysis) -> list[Drawn]:
+def _residuals(of: Analysis) -> list[Picture]:
     from scipy import stats
 
     fit = of.fit
@@ -103,7 +103,7 @@ def _residuals(of: Analysis) -> list[Drawn]:
     unit = "logarithm of " if fit.transform == "log" else ""
     fitted = (fit.fitted + fit.shift).tolist()
     drawn = [
-        Drawn(
+        _picture(
             "residual",
             "residual-fitted",
             "against what is fitted",
@@ -116,10 +116,12 @@ def _residuals(of: Analysis) -> list[Drawn]:
     n = len(scaled)
     quantiles = stats.norm.ppf((np.arange(1, n + 1) - 0.375) / (n + 0.25))
     pairs = list(zip(quantiles.tolist(), sorted(scaled.tolist()), strict=True))
-    drawn.append(Drawn("residual", "residual-normal", "against normal ones", charts.normal(pairs)))
+    drawn.append(
+        _picture("residual", "residual-normal", "against normal ones", charts.normal(pairs))
+    )
     if of.table.ordered:
         orders = of.table.frame["order"].cast(float).to_list()
         pairs = sorted(zip(orders, scaled.tolist(), strict=True))
         chart = charts.residuals(pairs, x="place in the order of runs")
-        drawn.append(Drawn("residual", "residual-order", "in the order of runs", chart))
+        drawn.append(_picture("residual", "residual-order", "in the order of runs", chart))
     return drawn

@@ -22,6 +22,8 @@ from penstock.target import Target, path
 if TYPE_CHECKING:
     import polars as pl
 
+    from penstock.report.outputs import Contents
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -93,9 +95,15 @@ class Sweep:
 
     def save_report(self, path: str | PathLike[str]) -> None:
         """Write the picture and the table as one HTML file that needs nothing else."""
-        from penstock import report
+        from penstock.report.outputs import Outputs
 
-        report.save_sweep(self.comparison, self.tradeoff, path)
+        Outputs(report=path).save(self.contents())
+
+    def contents(self) -> "Contents":
+        """What can be written of it."""
+        from penstock.report.comparison import sweep_contents
+
+        return sweep_contents(self.comparison, self.tradeoff, self.frame)
 
 
 def sweep(

@@ -69,4 +69,4 @@ FIGURES: dict[str, Callable[[Description], str]] = {
 def table(classes: Sequence[Description]) -> Table:
     """A column for each class and a row for each figure."""
     rows = [[name, *map(figure, classes)] for name, figure in FIGURES.items()]
-    return Table(["", *(one["name"] for one in classes)], rows, title="What it asks for")
+    return Table(["", *(one["name"] for one in classes)], rows)

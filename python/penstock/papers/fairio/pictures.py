@@ -1,47 +1,40 @@
 """The pictures of the FAIRIO report: errors and throughput against the length of a cycle."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from penstock.papers.fairio.cells import mb
-from penstock.papers.study import Drawing, Gallery
+from penstock.papers.pictures import Gallery
 
 if TYPE_CHECKING:
     import altair as alt
 
 
-class Picture(NamedTuple):
-    """A picture of one table."""
+TITLES = {
+    "error-1": "Table I: error of class 1",
+    "error-2": "Table II: error of class 1",
+    "throughput-1": "Table I: throughput",
+    "throughput-2": "Table II: throughput",
+}
 
-    name: str
-    title: str
-    unit: str
-    table: str
+
+def _charts(ours: Mapping[str, Any]) -> "Iterator[tuple[str, alt.TopLevelMixin]]":
+    for name in TITLES:
+        kind, _, number = name.partition("-")
+        errors = kind == "error"
+        points = list(_points(ours[f"table{number}"], errors=errors))
+        yield name, _lines(points, "points" if errors else "MB/s")
 
 
-class Lines:
-    """Lines against the length of a cycle: the report's and ours in each mode."""
-
-    title = "Errors and throughput by the length of a cycle"
-    about = (
+PICTURES = Gallery(
+    title="Errors and throughput by the length of a cycle",
+    about=(
         "The error of class 1 and the throughput of both classes, as the report has them and in "
         "both modes here, over cycles of 0.1 to 3 s."
-    )
-    figures: Sequence[Picture] = (
-        Picture("error-1", "Table I: error of class 1", "points", "table1"),
-        Picture("error-2", "Table II: error of class 1", "points", "table2"),
-        Picture("throughput-1", "Table I: throughput", "MB/s", "table1"),
-        Picture("throughput-2", "Table II: throughput", "MB/s", "table2"),
-    )
-
-    def drawn(self, ours: Mapping[str, Any]) -> Iterator[tuple[Drawing, "alt.TopLevelMixin"]]:
-        """Each picture, of our figures."""
-        for picture in self.figures:
-            points = list(_points(ours[picture.table], errors=picture.unit == "points"))
-            yield picture, _lines(points, picture.unit)
-
-
-PICTURES: Gallery = Lines()
+    ),
+    titles=TITLES,
+    charts=_charts,
+)
 
 
 def _points(

@@ -1,11 +1,11 @@
 """The figures of the IOAgent paper: interactions of pairs of factors."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.papers.ioagent.claims import means
 from penstock.papers.ioagent.setting import PATTERNS
-from penstock.papers.study import Drawing, Gallery
+from penstock.papers.pictures import Gallery
 
 if TYPE_CHECKING:
     import altair as alt
@@ -18,10 +18,9 @@ NAMES = {
 }
 
 
-class Picture(NamedTuple):
-    """An interaction."""
+class Interaction(NamedTuple):
+    """The mean rates of a pattern by two factors."""
 
-    name: str
     title: str
     pattern: str
     x: str
@@ -30,59 +29,43 @@ class Picture(NamedTuple):
 
 READ, WRITE, RANDOM_READ, _ = PATTERNS
 
-FIGURES = (
-    Picture("figure-1-top", "Figure 1, top: O and S, sequential reads", READ, "S", "O"),
-    Picture("figure-1-bottom", "Figure 1, bottom: O and B, sequential reads", READ, "B", "O"),
-    Picture("figure-2-top", "Figure 2, top: A and O, sequential writes", WRITE, "A", "O"),
-    Picture("figure-2-bottom", "Figure 2, bottom: A and B, sequential writes", WRITE, "B", "A"),
-    Picture("figure-3", "Figure 3: A and B, random reads", RANDOM_READ, "B", "A"),
-)
+FIGURES = {
+    "figure-1-top": Interaction("Figure 1, top: O and S, sequential reads", READ, "S", "O"),
+    "figure-1-bottom": Interaction("Figure 1, bottom: O and B, sequential reads", READ, "B", "O"),
+    "figure-2-top": Interaction("Figure 2, top: A and O, sequential writes", WRITE, "A", "O"),
+    "figure-2-bottom": Interaction("Figure 2, bottom: A and B, sequential writes", WRITE, "B", "A"),
+    "figure-3": Interaction("Figure 3: A and B, random reads", RANDOM_READ, "B", "A"),
+}
 
 
-class Figures:
-    """The paper's figures."""
+def _charts(ours: Mapping[str, Any]) -> "Iterator[tuple[str, alt.TopLevelMixin]]":
+    """Yields each picture that our figures are enough for."""
+    from penstock.charts.study import Mean, interaction
 
-    title = "Interactions"
-    about = (
+    cells = ours["cells"]
+    for name, one in FIGURES.items():
+        of = [cell for cell in cells if cell["pattern"] == one.pattern]
+        levels = sorted({cell[one.x] for cell in of})
+        lines = sorted({cell[one.line] for cell in of})
+        points = [
+            Mean(str(level), str(line), mean)
+            for line in lines
+            for level, mean in zip(
+                levels, means(cells, one.pattern, one.x, **{one.line: line}), strict=True
+            )
+        ]
+        if len(levels) > 1 and len(lines) > 1:
+            names = {"x": NAMES[one.x], "line": NAMES[one.line]}
+            yield name, interaction(points, **names, response="MB/s", logarithmic=True)
+
+
+PICTURES = Gallery(
+    title="Interactions",
+    about=(
         "Figures 1 to 3 of the paper, made again: mean rates over all cells with a level of each "
         "of two factors, on a logarithmic scale. Parallel lines mean that neither factor changes "
         "what the other does."
-    )
-
-    @property
-    def figures(self) -> Sequence[Picture]:
-        """Each picture."""
-        return FIGURES
-
-    def drawn(self, ours: Mapping[str, Any]) -> "Iterator[tuple[Drawing, alt.TopLevelMixin]]":
-        """Each picture that our figures are enough for."""
-        from penstock.charts.study import Mean, interaction
-
-        cells = ours["cells"]
-        for one in FIGURES:
-            of = [cell for cell in cells if cell["pattern"] == one.pattern]
-            levels = sorted({cell[one.x] for cell in of})
-            lines = sorted({cell[one.line] for cell in of})
-            points = [
-                Mean(str(level), str(line), mean)
-                for line in lines
-                for level, mean in zip(
-                    levels,
-                    means(cells, one.pattern, one.x, **{one.line: line}),
-                    strict=True,
-                )
-            ]
-            if len(levels) > 1 and len(lines) > 1:
-                yield (
-                    one,
-                    interaction(
-                        points,
-                        x=NAMES[one.x],
-                        line=NAMES[one.line],
-                        response="MB/s",
-                        logarithmic=True,
-                    ),
-                )
-
-
-PICTURES: Gallery = Figures()
+    ),
+    titles={name: one.title for name, one in FIGURES.items()},
+    charts=_charts,
+)

@@ -1,14 +1,14 @@
 """The pictures of the merge-placement paper's experiments."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from penstock.advise.merge import RACE
 from penstock.papers.merge_placement import race
 from penstock.papers.merge_placement.rings import READ_MS
 from penstock.papers.merge_placement.setting import PLACEMENTS, POLICIES
+from penstock.papers.pictures import Gallery
 from penstock.papers.published import Row
-from penstock.papers.study import Drawing, Gallery
 
 if TYPE_CHECKING:
     import altair as alt
@@ -21,41 +21,6 @@ QUEUED_MOST, STEPS = 200, 100
 """To how much queued work the rate curves go, in milliseconds, and over how many points."""
 
 F_STEPS = 40
-
-
-class Picture(NamedTuple):
-    """A picture, and what it is drawn of."""
-
-    name: str
-    title: str
-    draw: "Callable[[Ours], alt.TopLevelMixin | None]"
-    """None: there is nothing to draw."""
-
-
-class Figures:
-    """The paper's figures, and those that show what they depend on."""
-
-    title = "Placements and the race"
-    about = (
-        "Figures 2.1 to 2.4, 3.5 and 3.6 of the paper, made again, with the spread over the seeds: "
-        "a bar is as long as two standard deviations. The others show how jobs and queues go on, "
-        "and what the figures depend on."
-    )
-
-    @property
-    def figures(self) -> Sequence[Picture]:
-        """Each picture."""
-        return FIGURES
-
-    def drawn(self, ours: Ours) -> "Iterator[tuple[Drawing, alt.TopLevelMixin]]":
-        """Each picture for which our figures are enough."""
-        for picture in FIGURES:
-            chart = picture.draw(ours)
-            if chart is not None:
-                yield picture, chart
-
-
-PICTURES: Gallery = Figures()
 
 
 def _layouts(ours: Ours) -> "alt.TopLevelMixin | None":
@@ -262,16 +227,36 @@ def _rings(ours: Ours) -> "alt.TopLevelMixin | None":
     return drawing.marked([drawing.Panel(found, x, y, curves=curves)])
 
 
-FIGURES = (
-    Picture("layouts", "Figure 2.1: four placements of two jobs on five disks", _layouts),
-    Picture("completion", "Figure 2.2: completion time of all jobs", _completion),
-    Picture("policies", "Figure 2.3: case 2 with other schedulers of the disks", _policies),
-    Picture("buffers", "Figure 2.4: case 2 by the buffer; dashed: no limit", _buffers),
-    Picture("progress", "Blocks that each job has used up", _courses("used", "blocks")),
-    Picture("writes", "Writes at the disk of each output", _courses("writes", "writes")),
-    Picture("threshold", "Where the race begins: two jobs of case 2 and more", _threshold),
-    Picture("geometry", "Case 2 over case 3 by the blocks of a cylinder", _geometry),
-    Picture("rates", "Figure 3.5: rates of change on two of three disks", _rates),
-    Picture("queues", "Figure 3.6: writes at each of three disks, f = 3", _queues),
-    Picture("rings", "Rings of disks: growth of peaks; lines are predicted", _rings),
+FIGURES: Mapping[str, tuple[str, "Callable[[Ours], alt.TopLevelMixin | None]"]] = {
+    "layouts": ("Figure 2.1: four placements of two jobs on five disks", _layouts),
+    "completion": ("Figure 2.2: completion time of all jobs", _completion),
+    "policies": ("Figure 2.3: case 2 with other schedulers of the disks", _policies),
+    "buffers": ("Figure 2.4: case 2 by the buffer; dashed: no limit", _buffers),
+    "progress": ("Blocks that each job has used up", _courses("used", "blocks")),
+    "writes": ("Writes at the disk of each output", _courses("writes", "writes")),
+    "threshold": ("Where the race begins: two jobs of case 2 and more", _threshold),
+    "geometry": ("Case 2 over case 3 by the blocks of a cylinder", _geometry),
+    "rates": ("Figure 3.5: rates of change on two of three disks", _rates),
+    "queues": ("Figure 3.6: writes at each of three disks, f = 3", _queues),
+    "rings": ("Rings of disks: growth of peaks; lines are predicted", _rings),
+}
+"""The title of each picture, and what draws it if our figures are enough."""
+
+
+def _charts(ours: Ours) -> "Iterator[tuple[str, alt.TopLevelMixin]]":
+    for name, (_, draw) in FIGURES.items():
+        chart = draw(ours)
+        if chart is not None:
+            yield name, chart
+
+
+PICTURES = Gallery(
+    title="Placements and the race",
+    about=(
+        "Figures 2.1 to 2.4, 3.5 and 3.6 of the paper, made again, with the spread over the seeds: "
+        "a bar is as long as two standard deviations. The others show how jobs and queues go on, "
+        "and what the figures depend on."
+    ),
+    titles={name: title for name, (title, _) in FIGURES.items()},
+    charts=_charts,
 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from penstock.answer.table import Table
 from penstock.papers.online_batch.simulation import CONTROLS, NAME, Control
-from penstock.papers.pictures import Picture, Pictures
+from penstock.papers.pictures import Bars, of_bars
 from penstock.papers.published import Cell, Published, Row
 
 NAMES: dict[Control, str] = {
@@ -28,14 +28,14 @@ PUBLISHED = Published(
 )
 """Tables IV and V."""
 
-PICTURES = Pictures(
+PICTURES = of_bars(
     title="Figures 7 and 8",
     about="Means over what began while batch jobs ran. The paper draws these without numbers.",
     figures=(
-        Picture("online-time", "Figure 7, online: mean time of a transaction", "ms", "online_ms"),
-        Picture("batch-time", "Figure 7, batch: mean time of a batch job", "s", "batch_s"),
-        Picture("online-wait", "Figure 8, online: mean wait of a write", "ms", "online_wait_ms"),
-        Picture("batch-wait", "Figure 8, batch: mean wait of a write", "ms", "batch_wait_ms"),
+        Bars("online-time", "Figure 7, online: mean time of a transaction", "ms", "online_ms"),
+        Bars("batch-time", "Figure 7, batch: mean time of a batch job", "s", "batch_s"),
+        Bars("online-wait", "Figure 8, online: mean wait of a write", "ms", "online_wait_ms"),
+        Bars("batch-wait", "Figure 8, batch: mean wait of a write", "ms", "batch_wait_ms"),
     ),
     series=[NAMES[control] for control in CONTROLS],
     place=lambda row: (NAMES[row["control"]], f"case {row['case']}"),
