@@ -1,7 +1,7 @@
 """The page of the commands: read from the command line itself."""
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from markdown_parts import cell, code, page, table
 from penstock.cli.app import app
@@ -31,11 +31,11 @@ def commands_page() -> str:
     )
 
 
-def _short(command: TyperCommand) -> str:
+def _short(command: TyperCommand | TyperGroup) -> str:
     return cell(command.short_help or (command.help or "").partition("\n\n")[0])
 
 
-def _section(name: str, command: TyperCommand) -> str:
+def _section(name: str, command: TyperCommand | TyperGroup) -> str:
     arguments = [one for one in command.params if isinstance(one, TyperArgument)]
     options = [one for one in command.params if isinstance(one, TyperOption) and not one.hidden]
     usage = " ".join([name, "[OPTIONS]", *(_argument(one) for one in arguments)])

@@ -103,7 +103,7 @@ class TestDevice:
     def test_is_used_again_after_runs_and_the_papers_programs(self, job: Path, node: str) -> None:
         run = ("run", job, "--policy", "noop", "--set", "duration=1s")
         cells = ("--modes", "split", "--batch", "1", "--repeat", "1", "--no-overlap")
-        for words in (run, ("paper", "online-batch", "--live", *cells), run):
+        for words in (run, ("paper", "online-batch", "live", *cells), run):
             ended = penstock(*words, "--on", node, "--i-will-lose-data", node)
             assert (ended.code, ended.err) == (0, "")
 

@@ -7,13 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 import papers
 from command import ROOT, penstock
 from penstock import __version__
-from penstock.cli.app import app
-from penstock.cli.verb import commands
 from penstock.papers import PAPERS, files
 from penstock.papers.paper import Paper, load
 from penstock.papers.result import Result, simulated
@@ -36,7 +33,8 @@ def table(paper: Study) -> Paper:
 def test_it_is_listed_with_a_line(paper: Study) -> None:
     help_ = " ".join(penstock("paper", "--help").out.split())
     assert f" {paper.name} {PAPERS[paper.name].line}" in help_
-    assert (f" {paper.name}-live " in help_) == PAPERS[paper.name].live
+    own = penstock("paper", paper.name, "--help").out
+    assert ("The paper's programs on a disk, in real time." in own) == PAPERS[paper.name].live
 
 
 def test_it_is_registered_as_its_folder_is() -> None:
@@ -171,15 +169,3 @@ def test_its_report_and_its_page_have_the_same_figures(paper: Study, tmp_path: P
 def test_the_pictures_of_its_page_are_there(paper: Study) -> None:
     for _, file in papers.images(paper):
         assert (papers.FOLDER / paper.name / file).is_file()
-
-
-@pytest.mark.parametrize("name", [name for name, listed in PAPERS.items() if listed.live])
-def test_its_simulation_knows_the_options_of_its_programs(name: str) -> None:
-    """As `--live` hands over to them; none is shown, and their own help names no such option."""
-    found = dict(commands(get_command(app), "penstock"))
-    simulation, live = found[f"penstock paper {name}"], found[f"penstock paper {name}-live"]
-    assert {one.name for one in live.params} <= {one.name for one in simulation.params}
-    shown = penstock("paper", name, "--help").out
-    assert "--live" not in shown
-    assert "--on" not in shown
-    assert "--live" not in penstock("paper", f"{name}-live", "--help").out

@@ -14,7 +14,7 @@ UNSAFE = 5
 TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
 
 RUN = ("run", "JOB", "--policy", "noop")
-LIVE = ("paper", "online-batch", "--live", "--modes", "fifo", "--batch", "0", "--repeat", "1")
+LIVE = ("paper", "online-batch", "live", "--modes", "fifo", "--batch", "0", "--repeat", "1")
 
 TARGETS: dict[str, tuple[str | Path, ...]] = {
     "run": (*RUN, "--on", "PATH"),

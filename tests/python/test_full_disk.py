@@ -17,7 +17,7 @@ TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
 
 RUN = ("run", "JOB", "--policy", "noop", "--set", "duration=100ms")
 PAPER = ("paper", "online-batch")
-LIVE = ("--live", "--modes", "fifo", "--batch", "0", "--repeat", "1", "--no-overlap")
+LIVE = ("live", "--modes", "fifo", "--batch", "0", "--repeat", "1", "--no-overlap")
 
 WRITERS = {
     "create": (*RUN, "--on", "OUT.img", "--create", "16MiB"),

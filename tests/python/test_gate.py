@@ -137,7 +137,7 @@ VERBS = {
     "emulated": ("run", "{job}", "--policy", "fcfs", "--on", "emulated:flash:{file}"),
     "calibrate": ("calibrate", "{file}", "--create", "16MiB"),
     "advise": ("advise", "split", "--on", "{file}"),
-    "paper": ("paper", "online-batch", "--live", "--on", "{file}"),
+    "paper": ("paper", "online-batch", "live", "--on", "{file}"),
     "replay": ("replay", "{trace}", "--policy", "fcfs", "--on", "{file}"),
 }
 """All that writes over its target."""

@@ -70,7 +70,7 @@ class TestMemory:
     def test_is_reported_of_the_papers_programs(self, memory: Path) -> None:
         path = memory / "disk.img"
         cells = ("--modes", "fifo", "--batch", "0", "--repeat", "1", "--no-overlap")
-        words = ("paper", "online-batch", "--live", *cells, "--on", path)
+        words = ("paper", "online-batch", "live", *cells, "--on", path)
         ended = penstock(*words, "--create", "16MiB")
         assert ended.code == 0, ended.err
         assert f"  note: {remark(path)}\n" in ended.out

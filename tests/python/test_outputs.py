@@ -11,7 +11,7 @@ from command import ROOT, penstock
 TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
 
 RUN = ("run", "JOB", "--policy", "noop", "--set", "duration=1h", "--on", "null")
-LIVE = ("paper", "online-batch", "--live", "--on", "emulated:paper-disk")
+LIVE = ("paper", "online-batch", "live", "--on", "emulated:paper-disk")
 
 WRITERS = {
     "record": (*RUN, "--record", "OUT.json"),

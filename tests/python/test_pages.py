@@ -56,10 +56,9 @@ STUDY_OF_A_PAPER = (
 )
 
 SHORTENED = {
-    ("paper", "online-batch-live"): PROGRAMS_OF_A_PAPER,
-    ("paper", "online-batch", "--live"): PROGRAMS_OF_A_PAPER,
-    ("paper", "fairio", "--live"): LOADS_OF_A_PAPER,
-    ("paper", "ioagent", "--live"): STUDY_OF_A_PAPER,
+    ("paper", "online-batch", "live"): PROGRAMS_OF_A_PAPER,
+    ("paper", "fairio", "live"): LOADS_OF_A_PAPER,
+    ("paper", "ioagent", "live"): STUDY_OF_A_PAPER,
     ("calibrate",): ("--create", "32MiB", "--rounds", "1"),
     ("duration=15s",): ("--set", "duration=1s"),
     ("--repeat",): ("--repeat", "1", "--set", "duration=500ms", "--set", "warmup=0s"),
@@ -276,6 +275,5 @@ def test_a_block_is_read_as_it_is_meant() -> None:
     assert shown(text) == [[Shown(["a", "b", "c d"], "out\n"), Shown(["e"], "")]]
     assert same("a\n…\nb\n", "a\nx\ny\nb  \n")
     assert not same("a\nb\n", "a\nc\n")
-    assert shortening(["paper", "online-batch-live", "--repeat", "3"])[-1] == "0"
-    assert shortening(["paper", "online-batch", "--live", "--repeat", "3"])[-1] == "0"
+    assert shortening(["paper", "online-batch", "live", "--repeat", "3"])[-1] == "0"
     assert shortening(["compare", "job.toml"]) == ()

@@ -1,4 +1,4 @@
-"""`penstock paper fairio --live`: the loads run on a small file, and all rows are there.
+"""`penstock paper fairio live`: the loads run on a small file, and all rows are there.
 
 No figure of a machine that may do other work is judged here: only which rows there are, that
 shares are shares, and what is refused.
@@ -16,7 +16,7 @@ from penstock.papers.fairio import live, live_page, live_table, setting
 from penstock.papers.fairio.live import LAW, TIME, Row
 from penstock.target import Target
 
-LIVE = ("paper", "fairio", "--live")
+LIVE = ("paper", "fairio", "live")
 SHORT = ("--set", "cycles=50ms", "--set", "horizon=200ms", "--repeat", "1")
 
 
@@ -45,7 +45,7 @@ def test_every_policy_has_its_row_on_a_file(tmp_path: Path) -> None:
         assert one["throughput_mib_s"] > 0
         assert min(one["p99_ms"]) > 0
         assert one["spread_pct"] == 0, "one round"
-        # The array has no costs, and all else is as without --live.
+        # The array has no costs, and all else is as in the simulation.
         assert (one["simulated_error_pct"] is None) == (one["charge"] == LAW)
     (fcfs,) = (one for one in of["rows"] if (one["policy"], one["illustration"]) == ("fcfs", 1))
     assert fcfs["simulated_error_pct"][0] == pytest.approx(18.5, abs=0.6)
@@ -53,7 +53,7 @@ def test_every_policy_has_its_row_on_a_file(tmp_path: Path) -> None:
 
 def test_the_costs_of_an_emulated_device_are_known_and_weights_are_as_set() -> None:
     words = ("--set", "weights=1,3", "--set", "mode=plus", "--set", "load=4")
-    ended = penstock("paper", "fairio-live", "--on", "emulated:flash", *SHORT, *words)
+    ended = penstock("paper", "fairio", "live", "--on", "emulated:flash", *SHORT, *words)
     assert ended.code == 0, ended.err
     assert ended.out.startswith("EMULATED  emulated:flash\n  1 round, each run 0.2 s\n")
     for said in (
@@ -89,7 +89,7 @@ def test_requests_grow_over_a_run_as_over_a_minute_of_the_report() -> None:
         (("--set", "mode=other"), "other"),
         (("--on", "hdd-7200"), "hdd-7200 is a model in virtual time"),
         (("--law", "gone.toml"), "there is no such file"),
-        (("--report", "page.html"), "--report belongs to the simulation"),
+        (("--report", "page.html"), "No such option: --report"),
     ],
 )
 def test_wrong_input_is_refused(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -144,5 +144,5 @@ def test_what_is_kept_is_read_again() -> None:
     about, figures = live_page.kept(data)
     said = live_page.words({**about, "figures": figures})
     assert said["live_target"] == "emulated:flash"
-    assert said["live_command"].startswith("$ penstock paper fairio --live --set cycles=")
+    assert said["live_command"].startswith("$ penstock paper fairio live --set cycles=")
     assert "| sfq |" in said["live_2"]

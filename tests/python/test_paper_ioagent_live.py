@@ -1,4 +1,4 @@
-"""`penstock paper ioagent --live`: which cells run, what is compared, what is refused.
+"""`penstock paper ioagent live`: which cells run, what is compared, what is refused.
 
 No figure of a machine that may do other work is judged here: only which rows there are, that the
 budget is kept, and that what is compared comes out where it is known.
@@ -39,7 +39,7 @@ from penstock.study import rows
 from penstock.study.cells import Outcome
 from penstock.study.fit import estimable, matrix
 
-LIVE = ("paper", "ioagent", "--live")
+LIVE = ("paper", "ioagent", "live")
 
 SMALL = ("patterns=random-read,random-write", "D=1", "A=1,8", "B=1,8", "S=8,128")
 

@@ -1,4 +1,4 @@
-"""`penstock paper online-batch-live`: the programs run, and all that they met is reported."""
+"""`penstock paper online-batch live`: the programs run, and all that they met is reported."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from penstock.papers.online_batch.live import Cell, Figures, Live, verdict
 from penstock.results.rounds import Spread
 from penstock.target import Target
 
-LIVE = ("paper", "online-batch-live", "--on")
+LIVE = ("paper", "online-batch", "live", "--on")
 FAST = (*LIVE, "emulated:paper-disk@20", "--repeat", "1", "--batch", "0,1")
 
 
@@ -108,40 +108,11 @@ def test_wrong_use_is_said_and_nothing_runs(words: tuple[str, ...], said: str) -
     assert said in ended.err
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--repeat", "1"), "--repeat belongs to the programs in real time"),
-        (("--on", "emulated:paper-disk"), "--on belongs to the programs in real time"),
-        (("--no-overlap", "--json"), "--overlap belongs to the programs in real time"),
-        (("--live", "--set", "batch.n=6"), "--set belongs to the simulation"),
-        (("--live", "--sensitivity", "--json"), "--sensitivity belongs to the simulation"),
-    ],
-)
-def test_options_of_the_other_half_are_refused(words: tuple[str, ...], said: str) -> None:
-    ended = penstock("paper", "online-batch", *words)
+@pytest.mark.parametrize("words", [("--set", "batch.n=6"), ("--sensitivity", "--json")])
+def test_options_of_the_simulation_are_refused(words: tuple[str, ...]) -> None:
+    ended = penstock("paper", "online-batch", *words, "live")
     assert (ended.code, ended.out) == (2, "")
-    hint = "leave out --live" if "--live" in words else "`penstock paper online-batch-live` runs"
-    assert ended.err.startswith(f"error: {said}\nhint: {hint}")
-
-
-def test_the_old_spelling_takes_every_option_and_prints_the_same(tmp_path: Path) -> None:
-    writes = tmp_path / "writes.csv"
-    words = ("--repeat", "1", "--online", "2", "--batch", "1", "--modes", "prio", "--no-overlap")
-    more = ("--on", "emulated:paper-disk@20", "--cpu-priority", "on", "--calibrate")
-    new = penstock("paper", "online-batch-live", *words, *more, "--json")
-    old = penstock("paper", "online-batch", *words, "--live", *more, "--json", "--csv", writes)
-    assert (new.code, old.code, new.err, old.err) == (0, 0, "", f"wrote {writes}\n")
-    assert writes.read_text().startswith("round,mode,")
-    ours, theirs = json.loads(new.out), json.loads(old.out)
-    assert list(ours) == list(theirs)
-    assert ours["where"] == theirs["where"]
-    assert ours["calibrated"] == theirs["calibrated"] is True
-    (mine,), (yours,) = ours["cells"], theirs["cells"]
-    assert {**mine, "rounds": None} == {**yours, "rounds": None}
-    # Without an overlap each online program makes its 50 transactions of two writes.
-    for (met,) in (mine["rounds"], yours["rounds"]):
-        assert met["short"]["count"] == 200
+    assert ended.err.startswith(f"error: {words[0]} before `live` belongs to the simulation\n")
 
 
 def test_a_file_that_is_too_small_is_refused(disk: Path) -> None:

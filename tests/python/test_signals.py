@@ -176,8 +176,8 @@ LONG = {
     "paper online-batch": (("paper", "online-batch", "--sensitivity"), RESULT),
     "paper ioagent": (("paper", "ioagent"), RESULT),
     "paper merge-placement": (("paper", "merge-placement"), RESULT),
-    "paper fairio live": (("paper", "fairio-live"), RESULT),
-    "paper online-batch live": (("paper", "online-batch-live"), RESULT),
+    "paper fairio live": (("paper", "fairio", "live"), RESULT),
+    "paper online-batch live": (("paper", "online-batch", "live"), RESULT),
 }
 """A call of each verb that works for long, and what it says if it is interrupted."""
 

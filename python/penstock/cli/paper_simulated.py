@@ -1,13 +1,11 @@
 """The command of a paper's simulation, made of what the paper says of itself."""
 
 import json
-from collections.abc import Callable, Container
-from copy import copy
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 from typer.main import get_command
 
 from penstock.answer.value import Answer
@@ -22,8 +20,11 @@ from penstock.papers.study import Study
 from penstock.report.outputs import Outputs
 
 if TYPE_CHECKING:
-    # Types of Typer's methods, which it does not export.
-    from typer._click.core import Command, Context
+    # A type of Typer's methods, which it does not export.
+    from typer._click.core import Command
+
+LIVE = "live"
+"""The sub-command of a paper's programs in real time."""
 
 Sets = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE")]
 
@@ -33,73 +34,16 @@ Data = Annotated[str | None, typer.Option("--data", metavar="DIR")]
 
 Vary = Annotated[bool, typer.Option("--sensitivity")]
 
-Live = Annotated[bool, typer.Option("--live", hidden=True)]
 
-
-class Simulated(TyperCommand):
-    """The command of a simulation; with `--live` it hands over to the programs in real time.
-
-    It has their options too, hidden: so that `--live` takes them, and that one without `--live` is
-    refused with a hint.
-    """
-
-    live: "Command | None" = None
-
-    def with_live(self, live: "Command") -> None:
-        """Take the options of the command of the programs too."""
-        self.live = live
-        own = {param.name for param in self.params}
-        for param in live.params:
-            if param.name not in own:
-                hidden: Any = copy(param)
-                hidden.hidden = True
-                # The simulation does without.
-                hidden.required = False
-                self.params.append(hidden)
-
-    def invoke(self, ctx: "Context") -> Any:  # noqa: ANN401 - as Typer has it
-        """Run the simulation, or the programs with `--live`."""
-        if self.live is None:
-            return super().invoke(ctx)
-        programs = {param.name for param in self.live.params}
-        simulation = {param.name for param in self.params if not getattr(param, "hidden", False)}
-        if not ctx.params["live"]:
-            self._refuse(
-                ctx,
-                programs - simulation,
-                "the programs in real time",
-                f"`penstock paper {self.live.name}` runs them",
-            )
-            ctx.params = {name: ctx.params[name] for name in ctx.params if name in simulation}
-            return super().invoke(ctx)
-        hint = "leave out --live, or leave this out"
-        self._refuse(ctx, simulation - programs, "the simulation", hint)
-        for param in self.live.params:
-            if param.required and ctx.params[str(param.name)] is None:
-                raise wrong(
-                    f"{param.opts[0]} is missing",
-                    f"see `penstock paper {self.live.name} --help`",
-                )
-        run = self.live.callback
-        assert run is not None
-        return ctx.invoke(
-            run, **{name: ctx.params[name] for name in ctx.params if name in programs}
-        )
-
-    def _refuse(self, ctx: "Context", names: Container[str | None], what: str, hint: str) -> None:
-        """Refuse an option of the other command."""
-        for param in self.params:
-            source = ctx.get_parameter_source(str(param.name))
-            if param.name in names and source is not None and source.name == "COMMANDLINE":
-                raise wrong(f"{param.opts[0]} belongs to {what}", hint)
-
-
-def simulated(paper: Study, live: "Command | None") -> TyperCommand:
-    """The command of a paper's simulation, which knows the one of its programs if it has some."""
+def simulated(paper: Study, live: "Callable[..., None] | None") -> "Command":
+    """Returns the command of a paper's simulation, with its programs in real time as `live`."""
     app = verb()
-    app.command(paper.name, cls=Simulated, help=paper.help)(_run(paper))
+    if live is None:
+        app.command(paper.name, help=paper.help)(_run(paper))
+    else:
+        app.callback(invoke_without_command=True, help=paper.help)(_run(paper))
+        app.command(LIVE, short_help="The paper's programs on a disk, in real time.")(live)
     command = get_command(app)
-    assert isinstance(command, Simulated)
     of = paper.sensitivity
     helps = {
         "sets": f"Change the model, as {' or '.join(paper.settings.examples)}. Keys: "
@@ -109,27 +53,27 @@ def simulated(paper: Study, live: "Command | None") -> TyperCommand:
         "sensitivity": of.help if of else None,
         "data": "Write every run into a new folder, as a study: `penstock study analyse` reads it.",
     }
-    has = {"sensitivity": of, "live": live, "data": paper.keep}
-    lacks = {name for name, part in has.items() if part is None}
-    command.params = [param for param in command.params if param.name not in lacks]
+    has = {"sensitivity": of, "data": paper.keep}
+    command.params = [one for one in command.params if has.get(str(one.name), True) is not None]
     for param in command.params:
         if param.name in helps:
             param.help = helps[param.name]  # type: ignore[attr-defined]
-    if live is not None:
-        command.with_live(live)
     return command
 
 
 def _run(paper: Study) -> Callable[..., None]:
     def run(
+        context: typer.Context,
         *,
         sets: Sets = None,
         report: Report = None,
         data: Data = None,
         sensitivity: Vary = False,
-        live: Live = False,
         as_json: Json = False,
     ) -> None:
+        if context.invoked_subcommand is not None:
+            _refuse(context)
+            return
         given = paper.settings.read(sets or [])
         outputs = Outputs(report=report)
         outputs.check()
@@ -152,3 +96,12 @@ def _run(paper: Study) -> Callable[..., None]:
         answer(simulated, as_json=as_json, interrupted=NO_RESULT)
 
     return run
+
+
+def _refuse(context: typer.Context) -> None:
+    """Raise a `PenstockError` if an option of the simulation stands before `live`."""
+    for param in context.command.params:
+        source = context.get_parameter_source(str(param.name))
+        if source is not None and source.name == "COMMANDLINE":
+            hint = f"leave it out, or write it after `{LIVE}` if that has it"
+            raise wrong(f"{param.opts[0]} before `{LIVE}` belongs to the simulation", hint)

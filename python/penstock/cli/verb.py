@@ -19,9 +19,11 @@ group = partial(verb, no_args_is_help=True)
 """Makes the application of a verb that has verbs of its own."""
 
 
-def commands(command: object, name: str) -> Iterator[tuple[str, TyperCommand]]:
-    """The commands below `command`, and itself if there are none."""
+def commands(command: object, name: str) -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
+    """The commands below `command`, and itself if it does something by itself."""
     if isinstance(command, TyperGroup):
+        if command.invoke_without_command:
+            yield name, command
         context = typer.Context(command)
         for word in command.list_commands(context):
             yield from commands(command.get_command(context, word), f"{name} {word}")

@@ -1,4 +1,4 @@
-"""`penstock paper fairio-live`: the report's two loads on a disk of today."""
+"""`penstock paper fairio live`: the report's two loads on a disk of today."""
 
 import json
 from dataclasses import asdict, replace
@@ -11,13 +11,10 @@ from penstock.cli.answering import NO_RESULT, answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
-from penstock.cli.verb import verb
 from penstock.papers.fairio import live, live_table
 from penstock.papers.fairio.live import KEYS, ROUNDS, Live
 from penstock.results.rounds import ROUNDS_MOST
 from penstock.target import Target
-
-app = verb()
 
 On = Annotated[
     str,
@@ -53,7 +50,6 @@ Rounds = Annotated[
 ]
 
 
-@app.command()
 @targeted()
 def run(
     *,

@@ -8,7 +8,7 @@ from penstock.papers.fairio.live import Row
 
 SETS = ("--set", "cycles=300ms,1500ms", "--set", "horizon=15s")
 
-WORDS = ("paper", "fairio-live", *SETS, "--repeat", "1")
+WORDS = ("paper", "fairio", "live", *SETS, "--repeat", "1")
 """The command whose figures the page shows."""
 
 
@@ -21,7 +21,7 @@ def kept(found: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def words(kept: dict[str, Any]) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
     rows = [Row(**one) for one in kept["figures"]]
-    command = " ".join(kept["words"]).replace("fairio-live", "fairio --live")
+    command = " ".join(kept["words"])
     return {
         "live_target": kept["target"],
         "live_command": f"$ penstock {command}",

@@ -1,4 +1,4 @@
-"""`penstock paper ioagent-live`: a fraction of the study on this machine, next to the model."""
+"""`penstock paper ioagent live`: a fraction of the study on this machine, next to the model."""
 
 import json
 from collections.abc import Mapping
@@ -13,15 +13,12 @@ from penstock.answer.value import Answer, Blocks, Line, headline
 from penstock.cli.answering import answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
-from penstock.cli.verb import verb
 from penstock.errors import PenstockError, translated, wrong
 from penstock.papers.ioagent import setting
 from penstock.report.files import check_new
 
 if TYPE_CHECKING:
     from penstock.papers.ioagent.live import Live
-
-app = verb()
 
 On = Annotated[
     str,
@@ -57,7 +54,6 @@ Data = Annotated[
 ]
 
 
-@app.command()
 def run(
     *,
     on: On,

@@ -5,7 +5,7 @@ from typing import Any
 from penstock.answer.table import markdown
 from penstock.papers.ioagent import live_json, live_table
 
-WORDS = ("paper", "ioagent-live", "--on", ".", "--budget", "10min")
+WORDS = ("paper", "ioagent", "live", "--on", ".", "--budget", "10min")
 """The command whose figures the page shows."""
 
 LISTS = {"patterns": "pattern", "claims": "id"}
@@ -25,7 +25,7 @@ def words(kept: dict[str, Any]) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
     lists = {name: [one for one in kept["figures"] if key in one] for name, key in LISTS.items()}
     found = live_json.read({**kept, **lists})
-    command = " ".join(kept["words"]).replace("ioagent-live", "ioagent --live")
+    command = " ".join(kept["words"])
     details = [f"{live_table.answer(found)}.", *(f"{one}." for one in live_table.details(found))]
     lines = "\n".join(f"- {one[0].upper()}{one[1:]}" for one in details)
     return {

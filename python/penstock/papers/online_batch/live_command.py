@@ -1,4 +1,4 @@
-"""`penstock paper online-batch-live`: the paper's programs on a disk of today."""
+"""`penstock paper online-batch live`: the paper's programs on a disk of today."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,6 @@ from penstock.cli.lists import numbers, words
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
-from penstock.cli.verb import verb
 from penstock.papers.online_batch import figure5, live
 from penstock.papers.online_batch.live import (
     EMULATED,
@@ -30,8 +29,6 @@ from penstock.report import files
 from penstock.results.rounds import ROUNDS_MOST, Spread
 from penstock.target import Target
 from penstock.text import units
-
-app = verb()
 
 ALL_MODES = ",".join(MODES)
 CPU = {"off": (False,), "on": (True,), "both": (False, True)}
@@ -93,7 +90,6 @@ Csv = Annotated[
 ]
 
 
-@app.command()
 @targeted(read_only=False)
 def run(
     *,

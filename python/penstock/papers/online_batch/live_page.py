@@ -12,7 +12,7 @@ ROUNDS = 3
 
 MATRIX = ("--online", "0,1,2,5,10", "--batch", "0,1", "--repeat", str(ROUNDS))
 
-WORDS = ("paper", "online-batch-live", *MATRIX)
+WORDS = ("paper", "online-batch", "live", *MATRIX)
 """The command whose figures the page shows."""
 
 
