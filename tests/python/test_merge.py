@@ -153,7 +153,7 @@ def test_the_answer_is_printed_first_and_then_what_it_depends_on(
 ) -> None:
     done = penstock("merge", *runs, "--to", folder, folder / "on0", "--beside", "sort")
     assert (done.code, done.err) == (0, "")
-    first, _, row, *rest = done.out.splitlines()
+    first, _, _, row, *rest = done.out.splitlines()
     assert first.startswith("MEASURED  2 disks, fcfs: all merged in ")
     assert row.split()[:2] == [str((folder / "merged").resolve()), "6"]
     assert re.fullmatch(

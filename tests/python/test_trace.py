@@ -44,7 +44,7 @@ def test_how_a_trace_was_read_is_noted() -> None:
 
 def test_stats_report_a_column_a_class() -> None:
     ended = penstock("trace", "stats", TRACE, "--classes", JOB)
-    heading, requests, *_ = ended.out.splitlines()
+    heading, _, requests, *_ = ended.out.splitlines()
     assert heading.split() == ["online", "backup", "background", "other"]
     assert requests.split() == ["requests", "61,862", "35,321", "34,213", "4,169"]
 
