@@ -9,7 +9,7 @@ from command import ROOT
 from forking import Ended
 
 OUTER = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
-"""What a `make` hands down to the commands that it runs."""
+"""Variables that a `make` hands down to the commands that it runs."""
 
 
 def make(*words: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Ended:

@@ -14,7 +14,7 @@ NEEDED = re.search(r'^rust-version = "(.+)"', (ROOT / "Cargo.toml").read_text(),
 """The oldest Rust that builds Penstock."""
 
 USED = ("awk", "bash", "dirname", "env", "find", "head", "make", "sed", "sh", "sort")
-"""What the check needs of a machine."""
+"""Programs that the checks need."""
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_it_comes_from_the_environment(installed: Path, tmp_path: Path) -> None:
 
 
 def test_the_sources_are_whole(tmp_path: Path) -> None:
-    """They lack crates of tests, so their lock file is not that of the repository."""
+    """Checks that cargo accepts the lock file, of which the crates of tests are not packed."""
     maturin = Path(sys.executable).with_name("maturin")
     subprocess.run([maturin, "sdist", "--out", tmp_path], cwd=ROOT, check=True, capture_output=True)
     (packed,) = tmp_path.glob("penstock-*.tar.gz")

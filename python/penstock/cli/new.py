@@ -40,7 +40,7 @@ QUESTIONS: Mapping[str, str] = {
     "(a backup, a scan), both, or none?",
     "--device": "On which device is it simulated (`penstock list devices`)?",
 }
-"""What is asked where an option is not given."""
+"""The question for each option that is not given."""
 
 DEVICE = "hdd-7200"
 
