@@ -6,9 +6,9 @@ from typing import Final, final
 
 from penstock.merging import Files
 from penstock.papers.merge_placement.rings import Ring
-from penstock.policy import Op, Policy
+from penstock.policy import Op
 from penstock.results.steps import Step
-from penstock.session import Variant
+from penstock.session import Options, Variant
 from penstock.target import Target
 
 __all__ = [
@@ -19,8 +19,6 @@ __all__ = [
     "Pace",
     "Session",
     "__version__",
-    "compare",
-    "cycle_inputs",
     "device",
     "devices",
     "doctor",
@@ -30,7 +28,6 @@ __all__ = [
     "is_right",
     "job_amounts",
     "job_from_fio",
-    "merge_cells",
     "merge_facts",
     "merge_layout",
     "merge_rings",
@@ -103,17 +100,11 @@ class Pace:
 class Session:
     """A target that stays open and locked while jobs run on it; `penstock.session` is its face."""
 
-    def __new__(
-        cls,
-        variants: Sequence[Variant],
-        *,
-        policies: Sequence[str],
-        target: Target,
-        detail: bool = False,
-        repeat: int | None = None,
-        workers: int | None = None,
-    ) -> Session:
-        """Open `target`. A missing file is made only if `variants` can run on it."""
+    def __new__(cls, variants: Sequence[Variant], target: Target, options: Options) -> Session:
+        """Open `target`. A missing file is made only if `variants` can run on it.
+
+        `options` must have `policies`.
+        """
 
     def run(
         self,
@@ -134,52 +125,6 @@ class MergeSession:
 
     def merge(self, number: int) -> str:
         """Merge once, as round `number`; what came of it, as JSON."""
-
-def compare(
-    job: str | PathLike[str],
-    *,
-    policies: Sequence[str | tuple[str, Policy]],
-    target: Target | None = None,
-    sets: Sequence[str] = ...,
-    record: str | PathLike[str] | None = None,
-    detail: bool = False,
-    text: str | None = None,
-    progress: Callable[[Step], object] | None = None,
-    watch: Pace | None = None,
-    speed: str | None = None,
-    repeat: int | None = None,
-    requests: Callable[[int, dict[str, bytes]], object] | None = None,
-    arm_from: str | None = None,
-    arm_for: str | None = None,
-) -> str:
-    """Run a job under each policy and return the comparison as JSON.
-
-    A policy is a name, or a name and an object, which is of use for one run.
-    With `text` that is the job, and `job` only what it is called. With `watch` the steps that
-    `progress` gets report how the run goes, and a model goes `speed` times as fast as real time,
-    once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
-    rounds of all of them, each with the next seed. `requests` is called with the number of each run
-    and every request of it: bytes of a column each. `arm_from` and `arm_for` say of which
-    stretch of the run the detail has the arm.
-
-    An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
-    far is returned, if there is one.
-    """
-
-def cycle_inputs(
-    job: str,
-    *,
-    target: Target | None = None,
-    sets: Sequence[str] = ...,
-    text: str | None = None,
-    load: int | None = None,
-    progress: Callable[[Step], object] | None = None,
-) -> str:
-    """Run a job under `fcfs` and return what the length of a cycle depends on, as JSON.
-
-    At most `load` requests are at the device at once, 2 for each disk if not given. `text` and
-    `progress` are those of `compare`; an interrupt is raised.
-    """
 
 def replay_decisions(path: str | PathLike[str], *, sets: Sequence[str] = ...) -> str:
     """Feed a record to its policy and return the comparison of decisions as JSON."""
@@ -213,9 +158,6 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
     With `clean` what runs have left behind is removed.
     """
-
-def merge_cells(variants: Sequence[Variant]) -> str:
-    """Run texts with merges under their first policies, on all cores; what came of it, as JSON."""
 
 def merge_layout(name: str, text: str, sets: Sequence[str]) -> str:
     """Where the runs and outputs of a job with merges lie, as JSON."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 
-from penstock import _native
+from penstock import session
 from penstock.comparison import Comparison
-from penstock.errors import translated, wrong
+from penstock.errors import wrong
 from penstock.job import Job, Plain, plain
 from penstock.policy import Policy, made
 from penstock.report import outputs
@@ -60,22 +61,25 @@ def compare(
         read_only=read_only,
         engine=engine,
     )
-    kept = None if requests is None else Requests()
+    kept = None
     if requests is not None:
         outputs.check_table(requests)
-    with translated():
-        text = _native.compare(
-            job.name if isinstance(job, Job) else job,
-            policies=made(policies or ()),
-            target=target,
-            sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],
-            detail=detail,
-            arm_from=arm_from,
-            arm_for=arm_for,
-            repeat=repeat,
-            requests=None if kept is None else kept.take,
-            text=job.text if isinstance(job, Job) else None,
-        )
+        kept = Requests(Path(requests).parent)
+    variant = session.Variant(
+        name=job.name if isinstance(job, Job) else str(job),
+        text=job.text if isinstance(job, Job) else None,
+        sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],
+        policies=made(policies or ()),
+    )
+    text = session.compare(
+        variant,
+        target,
+        detail=detail,
+        arm_from=arm_from,
+        arm_for=arm_for,
+        repeat=repeat,
+        requests=None if kept is None else kept.take,
+    )
     comparison = Comparison.from_json(text)
     if kept is not None and requests is not None:
         outputs.save_table(kept.frame(comparison.raw), requests)

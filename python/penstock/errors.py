@@ -29,10 +29,14 @@ class PenstockError(ValueError):
     not what was written, 5 an unsafe target was refused, 77 this machine cannot run it.
     """
 
-    def __init__(self, message: str, *, exit_code: int = WRONG_INPUT) -> None:
-        """An error with the whole message, `error: ` before it."""
+    def __init__(self, message: str, *, exit_code: int = WRONG_INPUT, stuck: bool = False) -> None:
+        """An error with the whole message, `error: ` before it.
+
+        `stuck`: a thread was left in a system call, and the process ends when that returns.
+        """
         super().__init__(message)
         self.exit_code = exit_code
+        self.stuck = stuck
 
 
 def wrong(message: str, hint: str) -> PenstockError:
@@ -54,4 +58,6 @@ def translated() -> Iterator[None]:
     try:
         yield
     except Failure as failure:
-        raise PenstockError(str(failure), exit_code=failure.exit_code) from failure.__cause__
+        raise PenstockError(
+            str(failure), exit_code=failure.exit_code, stuck=failure.stuck
+        ) from failure.__cause__

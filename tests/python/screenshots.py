@@ -13,7 +13,9 @@ from browser import screenshot
 from command import ROOT
 from penstock import _native
 from penstock.results.steps import Step
+from penstock.session import Variant, compare
 from penstock.signals import Asked
+from penstock.target import Target
 from penstock.watch.screen import Screen
 
 FOLDER = ROOT / "docs/screenshots"
@@ -65,14 +67,9 @@ def live_view(folder: Path) -> None:
             almost = step["step"] == "running" and (step["number"] + step["fraction"]) > 1.95
             on_step(step)
 
-        return _native.compare(
-            ROOT / JOB,
-            policies=["noop", "size-priority"],
-            sets=[duration],
-            progress=progress,
-            watch=pace,
-            speed=speed,
-        )
+        policies = ["noop", "size-priority"]
+        variant = Variant(name=str(ROOT / JOB), policies=policies, sets=[duration])
+        return compare(variant, Target(), progress=progress, watch=pace, speed=speed)
 
     async def shown() -> str:
         app = Screen(JOB, engine, pace=pace, speed=speed, asked=Asked())

@@ -22,6 +22,8 @@ from command import penstock, running
 from forking import Ended
 from penstock import _native
 from penstock.results.merge_types import Merges
+from penstock.session import Variant, compare
+from penstock.target import Target
 from test_faults import ext4, frozen
 
 SORTED = {**os.environ, "LC_ALL": "C"}
@@ -218,7 +220,8 @@ def simulated(jobs: int, placement: str, seed: int, *sets: str) -> float:
     job = f'seed = {seed}\ndevice = "linear-1992"\n{merges}'
     array = ("disks=5", "level=jbod", "scheduler=each")
     of_array = [f"device.array.{setting}" for setting in array]
-    text = _native.compare("job", policies=["fcfs"], text=job, target=None, sets=[*of_array, *sets])
+    variant = Variant(name="job", text=job, policies=["fcfs"], sets=[*of_array, *sets])
+    text = compare(variant, Target())
     makespan: float = json.loads(text)["runs"][0]["merge"]["makespan_s"]
     return makespan
 

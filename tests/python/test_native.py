@@ -9,7 +9,9 @@ import pytest
 
 from penstock import _native
 from penstock.results.steps import Step
+from penstock.session import Options, Variant, compare
 from penstock.signals import Asked
+from penstock.target import Target
 
 FOR_EVER = ["duration=100000h"]
 
@@ -19,6 +21,11 @@ def test_the_stubs_say_what_the_module_has() -> None:
     command = [str(stubtest), "--concise", "penstock._native"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+def endless(job: Path) -> Variant:
+    """The job under two policies, for so long that a test ends it."""
+    return Variant(name=str(job), sets=FOR_EVER, policies=["noop", "cfq"])
 
 
 def test_progress_is_reported_and_may_end_the_run_by_raising(job: Path) -> None:
@@ -33,7 +40,7 @@ def test_progress_is_reported_and_may_end_the_run_by_raising(job: Path) -> None:
             raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        _native.compare(job, policies=["noop", "cfq"], sets=FOR_EVER, progress=progress)
+        compare(endless(job), Target(), progress=progress)
     for step in steps:
         assert step["step"] == "running"
         assert (step["policy"], step["number"], step["of"]) == ("noop", 0, 2)
@@ -44,14 +51,15 @@ def test_an_interrupt_gives_the_result_so_far(job: Path) -> None:
     def progress(_: Step) -> None:
         raise KeyboardInterrupt
 
-    text = _native.compare(job, policies=["noop", "cfq"], sets=FOR_EVER, progress=progress)
+    text = compare(endless(job), Target(), progress=progress)
     assert text.count('"interrupted": true') == 1
     assert '"policy": "cfq"' not in text
 
 
 def test_a_failure_has_its_message_and_its_exit_code(job: Path) -> None:
+    options: Options = {"policies": ["nop"]}
     with pytest.raises(_native.Failure, match=r"^error: unknown policy `nop`\n") as caught:
-        _native.compare(job, policies=["nop"])
+        _native.Session([Variant(name=str(job))], Target(), options)
     assert caught.value.exit_code == 2
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 
 from command import penstock
-from penstock import _native
 from penstock.experiment.trial import Setup
 from penstock.job import Job
 from penstock.papers import page
@@ -23,7 +22,8 @@ from penstock.papers.online_batch.simulation import (
 from penstock.papers.online_batch.tables import PUBLISHED
 from penstock.papers.published import Row
 from penstock.papers.result import simulated
-from penstock.session import Session, Variant
+from penstock.session import Session, Variant, compare
+from penstock.target import Target
 from penstock.text import programs
 
 TABLE = """
@@ -78,12 +78,10 @@ def test_with_priority_on_the_disk_a_transaction_waits_for_other_transactions_al
     # At most four have a write there at once: the last of them waits for three units of 1 ms. Its
     # units of batch work begin and end on the millisecond, as all arrivals do.
     for case in ("500kB", "1MB", "2MB"):
-        result = _native.compare(
-            "online-batch",
-            text=job(),
-            policies=["size-priority"],
-            sets=[f"program.1.phases.1.write={case}"],
-        )
+        sets = [f"program.1.phases.1.write={case}"]
+        policies = ["size-priority"]
+        variant = Variant(name="online-batch", text=job(), policies=policies, sets=sets)
+        result = compare(variant, Target())
         (run,) = json.loads(result)["runs"]
         (online,) = (one for one in run["classes"] if one["name"] == "online")
         # Reported within a thousandth, as every distribution.

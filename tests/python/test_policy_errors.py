@@ -11,7 +11,10 @@ import pytest
 
 import penstock
 from command import JOB
-from penstock import Go, _native
+from penstock import Go
+from penstock.errors import PenstockError
+from penstock.session import Variant, compare
+from penstock.target import Target
 from scripted import Fifo
 
 JOB_OF_TWO = penstock.Job.from_toml(JOB)
@@ -373,8 +376,9 @@ class TestRefused:
 
     def test_a_record_is_refused_before_anything_is_made(self, job: Path, tmp_path: Path) -> None:
         record = tmp_path / "run.record"
+        variant = Variant(name=str(job), policies=[("Fifo", Fifo())])
         with pytest.raises(
-            _native.Failure, match="only built-in policies can be recorded, and Fifo is"
+            PenstockError, match="only built-in policies can be recorded, and Fifo is"
         ):
-            _native.compare(job, policies=[("Fifo", Fifo())], record=record)
+            compare(variant, Target(), record=record)
         assert not record.exists()

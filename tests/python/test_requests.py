@@ -1,5 +1,7 @@
 """Every request as a table: the figures of the result follow from it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -63,3 +65,41 @@ def test_on_the_command_line(job: Path, tmp_path: Path) -> None:
     ended = command(*words[:-1], tmp_path / "all.csv")
     assert (ended.code, ended.out) == (2, "")
     assert "does not end in .parquet" in ended.err
+
+
+ENDLESS = """\
+duration = "%s"
+device = { model = "fixed", capacity = "1GiB", base = "2us", per_mb = "0s" }
+[class.reader]
+[[agent]]
+class = "reader"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 4 }
+"""
+"""Half a million requests a second."""
+
+PEAK = """\
+import resource, sys
+import penstock
+penstock.compare(sys.argv[1], policies=["fcfs"], repeat=int(sys.argv[2]), detail=False,
+                 requests=sys.argv[3])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_the_number_of_runs(tmp_path: Path) -> None:
+    """A run has some 20 MB of requests: all but a few runs' are in the file by then."""
+    job = tmp_path / "job.toml"
+    job.write_text(ENDLESS % "1s")
+
+    def peak_kib(runs: int) -> int:
+        words = [sys.executable, "-c", PEAK, str(job), str(runs), str(tmp_path / "all.parquet")]
+        return int(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+    few, many = peak_kib(5), peak_kib(15)
+    assert (
+        pl.scan_parquet(tmp_path / "all.parquet").select(pl.len()).collect().item() > 15 * 300_000
+    )
+    assert many - few < 100_000, "ten more runs have 200 MB of requests"

@@ -18,6 +18,7 @@ import result_types
 from command import JOB, ROOT, penstock
 from penstock import _native
 from penstock.results.steps import Step
+from penstock.session import Variant, compare
 from penstock.target import Target
 from scripted import Fifo
 
@@ -70,10 +71,11 @@ MODELLED: dict[str, dict[str, Json]] = {
         "text": (ROOT / "examples/buffered.toml").read_text(),
         "sets": ["duration=3s", "warmup=1s"],
     },
+    "a survey": {"policies": ["fcfs"], "survey": True},
     "emulated": {"target": Target(on="emulated:flash"), "sets": ["duration=100ms"]},
     "no device": {"target": Target(on="null"), "sets": ["duration=100ms"]},
 }
-"""What `_native.compare` is asked, but for what is usual."""
+"""What a session of one job is asked, but for what is usual."""
 
 COMMANDS: dict[str, tuple[str | Path, ...]] = {
     "a command": ("compare", "JOB", "--policies", "noop,cfq", "--set", "duration=1s"),
@@ -111,7 +113,9 @@ class Counting(Fifo):
 def written(**asked: Json) -> str:
     """A result as the engine writes it."""
     usual: dict[str, Json] = {"policies": ["noop"], "sets": ["duration=1s"], "text": JOB}
-    return _native.compare("job", **{**usual, **asked})
+    asked = {"target": Target(), **usual, **asked}
+    variant = Variant(name="job", **{name: asked.pop(name) for name in usual})
+    return compare(variant, asked.pop("target"), **asked)
 
 
 def compared(**asked: Json) -> Json:

@@ -20,7 +20,10 @@ from jsonschema_rs import Draft202012Validator, meta
 
 from command import ROOT, penstock
 from penstock import _native
+from penstock.errors import PenstockError
 from penstock.job import plain
+from penstock.session import Variant, compare
+from penstock.target import Target
 
 Json: TypeAlias = Any
 """A part of a job or of a schema."""
@@ -533,8 +536,8 @@ VALUES: list[Any] = [
 
 def refusal(text: str) -> str | None:
     """What the parser has against a job, if anything."""
-    with pytest.raises(_native.Failure) as caught:
-        _native.compare("job.toml", policies=["nop"], text=text)
+    with pytest.raises(PenstockError) as caught:
+        compare(Variant(name="job.toml", text=text, policies=["nop"]), Target())
     said = str(caught.value)
     return None if said.startswith(NO_POLICY) else said
 
@@ -634,7 +637,8 @@ def test_the_examples_are_devices(path: Path) -> None:
 
 
 def test_a_job_written_out_with_all_defaults_is_a_job(job: Path) -> None:
-    comparison = json.loads(_native.compare(job, policies=["noop"], sets=["duration=1s"]))
+    variant = Variant(name=str(job), policies=["noop"], sets=["duration=1s"])
+    comparison = json.loads(compare(variant, Target()))
     text = comparison["job"]["text"]
     JOB.validate(tomllib.loads(text))
 

@@ -170,7 +170,6 @@ LONG = {
     ),
     "advise split": (("advise", "split", "--on", "emulated:hdd-7200"), ANSWER),
     "calibrate": (("calibrate", "emulated:hdd-7200"), ANSWER),
-    "sweep": (("sweep", "job.toml", "--vary", "policy=noop,fcfs", *REAL), RESULT),
     "study plan": (("study", "plan", "study.toml", *REAL), ANSWER),
     "study confirm": (("study", "confirm", "recorded", "--on", "emulated:hdd-7200"), ANSWER),
     "paper online-batch": (("paper", "online-batch", "--sensitivity"), RESULT),

@@ -1,17 +1,29 @@
 //! Every request of a run for Python: bytes of a column each, in the machine's order.
 
+use std::sync::PoisonError;
+
+use penstock_run::Failure;
 use penstock_run::result::Requests;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// Calls `give` with the number of each run and its requests.
-pub(crate) fn give(give: &Bound<'_, PyAny>, runs: Vec<Option<Requests>>) -> PyResult<()> {
-    for (number, requests) in runs.into_iter().enumerate() {
-        if let Some(requests) = requests {
-            give.call1((number, columns(give.py(), &requests)?))?;
-        }
-    }
-    Ok(())
+use crate::policy::Raised;
+
+/// Calls `take` with the number of a run and its requests. What it raises goes to `thrown`.
+///
+/// # Errors
+/// [`Failure`]: it has raised something.
+pub(crate) fn give(
+    take: &Py<PyAny>,
+    number: usize,
+    requests: &Requests,
+    thrown: &Raised,
+) -> Result<(), Failure> {
+    let called = Python::attach(|py| take.call1(py, (number, columns(py, requests)?)));
+    called.map(drop).map_err(|error| {
+        thrown.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        Failure::run("the requests of a run were not taken")
+    })
 }
 
 fn columns<'py>(py: Python<'py>, requests: &Requests) -> PyResult<Bound<'py, PyDict>> {

@@ -10,7 +10,6 @@ mod amounts;
 mod answer;
 mod below;
 mod columns;
-mod cycle;
 mod gate;
 mod ledger;
 mod merge;
@@ -24,18 +23,13 @@ mod units;
 mod watch;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
 
 use penstock_jobs::{Job, list};
 use penstock_run::record::replay;
-use penstock_run::{Candidate, Foreign, Options, Step};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::answer::{Failure, json, raise};
 use crate::below::Below;
-use crate::policy::Raised;
-use crate::target::Target;
 
 /// So that a command can say that memory has run out.
 #[global_allocator]
@@ -46,21 +40,19 @@ static ALLOCATOR: penstock_run::Noting = penstock_run::Noting;
 mod _native {
     #[pymodule_export]
     use super::{
-        Below, Failure, Pace, compare, device, devices, doctor, exit_without_memory, is_right,
-        merge_facts, policies, policy_named, replay_decisions, schema, without_detail,
+        Below, Failure, device, devices, doctor, exit_without_memory, is_right, merge_facts,
+        policies, policy_named, replay_decisions, schema, without_detail,
     };
     #[pymodule_export]
     use crate::amounts::{job_amounts, job_from_fio, trace_made};
-    #[pymodule_export]
-    use crate::cycle::cycle_inputs;
     #[pymodule_export]
     use crate::gate::Gate;
     #[pymodule_export]
     use crate::merge::MergeSession;
     #[pymodule_export]
-    use crate::papers::{merge_cells, merge_layout, merge_rings, online_batch};
+    use crate::papers::{merge_layout, merge_rings, online_batch};
     #[pymodule_export]
-    use crate::session::Session;
+    use crate::session::{Pace, Session};
     #[pymodule_export]
     use crate::study::{drawn, study};
     #[pymodule_export]
@@ -71,129 +63,6 @@ mod _native {
     #[expect(non_upper_case_globals, reason = "as Python writes it")]
     #[pymodule_export]
     const __version__: &str = penstock_run::VERSION;
-}
-
-/// Lets a modelled run that a person watches pause.
-#[pyclass(frozen, module = "penstock._native")]
-struct Pace(Arc<penstock_run::Pace>);
-
-#[pymethods]
-impl Pace {
-    #[new]
-    fn new() -> Self {
-        Self(Arc::default())
-    }
-
-    /// Whether the model's time stands still.
-    #[getter]
-    fn paused(&self) -> bool {
-        self.0.paused()
-    }
-
-    #[setter]
-    fn set_paused(&self, paused: bool) {
-        self.0.pause(paused);
-    }
-}
-
-/// Runs the job at the path `job` under each policy and returns the comparison as JSON.
-///
-/// A policy is a name, or a name and a `penstock.Policy`, which is of use for one run.
-/// With `text` that is the job, and `job` only what it is called.
-/// With `detail` each run carries whole distributions and its course over time.
-/// With `repeat` each policy runs so often, in rounds of all of them.
-/// `requests` is called with the number of each run and every request of it, as columns.
-/// With `watch` steps report how the run goes, and a model goes `speed` times as fast as real time.
-/// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
-/// there: an interrupt gives the result so far, anything else is raised.
-#[pyfunction]
-#[pyo3(signature = (
-    job, *, policies, target=None, sets=Vec::new(), record=None, detail=false, text=None,
-    progress=None, watch=None, speed=None, repeat=None, requests=None,
-    arm_from=None, arm_for=None
-))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
-fn compare(
-    py: Python<'_>,
-    job: PathBuf,
-    policies: Vec<Named>,
-    target: Option<Target>,
-    sets: Vec<String>,
-    record: Option<PathBuf>,
-    detail: bool,
-    text: Option<String>,
-    progress: Option<Bound<'_, PyAny>>,
-    watch: Option<PyRef<'_, Pace>>,
-    speed: Option<String>,
-    repeat: Option<u32>,
-    requests: Option<Bound<'_, PyAny>>,
-    arm_from: Option<String>,
-    arm_for: Option<String>,
-) -> PyResult<String> {
-    let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
-    let thrown = Raised::default();
-    let policies = policies.into_iter().map(|named| named.candidate(&thrown)).collect();
-    let watch = watch.map(|pace| Arc::clone(&pace.0));
-    let target = target.map(Into::into).unwrap_or_default();
-    let keep = requests.is_some();
-    let options = Options {
-        policies,
-        target,
-        record,
-        detail,
-        arm_from,
-        arm_for,
-        requests: keep,
-        watch,
-        speed,
-        repeat,
-        ..Options::default()
-    };
-    let work = move |progress: &mut dyn FnMut(Step<'_>) -> bool| {
-        let comparison = match &text {
-            Some(text) => {
-                let name = job.display().to_string();
-                penstock_run::compare_text(&name, text, &sets, &options, progress)
-            }
-            None => penstock_run::compare(&job, &sets, &options, progress),
-        };
-        comparison.map(|mut comparison| {
-            let rows = comparison.runs.iter_mut().map(|run| run.requests.take()).collect();
-            (json(&comparison), rows)
-        })
-    };
-    let watched = if scripts {
-        watch::run_here(py, progress.as_ref(), work)
-    } else {
-        watch::run(py, progress.as_ref(), work)
-    };
-    let thrown = thrown.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match watched.ended(py, thrown)? {
-        (_, Some(raised)) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
-        ((comparison, rows), _) => {
-            requests.map_or(Ok(()), |give| columns::give(&give, rows))?;
-            Ok(comparison)
-        }
-    }
-}
-
-/// A policy as Python asks for it: the name of one of the engine's, or a name and an object.
-#[derive(FromPyObject)]
-enum Named {
-    Known(String),
-    Script(String, Py<PyAny>),
-}
-
-impl Named {
-    fn candidate(self, thrown: &Raised) -> Candidate {
-        match self {
-            Self::Known(name) => Candidate::Named(name),
-            Self::Script(name, object) => {
-                Candidate::Foreign(Foreign { name, build: policy::build(object, thrown.clone()) })
-            }
-        }
-    }
 }
 
 /// Feeds the record at `path` to its policy and returns the comparison of decisions as JSON.

@@ -6,7 +6,6 @@ use penstock_run::papers::online_batch::{Trial, run};
 use pyo3::prelude::*;
 
 use crate::answer::{interruptible, json, raise};
-use crate::session::Variant;
 use crate::target::Target;
 
 /// A `penstock.papers.merge_placement.rings.Ring`. Times are nanoseconds.
@@ -22,14 +21,6 @@ pub(crate) struct RingModel {
     until_ns: u64,
     seed: u64,
     course_ns: Option<u64>,
-}
-
-/// Runs each of `variants`, which have a text and merges, under its first policy, on all cores, and returns
-/// what came of each as JSON.
-#[pyfunction]
-pub(crate) fn merge_cells(py: Python<'_>, variants: Vec<Variant>) -> PyResult<String> {
-    let cells: Vec<_> = variants.into_iter().map(Variant::merge_cell).collect();
-    interruptible(py, |go_on| merge_placement::merges(&cells, go_on).map(|found| json(&found)))
 }
 
 /// Where the runs and outputs of a job with merges lie, as JSON.

@@ -1,67 +1,177 @@
 //! Sessions for Python.
 
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_jobs::Job;
-use penstock_run::papers::merge_placement::MergeCell;
 use penstock_run::{
-    Candidate, Failure as RunFailure, Options, Session as Opened, TargetOptions,
-    Variant as OfASession,
+    Candidate, Failure as RunFailure, Failures, Foreign, Options, RequestSink, Session as Opened,
+    Step, Survey, TargetOptions, Variant as RunVariant,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
+use crate::columns;
+use crate::policy::{self, Raised};
 use crate::target::Target;
-use crate::watch;
+use crate::watch::{self, Watched};
 
-/// A `penstock.session.Variant`.
+/// A policy as Python asks for it: the name of one of the engine's, or a name and an object.
 #[derive(FromPyObject)]
-pub(crate) struct Variant {
-    name: String,
-    /// None: `name` is the path of a file.
-    text: Option<String>,
-    sets: Vec<String>,
-    policies: Vec<String>,
+enum Named {
+    Known(String),
+    Script(String, Py<PyAny>),
 }
 
-impl Variant {
-    /// The same with merges, under its first policy.
-    pub(crate) fn merge_cell(self) -> MergeCell {
-        let Self { name, text, sets, policies } = self;
-        let policy = policies.into_iter().next().unwrap_or_default();
-        MergeCell { name, text: text.unwrap_or_default(), sets, policy }
+impl Named {
+    fn candidate(self, thrown: &Raised) -> Candidate {
+        match self {
+            Self::Known(name) => Candidate::Named(name),
+            Self::Script(name, object) => {
+                Candidate::Foreign(Foreign { name, build: policy::build(object, thrown.clone()) })
+            }
+        }
     }
 }
 
-fn parsed(variants: &[Variant], device: Option<&String>) -> Result<Vec<OfASession>, RunFailure> {
-    let variant = |one: &Variant| {
-        let sets: Vec<String> = device.into_iter().chain(&one.sets).cloned().collect();
-        let job = match &one.text {
-            Some(text) => Job::parse(&one.name, text, &sets),
-            None => Job::load(Path::new(&one.name), &sets),
-        };
-        Ok(OfASession { job: job.map_err(RunFailure::from)?, policies: named(&one.policies) })
-    };
-    variants.iter().map(variant).collect()
+/// A `penstock.session.Variant`.
+#[derive(FromPyObject)]
+struct Variant {
+    name: String,
+    /// The job; `None` if `name` is the path of its file.
+    text: Option<String>,
+    sets: Vec<String>,
+    policies: Vec<Named>,
 }
 
-fn named(policies: &[String]) -> Vec<Candidate> {
-    policies.iter().cloned().map(Candidate::Named).collect()
+/// Variants as they come from Python, and what their policies raise.
+struct Variants {
+    jobs: Vec<(Variant, Vec<Candidate>)>,
+    thrown: Raised,
+    /// One of them has a policy written in Python, which runs on the interpreter's thread.
+    scripts: bool,
+}
+
+impl Variants {
+    fn new(mut variants: Vec<Variant>) -> Self {
+        let thrown = Raised::default();
+        let mut scripts = false;
+        let mut candidates = |variant: &mut Variant| -> Vec<Candidate> {
+            let policies = std::mem::take(&mut variant.policies);
+            scripts |= policies.iter().any(|policy| matches!(policy, Named::Script(..)));
+            policies.into_iter().map(|policy| policy.candidate(&thrown)).collect()
+        };
+        let policies: Vec<_> = variants.iter_mut().map(&mut candidates).collect();
+        Self { jobs: variants.into_iter().zip(policies).collect(), thrown, scripts }
+    }
+
+    /// The jobs, read and checked, for a session on `target`.
+    fn parsed(&self, target: &TargetOptions) -> Result<Vec<RunVariant>, RunFailure> {
+        let parsed = |(variant, policies): &(Variant, Vec<Candidate>)| {
+            let Variant { name, text, sets, .. } = variant;
+            let parsed = match text {
+                Some(text) => RunVariant::parse(name, text, sets, target),
+                None => RunVariant::load(Path::new(name), sets, target),
+            };
+            Ok(RunVariant { policies: policies.clone(), ..parsed? })
+        };
+        self.jobs.iter().map(parsed).collect()
+    }
+}
+
+/// The options of a session, as `penstock.session.Options` has them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct SessionOptions {
+    policies: Vec<String>,
+    #[pyo3(default)]
+    detail: bool,
+    #[pyo3(default)]
+    arm_from: Option<String>,
+    #[pyo3(default)]
+    arm_for: Option<String>,
+    #[pyo3(default)]
+    repeat: Option<u32>,
+    #[pyo3(default)]
+    workers: Option<NonZeroUsize>,
+    #[pyo3(default)]
+    record: Option<PathBuf>,
+    #[pyo3(default)]
+    requests: Option<Py<PyAny>>,
+    #[pyo3(default)]
+    survey: bool,
+    #[pyo3(default)]
+    load: Option<NonZeroU32>,
+    #[pyo3(default)]
+    watch: Option<Py<Pace>>,
+    #[pyo3(default)]
+    speed: Option<String>,
+    #[pyo3(default)]
+    keep_failures: bool,
+}
+
+impl SessionOptions {
+    /// The engine's options. What `requests` raises goes to `thrown`.
+    fn options(self, target: TargetOptions, thrown: &Raised) -> Options {
+        let take = |take: Py<PyAny>| {
+            let thrown = thrown.clone();
+            RequestSink::new(move |number, requests| {
+                columns::give(&take, number, &requests, &thrown)
+            })
+        };
+        Options {
+            policies: self.policies.into_iter().map(Candidate::Named).collect(),
+            target,
+            record: self.record,
+            repeat: self.repeat,
+            workers: self.workers,
+            detail: self.detail,
+            arm_from: self.arm_from,
+            arm_for: self.arm_for,
+            requests: self.requests.map(take),
+            survey: self.survey.then_some(Survey { load: self.load }),
+            failures: if self.keep_failures { Failures::Keep } else { Failures::Raise },
+            watch: self.watch.map(|pace| Arc::clone(&pace.get().0)),
+            speed: self.speed,
+        }
+    }
+}
+
+/// Lets a modelled run that a person watches pause.
+#[pyclass(frozen, module = "penstock._native")]
+pub(crate) struct Pace(Arc<penstock_run::Pace>);
+
+#[pymethods]
+impl Pace {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Whether the model's time stands still.
+    #[getter]
+    fn paused(&self) -> bool {
+        self.0.paused()
+    }
+
+    #[setter]
+    fn set_paused(&self, paused: bool) {
+        self.0.pause(paused);
+    }
 }
 
 /// A target that stays open and locked while jobs run on it.
 #[pyclass(frozen, module = "penstock._native")]
 pub(crate) struct Session {
     opened: Mutex<Option<Opened>>,
-    /// The argument that makes the modelled device on which jobs run their own.
-    device: Option<String>,
+    target: TargetOptions,
+    /// Takes what `requests` raises.
+    thrown: Raised,
 }
 
 impl Session {
-    /// Takes it out, or puts one in its place.
+    /// Takes the open session out and puts `session` in its place.
     fn replace(&self, session: Option<Opened>) -> Option<Opened> {
         std::mem::replace(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner), session)
     }
@@ -73,35 +183,29 @@ fn ended() -> PyErr {
 
 #[pymethods]
 impl Session {
-    /// Opens `target`. A missing file is made only if `variants` can run on it. With `repeat` each
-    /// variant runs so often, in rounds of all of them, each with the next seed. Modelled runs use `workers`
-    /// processors at most.
+    /// Opens `target` for runs with `options`. A missing file is made only if `variants` can run on
+    /// it.
     #[new]
-    #[pyo3(signature = (variants, *, policies, target, detail=false, repeat=None, workers=None))]
-    #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
     fn new(
         py: Python<'_>,
         variants: Vec<Variant>,
-        policies: Vec<String>,
         target: Target,
-        detail: bool,
-        repeat: Option<u32>,
-        workers: Option<NonZeroUsize>,
+        options: SessionOptions,
     ) -> PyResult<Self> {
-        let policies = named(&policies);
-        let mut target: TargetOptions = target.into();
-        let device = target.take_device();
-        let options = Options { policies, target, detail, repeat, workers, ..Options::default() };
-        let model = device.clone();
+        let target: TargetOptions = target.into();
+        let thrown = Raised::default();
+        let options = options.options(target.clone(), &thrown);
+        let (variants, on) = (Variants::new(variants), target.clone());
         let watched = watch::run(py, None, move |progress| {
-            Opened::open(options, &parsed(&variants, model.as_ref())?, progress)
+            Opened::open(options, &variants.parsed(&on)?, progress)
         });
         let opened = Mutex::new(Some(watched.whole(py)?));
-        Ok(Self { opened, device })
+        Ok(Self { opened, target, thrown })
     }
 
     /// Runs each of `variants` under each of its policies, and returns a comparison as JSON for each.
-    /// What fails or is interrupted ends the session, unless the result may be `partial`.
+    /// An interrupt ends the session, unless the result may be `partial`; so does what is raised, and
+    /// a run that fails, unless the session keeps failures.
     #[pyo3(signature = (variants, *, progress=None, partial=false))]
     fn run(
         &self,
@@ -111,13 +215,23 @@ impl Session {
         partial: bool,
     ) -> PyResult<Vec<String>> {
         let session = self.replace(None).ok_or_else(ended)?;
-        let device = self.device.clone();
-        let watched = watch::run(py, progress, move |progress| {
-            let (session, comparisons) =
-                session.run(&parsed(&variants, device.as_ref())?, progress)?;
+        let variants = Variants::new(variants);
+        let (target, scripts, raised) =
+            (self.target.clone(), variants.scripts, variants.thrown.clone());
+        let work = move |progress: &mut dyn FnMut(Step<'_>) -> bool| {
+            let (session, comparisons) = session.run(&variants.parsed(&target)?, progress)?;
             Ok((session, comparisons.iter().map(json).collect()))
-        });
-        let (session, comparisons) = match watched.ended(py, None)? {
+        };
+        let watched: Watched<(Opened, Vec<String>)> = if scripts {
+            watch::run_here(py, progress, work)
+        } else {
+            watch::run(py, progress, work)
+        };
+        let taken = |raised: &Raised| raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(error) = taken(&self.thrown) {
+            return Err(error);
+        }
+        let (session, comparisons) = match watched.ended(py, taken(&raised))? {
             (result, None) => result,
             (result, Some(raised))
                 if partial && raised.is_instance_of::<PyKeyboardInterrupt>(py) =>
@@ -130,18 +244,18 @@ impl Session {
         Ok(comparisons)
     }
 
-    /// What is known of each of `variants` before it runs, as a comparison without runs; what is wrong with one is
-    /// raised.
-    #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+    /// Checks each of `variants` and returns what is known of it before it runs: a comparison without
+    /// runs, as JSON. Raises what is wrong with one.
     fn check(&self, py: Python<'_>, variants: Vec<Variant>) -> PyResult<Vec<String>> {
-        let found = py.detach(|| {
+        let variants = Variants::new(variants);
+        let checked = py.detach(|| {
             let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             let session = opened.as_ref().ok_or(None)?;
-            let parsed = parsed(&variants, self.device.as_ref()).map_err(Some)?;
+            let parsed = variants.parsed(&self.target).map_err(Some)?;
             let known = session.check(&parsed).map_err(Some)?;
             Ok(known.iter().map(json).collect())
         });
-        found.map_err(|failure: Option<RunFailure>| {
+        checked.map_err(|failure: Option<RunFailure>| {
             failure.map_or_else(ended, |failure| raise(py, &failure))
         })
     }

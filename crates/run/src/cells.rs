@@ -5,26 +5,28 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
-use std::time::Duration;
+use std::ops::ControlFlow;
 
 use crate::design::Cell;
 use crate::failure::Failure;
+use crate::options::RequestSink;
+use crate::pool::{self, Message, Reporter, Window};
 use crate::progress::Progress;
 use crate::result::RunResult;
 use crate::snapshot::Snapshot;
 use crate::step::{Patience, Step};
 
-/// The longest time between two calls of the progress function, which may stop the cells.
-const REPORT_EVERY: Duration = Duration::from_millis(50);
+/// Cells that are begun before the requests of an earlier one are handed over: a run may have some
+/// hundred MiB of them.
+const REQUESTS_AHEAD: NonZeroUsize = NonZeroUsize::new(4).expect("it is not zero");
 
 /// Reports the steps of all cells to the caller of the session.
 pub(crate) struct Report<'a> {
     pub(crate) of: usize,
     /// Whether rounds were asked for.
     pub(crate) rounds: bool,
+    /// Gets the requests of each run when it has ended.
+    pub(crate) requests: Option<&'a RequestSink>,
     pub(crate) progress: &'a mut dyn FnMut(Step<'_>) -> bool,
 }
 
@@ -47,12 +49,23 @@ impl Report<'_> {
         })
     }
 
-    /// The answer is ignored: the caller answers the next step alike, and that run is interrupted.
-    fn finished(&mut self, cell: Cell<'_>, result: &RunResult) {
+    /// Reports that `cell` has ended with `result` and hands its requests over. Returns whether the
+    /// next cell may follow, as it may unless this one was interrupted.
+    ///
+    /// The answer to the step is ignored: the caller answers the next step alike, and that run is
+    /// interrupted.
+    fn ended(&mut self, cell: Cell<'_>, result: &mut RunResult) -> Result<bool, Failure> {
+        if let (Some(sink), Some(requests)) = (self.requests, result.requests.take()) {
+            sink.take(cell.number, requests)?;
+        }
+        if result.interrupted {
+            return Ok(false);
+        }
         let round = self.rounds.then_some(cell.round);
         let (policy, number, of) = (cell.policy.name(), cell.number, self.of);
         let classes = &result.classes;
         (self.progress)(Step::Finished { policy, round, number, of, classes });
+        Ok(true)
     }
 }
 
@@ -76,110 +89,102 @@ pub(crate) fn in_sequence(
 ) -> Result<Vec<RunResult>, Failure> {
     let mut results = Vec::with_capacity(cells.len());
     for &cell in cells {
-        let result = run(cell, &mut Sequential { cell, report })?;
-        let interrupted = result.interrupted;
-        if !interrupted {
-            report.finished(cell, &result);
-        }
+        let mut result = run(cell, &mut Sequential { cell, report })?;
+        let goes_on = report.ended(cell, &mut result)?;
         results.push(result);
-        if interrupted {
+        if !goes_on {
             break;
         }
     }
     Ok(results)
 }
 
-/// A message of a thread about one of its cells.
-enum Message {
-    /// This share of its run time has passed.
-    Running(f64),
-    Ended(Box<Result<RunResult, Failure>>),
-}
-
 /// The progress of a cell that runs in parallel with others.
-struct Parallel<'a> {
-    number: usize,
-    messages: &'a Sender<(usize, Message)>,
-    stop: &'a AtomicBool,
-}
+struct Parallel<'r, 'a>(&'r Reporter<'a, f64, CellResult>);
 
-impl Progress for Parallel<'_> {
+/// How a cell ended.
+type CellResult = Box<Result<RunResult, Failure>>;
+
+impl Progress for Parallel<'_, '_> {
     fn update(&mut self, fraction: f64, _: Option<&Snapshot>) -> bool {
-        // The receiver is gone once a cell has failed.
-        let _ = self.messages.send((self.number, Message::Running(fraction)));
-        !self.stop.load(Ordering::Relaxed)
+        self.0.offer(fraction);
+        !self.0.stopped()
     }
 }
 
-/// Runs the cells in parallel on all cores, or on `workers` of them. Steps and results come in the order of the cells, and end
-/// with the first that is interrupted.
+/// Runs the cells in parallel on all cores, or on `workers` of them. Steps and results come in the
+/// order of the cells, and end with the first that is interrupted.
 pub(crate) fn in_parallel(
     cells: &[Cell<'_>],
     workers: Option<NonZeroUsize>,
     report: &mut Report<'_>,
     run: impl Fn(Cell<'_>, &mut dyn Progress) -> Result<RunResult, Failure> + Sync,
 ) -> Result<Vec<RunResult>, Failure> {
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let (sender, receiver) = channel();
-    let all = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = workers.map_or_else(all, usize::from).min(cells.len());
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            let (messages, run, next, stop) = (sender.clone(), &run, &next, &stop);
-            scope.spawn(move || {
-                while let Some(&cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let number = cell.number;
-                    let ended = run(cell, &mut Parallel { number, messages: &messages, stop });
-                    let last = !matches!(&ended, Ok(result) if !result.interrupted);
-                    let _ = messages.send((number, Message::Ended(Box::new(ended))));
-                    if last {
-                        break;
-                    }
-                }
-            });
+    let window = Window::new(report.requests.is_some().then_some(REQUESTS_AHEAD));
+    let work = |number: usize, reporter: &Reporter<'_, f64, CellResult>| {
+        let ended = Box::new(run(cells[number], &mut Parallel(reporter)));
+        match &*ended {
+            Ok(result) if !result.interrupted => ControlFlow::Continue(ended),
+            _ => ControlFlow::Break(ended),
         }
-        drop(sender);
-        let results = in_order(cells, report, &receiver, &stop);
-        stop.store(true, Ordering::Relaxed);
-        results
-    })
+    };
+    let mut collector = Collector {
+        cells,
+        report,
+        window: &window,
+        early: BTreeMap::new(),
+        fractions: vec![0.0; cells.len()],
+        results: Vec::with_capacity(cells.len()),
+        ended: None,
+    };
+    pool::scatter(cells.len(), workers, &window, work, |message| collector.take(message))
+        .map_err(|error| Failure::here("start a thread for the runs", &error))?;
+    collector.ended.unwrap_or(Ok(())).map(|()| collector.results)
 }
 
 /// Collects the messages of the threads, and reports steps and results in the order of the cells.
-fn in_order(
-    cells: &[Cell<'_>],
-    report: &mut Report<'_>,
-    messages: &Receiver<(usize, Message)>,
-    stop: &AtomicBool,
-) -> Result<Vec<RunResult>, Failure> {
-    let mut results = Vec::with_capacity(cells.len());
-    let mut ended = BTreeMap::new();
-    let mut fractions = vec![0.0; cells.len()];
-    while let Some(&cell) = cells.get(results.len()) {
-        if let Some(result) = ended.remove(&cell.number) {
-            let result: RunResult = result?;
-            let interrupted = result.interrupted;
-            if !interrupted {
-                report.finished(cell, &result);
+struct Collector<'a, 'r, 'p> {
+    cells: &'a [Cell<'a>],
+    report: &'r mut Report<'p>,
+    window: &'a Window,
+    /// Results of cells that ended before an earlier one.
+    early: BTreeMap<usize, Result<RunResult, Failure>>,
+    /// How far each cell has come.
+    fractions: Vec<f64>,
+    results: Vec<RunResult>,
+    /// Set when no further result is taken: after a cell that was interrupted, or that failed.
+    ended: Option<Result<(), Failure>>,
+}
+
+impl Collector<'_, '_, '_> {
+    /// Takes `message`; returns whether the cells go on.
+    fn take(&mut self, message: Message<f64, CellResult>) -> bool {
+        match message {
+            Message::Done(number, ended) => {
+                self.early.insert(number, *ended);
+                while self.ended.is_none()
+                    && let Some(result) = self.early.remove(&self.results.len())
+                {
+                    self.ended = self.finish(result).transpose();
+                }
+                return self.ended.is_none();
             }
-            results.push(result);
-            if interrupted {
-                break;
-            }
-            continue;
+            Message::Progress(number, fraction) => self.fractions[number] = fraction,
+            Message::Beat => {}
         }
-        match messages.recv_timeout(REPORT_EVERY) {
-            Ok((number, Message::Ended(result))) => {
-                ended.insert(number, *result);
-                continue;
-            }
-            Ok((number, Message::Running(fraction))) => fractions[number] = fraction,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => unreachable!("every cell sends its result"),
-        }
-        if !report.running(cell, fractions[cell.number], None) {
-            stop.store(true, Ordering::Relaxed);
+        match self.cells.get(self.results.len()).filter(|_| self.ended.is_none()) {
+            Some(&cell) => self.report.running(cell, self.fractions[cell.number], None),
+            None => self.ended.is_none(),
         }
     }
-    Ok(results)
+
+    /// Takes the result of the next cell in order. Returns `None` if the cells go on.
+    fn finish(&mut self, result: Result<RunResult, Failure>) -> Result<Option<()>, Failure> {
+        let mut result = result?;
+        let cell = self.cells[self.results.len()];
+        let goes_on = self.report.ended(cell, &mut result)?;
+        self.results.push(result);
+        self.window.used(self.results.len());
+        Ok((!goes_on).then_some(()))
+    }
 }

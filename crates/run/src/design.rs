@@ -10,6 +10,8 @@ use crate::workload::Load;
 pub(crate) struct Task {
     /// With everything that its place decides.
     pub(crate) job: Job,
+    /// Changes of it, as the result lists them.
+    pub(crate) sets: Vec<String>,
     pub(crate) policies: Vec<Chosen>,
     pub(crate) place: Place,
     pub(crate) load: Load,

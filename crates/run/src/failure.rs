@@ -16,6 +16,9 @@ pub struct Failure {
     deadlock: bool,
 }
 
+/// What begins a message.
+const ERROR: &str = "error: ";
+
 /// The run itself failed.
 const RUN_FAILED: u8 = 1;
 /// Wrong use or wrong input.
@@ -91,9 +94,8 @@ impl Failure {
     /// The same failure, of the target at `path`, which its message names if it does not yet.
     #[must_use]
     pub(crate) fn at(mut self, path: &str) -> Self {
-        let (error, message) = self.message.split_at("error: ".len());
-        if !message.contains(path) {
-            self.message = format!("{error}{path}: {message}");
+        if !self.text().contains(path) {
+            self.message = format!("{ERROR}{path}: {}", self.text());
         }
         self
     }
@@ -102,6 +104,16 @@ impl Failure {
     #[must_use]
     pub(crate) fn of_deadlock(self) -> Self {
         Self { deadlock: true, ..self }
+    }
+
+    /// Whether a run began and failed: the input was right, and the machine able.
+    pub(crate) fn is_of_the_run(&self) -> bool {
+        self.exit_code == RUN_FAILED
+    }
+
+    /// The message without the word that begins it.
+    pub(crate) fn text(&self) -> &str {
+        self.message.strip_prefix(ERROR).unwrap_or(&self.message)
     }
 
     /// Whether it was a deadlock.

@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 pub mod amounts;
-pub mod cycle;
 pub mod doctor;
 pub mod gate;
 pub mod merge;
@@ -46,6 +45,7 @@ mod observer;
 mod options;
 mod parts;
 mod place;
+mod pool;
 mod progress;
 mod queues;
 mod run;
@@ -71,7 +71,7 @@ mod workload;
 pub use candidate::{Build, Candidate, Foreign, Quit, QuitFlag};
 pub use failure::Failure;
 pub use merge_facts::{MergeFacts, merge_facts};
-pub use options::Options;
+pub use options::{Failures, Options, RequestSink, Survey};
 pub use penstock_live::{Handover, Noting, Pace, exit_without_memory};
 pub use run::{compare, compare_text};
 pub use schema::schema;

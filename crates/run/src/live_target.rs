@@ -80,10 +80,10 @@ impl Live {
     }
 
     /// Removes its file if it was made for runs that did not take place: after wrong input nothing stays
-    /// behind.
+    /// behind. A file that another program has put there meanwhile stays.
     pub(crate) fn discard(&self) {
         if self.made {
-            let _ = std::fs::remove_file(self.target.path());
+            self.target.remove_file();
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn check(job: &Job, options: &Options) -> Result<(), Failure> {
     if options.record.is_some() {
         return refused("a record is of one loop".into(), "leave the record out, or name a model");
     }
-    if options.stability {
+    if options.survey.is_some() {
         return refused("a cycle is of one queue".into(), "give the job one file: count = 1");
     }
     Ok(())

@@ -1,12 +1,15 @@
 //! The options of a comparison.
 
-use std::num::NonZeroUsize;
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use penstock_live::Pace;
 
 use crate::candidate::Candidate;
+use crate::failure::Failure;
+use crate::result::Requests;
 use crate::target_options::TargetOptions;
 
 /// The options of a comparison: all that its job does not say.
@@ -29,13 +32,61 @@ pub struct Options {
     pub arm_from: Option<String>,
     /// How long that stretch is; two seconds if not given.
     pub arm_for: Option<String>,
-    /// Whether results carry every request.
-    pub requests: bool,
-    /// Whether results carry how stable the requests of each class are.
-    pub stability: bool,
+    /// Takes every request of each run, if they are wanted.
+    pub requests: Option<RequestSink>,
+    /// How the requests of a class vary is measured, for the length of a cycle of `fairio`.
+    pub survey: Option<Survey>,
+    /// What a run that fails does to the others.
+    pub failures: Failures,
     /// A person watches: steps report how the run goes, and a model keeps step with real time,
     /// until this lets it pause.
     pub watch: Option<Arc<Pace>>,
     /// How much faster than real time a watched model goes: a number, or `max`; 1 if not given.
     pub speed: Option<String>,
+}
+
+/// What a run that fails does to the other runs of its session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Failures {
+    /// It ends the session.
+    #[default]
+    Raise,
+    /// It is a result with a `failure`, and the others run.
+    Keep,
+}
+
+/// How a run measures how stable the requests of each class are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Survey {
+    /// Requests that are at the device at once, at most, in place of what the job says; 2 for each
+    /// disk if not given.
+    pub load: Option<NonZeroU32>,
+}
+
+/// Takes the requests of each run once it has ended, in the order of the runs. They are in memory
+/// only until then.
+#[derive(Clone)]
+pub struct RequestSink(Arc<TakeRequests>);
+
+/// Gets the number of a run, from 0, and its requests.
+type TakeRequests = dyn Fn(usize, Requests) -> Result<(), Failure> + Send + Sync;
+
+impl RequestSink {
+    /// Calls `take` with the number of each run and its requests. Its failure ends the session.
+    pub fn new(
+        take: impl Fn(usize, Requests) -> Result<(), Failure> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(take))
+    }
+
+    /// Hands over the requests of the run `number`.
+    pub(crate) fn take(&self, number: usize, requests: Requests) -> Result<(), Failure> {
+        self.0(number, requests)
+    }
+}
+
+impl fmt::Debug for RequestSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RequestSink")
+    }
 }

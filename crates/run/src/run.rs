@@ -2,14 +2,11 @@
 
 use std::path::Path;
 
-use penstock_jobs::{Job, machines};
-
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::result::Comparison;
-use crate::session::Session;
+use crate::session::{Session, Variant};
 use crate::step::Step;
-use crate::target_options::EMULATED;
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
 ///
@@ -24,8 +21,7 @@ pub fn compare(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let (changes, options) = of_the_device(sets, options)?;
-    compare_job(Job::load(path, &changes)?, sets, &options, progress)
+    compare_variant(Variant::load(path, sets, &options.target)?, options, progress)
 }
 
 /// The same with the job's text at hand: errors and results call it `name`, and a device file that
@@ -40,43 +36,16 @@ pub fn compare_text(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let (changes, options) = of_the_device(sets, options)?;
-    compare_job(Job::parse(name, text, &changes)?, sets, &options, progress)
+    compare_variant(Variant::parse(name, text, sets, &options.target)?, options, progress)
 }
 
-/// Changes of a device are changes of the one that runs: where another model takes the place of the
-/// job's, it becomes the job's. So does a machine.
-pub(crate) fn of_the_device(
-    sets: &[String],
-    options: &Options,
-) -> Result<(Vec<String>, Options), Failure> {
-    let (mut sets, mut options) = (sets.to_vec(), options.clone());
-    if sets.iter().any(|set| set.trim_start().starts_with("device.")) {
-        if let Some(on) = options.target.on.as_deref().filter(|on| on.starts_with(EMULATED)) {
-            let message = format!("--set changes no part of {on}");
-            let hint = "change a device file: `penstock show device NAME` prints one";
-            return Err(Failure::wrong(message, hint));
-        }
-        sets.splice(0..0, options.target.take_device());
-    } else if let Some(on) = options.target.on.as_deref().filter(|on| !on.starts_with(EMULATED))
-        && machines::find(on)?.is_some()
-    {
-        // A job's files lie on the devices of its machine.
-        sets.splice(0..0, options.target.take_device());
-    }
-    Ok((sets, options))
-}
-
-fn compare_job(
-    job: Job,
-    sets: &[String],
+fn compare_variant(
+    variant: Variant,
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let variants = [job.into()];
+    let variants = [variant];
     let session = Session::open(options.clone(), &variants, progress)?;
     let (_, mut comparisons) = session.run(&variants, progress)?;
-    let mut comparison = comparisons.pop().expect("one for the job");
-    comparison.job.set = sets.to_vec();
-    Ok(comparison)
+    Ok(comparisons.pop().expect("one for the job"))
 }

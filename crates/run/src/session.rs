@@ -1,6 +1,9 @@
 //! A session: a target that stays open and locked while jobs run on it.
 
 use penstock_jobs::Job;
+use penstock_jobs::diagnose::JobError;
+use std::path::Path;
+
 use penstock_live::Engine;
 
 use crate::candidate::{self, Candidate, Chosen};
@@ -12,36 +15,87 @@ use crate::law;
 use crate::loops;
 use crate::machine::machine;
 use crate::measures::arm::Stretch;
-use crate::options::Options;
+use crate::options::{Failures, Options, Survey};
 use crate::place::{Asked, Place};
 use crate::progress::Progress;
 use crate::record::Recorder;
-use crate::result::{Comparison, JobResult, Machine, RunResult};
+use crate::result::{Comparison, Ended, JobResult, Machine, RunResult, SurveyResult};
 use crate::runner::Runner;
 use crate::shares;
 use crate::side_by_side;
 use crate::snapshot::Watch;
 use crate::stability;
 use crate::step::Step;
+use crate::target_options::{EMULATED, TargetOptions};
 use crate::verify::{self, Verification};
 use crate::without_effect;
 use crate::workload;
 
 /// A job that a session runs.
 pub struct Variant {
-    /// What runs.
+    /// The job.
     pub job: Job,
-    /// Who decides, in the order in which they run; none: the policies of the session.
+    /// Changes of it, as results list them.
+    pub sets: Vec<String>,
+    /// Policies, in the order in which they run; those of the session if there is none.
     pub policies: Vec<Candidate>,
+    /// It runs on the model that the job names, even if the session has another.
+    pub on_own_device: bool,
 }
 
 impl From<Job> for Variant {
     fn from(job: Job) -> Self {
-        Self { job, policies: Vec::new() }
+        Self { job, sets: Vec::new(), policies: Vec::new(), on_own_device: false }
     }
 }
 
 impl Variant {
+    /// The job in the file at `path`, changed by `sets`, for a session on `target`.
+    ///
+    /// # Errors
+    /// [`Failure`]: a file that cannot be read, or what is wrong in it.
+    pub fn load(path: &Path, sets: &[String], target: &TargetOptions) -> Result<Self, Failure> {
+        Self::changed(sets, target, |changes| Job::load(path, changes))
+    }
+
+    /// The job `text`, changed by `sets`, for a session on `target`. Messages and results call it
+    /// `name`, and a device file that it names lies in the folder of `name`.
+    ///
+    /// # Errors
+    /// [`Failure`]: what is wrong in the job.
+    pub fn parse(
+        name: &str,
+        text: &str,
+        sets: &[String],
+        target: &TargetOptions,
+    ) -> Result<Self, Failure> {
+        Self::changed(sets, target, |changes| Job::parse(name, text, changes))
+    }
+
+    /// Changes of a device are changes of the device that runs: where the model of `target` takes the
+    /// place of the job's, it becomes the job's first. So does a machine, on whose devices the job's
+    /// files lie.
+    fn changed(
+        sets: &[String],
+        target: &TargetOptions,
+        job: impl FnOnce(&[String]) -> Result<Job, JobError>,
+    ) -> Result<Self, Failure> {
+        let on = target.on.as_deref();
+        let emulated = on.filter(|on| on.starts_with(EMULATED));
+        let changes_device = sets.iter().any(|set| set.trim_start().starts_with("device."));
+        if let Some(on) = emulated.filter(|_| changes_device) {
+            let message = format!("--set changes no part of {on}");
+            let hint = "change a device file: `penstock show device NAME` prints one";
+            return Err(Failure::wrong(message, hint));
+        }
+        let becomes_own = changes_device || target.machine()?;
+        let device = target.clone().take_device().filter(|_| becomes_own);
+        let on_own_device = device.is_some();
+        let changes: Vec<String> = device.into_iter().chain(sets.iter().cloned()).collect();
+        let job = job(&changes)?;
+        Ok(Self { job, sets: sets.to_vec(), policies: Vec::new(), on_own_device })
+    }
+
     fn candidates<'a>(&'a self, options: &'a Options) -> &'a [Candidate] {
         if self.policies.is_empty() { &options.policies } else { &self.policies }
     }
@@ -68,7 +122,7 @@ impl Session {
     /// # Errors
     /// [`Failure`]: wrong input, an unsafe target, or a machine that cannot.
     pub fn open(
-        options: Options,
+        mut options: Options,
         variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
@@ -79,6 +133,10 @@ impl Session {
                 .iter()
                 .try_for_each(|one| candidate::can_be_recorded(&one.policies, options.repeat))?;
             Recorder::check(record).map_err(|error| Failure::unwritable(record, &error))?;
+        }
+        if options.target.machine()? {
+            // A job's files lie on the devices of its machine.
+            options.target.on = None;
         }
         let place = Place::open(&asked, &options, progress)?;
         let real = place.as_ref().is_some_and(Place::is_real);
@@ -128,40 +186,17 @@ impl Session {
         variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Vec<Comparison>, Failure> {
-        let Options { repeat, requests, stability, .. } = self.options;
+        let Options { repeat, .. } = self.options;
         let Options { arm_from, arm_for, .. } = &self.options;
         let stretch = Stretch::new(arm_from.as_deref(), arm_for.as_deref())?;
         let detail = self.options.detail.then_some(stretch);
-        let record = self.options.record.as_deref();
         let tasks = variants.iter().map(|one| self.task(one)).collect::<Result<Vec<_>, _>>()?;
         let watch = Watch::new(self.options.watch.as_deref(), self.options.speed.as_deref())?;
         let cells = design::cells(&tasks, repeat.unwrap_or(1));
-        let mut report = Report { of: cells.len(), rounds: repeat.is_some(), progress };
-        let run = |cell: Cell<'_>, progress: &mut dyn Progress| {
-            let Task { job, load, place, .. } = cell.task;
-            let (seed, policy) = (cell.seed(), cell.policy);
-            let is_part = false;
-            let verification = verify::of_run(job, place, load.workload.writes(), seed)?;
-            let runner = Runner {
-                job,
-                policy,
-                load,
-                seed,
-                record,
-                detail,
-                requests,
-                stability,
-                watch,
-                is_part,
-                verification: &verification,
-            };
-            let mut result = one_run(&runner, place, progress)?;
-            if let Verification::Targets(verifiers) = &verification {
-                result = verify::finished(verifiers, job, place, result, progress)?;
-            }
-            let round = repeat.map(|_| cell.round);
-            Ok(RunResult { round, seed: round.map(|_| seed), ..result })
-        };
+        let requests = self.options.requests.as_ref();
+        let mut report = Report { of: cells.len(), rounds: repeat.is_some(), requests, progress };
+        let run =
+            |cell: Cell<'_>, progress: &mut dyn Progress| self.cell(cell, detail, watch, progress);
         // A watched run is shown alone, and one interpreter runs all policies in Python.
         let alone = |cell: &Cell<'_>| cell.task.place.is_real() || cell.policy.is_foreign();
         let results = if watch.is_some() || cells.iter().any(alone) {
@@ -184,9 +219,55 @@ impl Session {
         Ok(comparisons)
     }
 
+    /// Runs `cell`, with the arm in the stretch `detail` if details are wanted.
+    fn cell(
+        &self,
+        cell: Cell<'_>,
+        detail: Option<Stretch>,
+        watch: Option<Watch<'_>>,
+        progress: &mut dyn Progress,
+    ) -> Result<RunResult, Failure> {
+        let Task { job, load, place, .. } = cell.task;
+        let (seed, policy) = (cell.seed(), cell.policy);
+        let verification = verify::of_run(job, place, load.workload.writes(), seed)?;
+        let runner = Runner {
+            job,
+            policy,
+            load,
+            seed,
+            record: self.options.record.as_deref(),
+            detail,
+            requests: self.options.requests.is_some(),
+            stability: self.options.survey.is_some(),
+            watch,
+            is_part: false,
+            verification: &verification,
+        };
+        let mut result = match one_run(&runner, place, progress) {
+            Err(failure) if self.keeps(&failure) => failed(policy, &failure),
+            result => result?,
+        };
+        if let Verification::Targets(verifiers) = &verification {
+            result = verify::finished(verifiers, job, place, result, progress)?;
+        }
+        if let Some(classes) = result.stability.take() {
+            let classes =
+                classes.map_err(|error| Failure::here("keep the times of requests", &error))?;
+            let (disks, load) = (place.disks(), job.live.target_depth());
+            result.survey = Some(SurveyResult { disks, load, classes });
+        }
+        let round = self.options.repeat.map(|_| cell.round);
+        Ok(RunResult { round, seed: round.map(|_| seed), ..result })
+    }
+
+    /// Whether a run with this `failure` is a result; wrong input and a machine that cannot never are.
+    fn keeps(&self, failure: &Failure) -> bool {
+        self.options.failures == Failures::Keep && failure.is_of_the_run()
+    }
+
     /// Why a run may have no more than one queue, if it may not.
     fn of_one_queue(&self) -> Option<&'static str> {
-        self.options.stability.then_some("a cycle is of one queue")
+        self.options.survey.map(|_| "a cycle is of one queue")
     }
 
     /// `variant` with all that its runs have in common.
@@ -194,8 +275,8 @@ impl Session {
         let asked = variant.asked(&self.options)?;
         let job = asked.job;
         let place = match &self.place {
-            None => Place::own(job)?,
-            Some(place) => place.viewed(job)?,
+            Some(place) if !variant.on_own_device => place.viewed(job)?,
+            _ => Place::own(job)?,
         };
         place.check(&asked, self.options.speed.as_deref())?;
         if place.is_real() && job.workload.file_names().len() > 1 {
@@ -213,33 +294,42 @@ impl Session {
         }
         // The whole configuration: the device too, and what depends on it.
         let mut job = job.clone();
-        if self.options.stability {
-            job.live.depth.get_or_insert(stability::load_of(place.disks()));
+        if let Some(Survey { load }) = self.options.survey {
+            job.live.depth =
+                Some(load.map_or_else(|| stability::load_of(place.disks()), u32::from));
         }
         let mut job = place.configure(&job);
         law::state(&mut job, &asked.policies, &place)?;
         let policies = Chosen::all(&job, variant.candidates(&self.options))?;
-        Ok(Task { job, policies, place, load })
+        Ok(Task { job, sets: variant.sets.clone(), policies, place, load })
     }
 
     /// What is said of `task` before it has run.
     fn comparison(&self, task: &Task) -> Comparison {
-        let Task { job, policies, place, load } = task;
+        let Task { job, sets, policies, place, load } = task;
         // Stability is measured for another policy than the one that runs.
         let heeded = || without_effect::remarks(job, policies);
-        let unused = if self.options.stability { Vec::new() } else { heeded() };
+        let unused = if self.options.survey.is_some() { Vec::new() } else { heeded() };
         Comparison {
             verdict: None,
             penstock: crate::version::VERSION,
-            job: JobResult { file: job.name.clone(), text: job.text(), set: Vec::new() },
+            job: JobResult { file: job.name.clone(), text: job.text(), set: sets.clone() },
             seed: job.seed,
             world: place.world(),
             device: place.name().into(),
-            disks: place.disks(),
             machine: self.machine.clone(),
             remarks: unused.into_iter().chain(load.remarks.iter().cloned()).collect(),
             runs: Vec::new(),
         }
+    }
+}
+
+/// The result of a run of `policy` that ended with `failure`.
+fn failed(policy: &Chosen, failure: &Failure) -> RunResult {
+    RunResult {
+        ended: failure.is_deadlock().then_some(Ended::Deadlock),
+        failure: Some(failure.text().into()),
+        ..RunResult::new(policy.name(), policy.params_json())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where a verb runs and what it may do there: the options that all of them share.
 
-use penstock_jobs::devices;
+use penstock_jobs::{devices, machines};
+
+use crate::failure::Failure;
 
 /// What begins an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";
@@ -28,6 +30,12 @@ impl TargetOptions {
     /// Those of a run on `on`, with nothing else given.
     pub fn on(on: impl Into<String>) -> Self {
         Self { on: Some(on.into()), ..Self::default() }
+    }
+
+    /// Whether it names a machine.
+    pub(crate) fn machine(&self) -> Result<bool, Failure> {
+        let on = self.on.as_deref().filter(|on| !on.starts_with(EMULATED));
+        Ok(on.map(machines::find).transpose()?.flatten().is_some())
     }
 
     /// Takes out the modelled device that it names, if it does, as an argument that makes it the

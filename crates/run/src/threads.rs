@@ -3,10 +3,7 @@
 //! Threads wait for each other before they begin. The first that fails ends the others. What they have measured
 //! is joined at the end.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use penstock_core::Time;
 use penstock_live::Engine;
@@ -18,6 +15,7 @@ use crate::measures;
 use crate::measures::policy_series;
 use crate::measures::values::ratio;
 use crate::place::Place;
+use crate::pool::{self, Message, Reporter, StartLine, Ticket};
 use crate::progress::Progress;
 use crate::result::{Ended, RunResult};
 use crate::runner::Runner;
@@ -123,95 +121,61 @@ fn threads(
     tasks: &[ThreadTask<'_>],
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    let (start, stop, reports) =
-        (Start::new(tasks.len()), AtomicBool::new(false), AtomicUsize::new(0));
-    let results = thread::scope(|scope| {
-        let (sender, words) = channel();
-        for (number, task) in tasks.iter().enumerate() {
-            let from = sender.clone();
-            let (start, stop, reports) = (&start, &stop, &reports);
-            let alone = move || {
-                let member = Member { number, reports, stop, words: from.clone() };
-                let result = one(runner, place, task, start, member);
-                let named = |failure: Failure| match task.live {
-                    Some(live) if place.targets().len() > 1 => failure.at(&live.path),
-                    _ => failure,
-                };
-                let result = result.map_err(named);
+    let (line, reports) = (StartLine::default(), AtomicUsize::new(0));
+    let mut results: Vec<Option<Result<RunResult, Failure>>> = vec![];
+    results.resize_with(tasks.len(), || None);
+    let mut watched = vec![None; tasks.len()];
+    let mut failed = false;
+    let work = |number: usize,
+                ticket: Ticket<'_>,
+                reporter: &Reporter<'_, ThreadProgress, ThreadResult>| {
+        let member = Member { number, reports: &reports, reporter };
+        let named = |failure: Failure| match tasks[number].live {
+            Some(live) if place.targets().len() > 1 => failure.at(&live.path),
+            _ => failure,
+        };
+        Box::new(one(runner, place, &tasks[number], ticket, member).map_err(named))
+    };
+    let refused =
+        |error| Box::new(Err(Failure::here("start a thread for each part of the load", &error)));
+    // Results come as messages: a join waits until the thread has returned from the kernel, and it
+    // cannot return while a ring of its own was given up there.
+    pool::one_each(tasks.len(), &line, work, refused, |message| {
+        match message {
+            Message::Done(number, result) => {
                 // Without one thread the others' figures would be of another load.
-                let failed = result.as_ref().map_or(true, |result| result.failure.is_some());
-                stop.fetch_or(failed, Ordering::Relaxed);
-                let _ = from.send(Word::Ended(number, Box::new(result)));
-            };
-            // Its result comes as a word: a join waits until the thread has returned from the
-            // kernel, and it cannot return while a ring of its own was given up there.
-            if let Err(error) = thread::Builder::new().spawn_scoped(scope, alone) {
-                let failure = Failure::here("start a thread for each part of the load", &error);
-                stop.store(true, Ordering::Relaxed);
-                start.arrive();
-                let _ = sender.send(Word::Ended(number, Box::new(Err(failure))));
+                failed |= result.as_ref().as_ref().map_or(true, |run| run.failure.is_some());
+                results[number] = Some(*result);
+                watched[number] = watched[number].take().map(Snapshot::ended);
+                let next = results.iter().position(Option::is_none);
+                reports.store(next.unwrap_or(tasks.len()), Ordering::Relaxed);
             }
-        }
-        drop(sender);
-        let mut results: Vec<Option<Result<RunResult, Failure>>> = vec![];
-        results.resize_with(tasks.len(), || None);
-        let mut watched = vec![None; tasks.len()];
-        for word in words {
-            match word {
-                Word::Ended(number, result) => {
-                    results[number] = Some(*result);
-                    watched[number] = watched[number].take().map(Snapshot::ended);
-                    let next = results.iter().position(Option::is_none);
-                    reports.store(next.unwrap_or(tasks.len()), Ordering::Relaxed);
+            Message::Progress(number, ThreadProgress { fraction, now }) => {
+                if let Some(now) = now {
+                    watched[number] = Some(*now);
                 }
-                Word::Now(number, now) => watched[number] = Some(*now),
-                Word::Over(fraction) => {
+                if let Some(fraction) = fraction {
                     let now = Snapshot::joined(watched.iter().flatten());
-                    if !progress.update(fraction, now.as_ref()) {
-                        stop.store(true, Ordering::Relaxed);
-                    }
+                    failed |= !progress.update(fraction, now.as_ref());
                 }
             }
+            Message::Beat => {}
         }
-        results.into_iter().flatten().collect::<Result<Vec<_>, _>>()
-    })?;
+        !failed
+    });
+    let results = results.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
     Ok(joined(runner, place, tasks, results))
 }
 
-/// What comes from a thread.
-enum Word {
-    /// This share of its run is over.
-    Over(f64),
-    /// The thread with this number is there, if a person watches.
-    Now(usize, Box<Snapshot>),
-    /// The run of the thread with this number has ended.
-    Ended(usize, Box<Result<RunResult, Failure>>),
-}
+/// How the run of a thread ended.
+type ThreadResult = Box<Result<RunResult, Failure>>;
 
-/// Where the threads wait for each other before they begin.
-struct Start {
-    missing: Mutex<usize>,
-    complete: Condvar,
-}
-
-impl Start {
-    /// For `threads` of them.
-    fn new(threads: usize) -> Self {
-        Self { missing: Mutex::new(threads), complete: Condvar::new() }
-    }
-
-    /// One is here, or will never be.
-    fn arrive(&self) {
-        *self.missing.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        self.complete.notify_all();
-    }
-
-    /// Waits for the others.
-    fn wait(&self) {
-        self.arrive();
-        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.complete.wait_while(missing, |missing| *missing > 0));
-    }
+/// Progress of a thread.
+struct ThreadProgress {
+    /// Share of the run that is over, from the thread that reports for all.
+    fraction: Option<f64>,
+    /// State of the thread's run, if a person watches.
+    now: Option<Box<Snapshot>>,
 }
 
 /// That the engines of so many `threads`, of so many commands together, have no more buffers than one may have.
@@ -234,7 +198,7 @@ fn one(
     runner: &Runner<'_>,
     place: &Place,
     task: &ThreadTask<'_>,
-    start: &Start,
+    start: Ticket<'_>,
     mut member: Member<'_>,
 ) -> Result<RunResult, Failure> {
     let runner = Runner { load: &task.load, is_part: true, ..*runner };
@@ -252,22 +216,19 @@ fn one(
 /// The progress of one of the threads.
 struct Member<'a> {
     number: usize,
-    /// The number of the one that reports: the first that goes on.
+    /// Number of the thread that reports: the first that goes on.
     reports: &'a AtomicUsize,
-    stop: &'a AtomicBool,
-    words: Sender<Word>,
+    reporter: &'a Reporter<'a, ThreadProgress, ThreadResult>,
 }
 
 impl Progress for Member<'_> {
     fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
-        // The receiver is gone if the run is over.
-        if let Some(now) = now {
-            let _ = self.words.send(Word::Now(self.number, Box::new(now.clone())));
+        let reports = self.number == self.reports.load(Ordering::Relaxed);
+        if reports || now.is_some() {
+            let now = now.map(|now| Box::new(now.clone()));
+            self.reporter.offer(ThreadProgress { fraction: reports.then_some(fraction), now });
         }
-        if self.number == self.reports.load(Ordering::Relaxed) {
-            let _ = self.words.send(Word::Over(fraction));
-        }
-        !self.stop.load(Ordering::Relaxed)
+        !self.reporter.stopped()
     }
 }
 

@@ -1,74 +1,67 @@
-//! Many jobs with merges at once: what comes of each is in its place, a job that waits for memory for good
-//! is a result, and wrong input is a failure.
+//! Many jobs with merges in one session: what comes of each is in its place, one that waits for
+//! memory for good is a result where failures are kept, and wrong input is a failure.
 
-use penstock_run::papers::merge_placement::{MergeCell, MergeCellResult, layout, merges};
+use penstock_run::papers::merge_placement::layout;
+use penstock_run::result::{Comparison, Ended, RunResult};
+use penstock_run::{Failure, Failures, Options, Session, TargetOptions, Variant};
 
 const TEXT: &str = "[device]\nmodel = \"linear\"\narray = { level = \"jbod\", disks = 5, scheduler = \"each\" }\n\
                     [merge]\njobs = 2\n";
 
-fn cell(sets: &[&str]) -> MergeCell {
-    MergeCell {
-        name: "job.toml".into(),
-        text: TEXT.into(),
-        sets: sets.iter().map(ToString::to_string).collect(),
-        policy: "fcfs".into(),
-    }
+fn variant(sets: &[&str]) -> Variant {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    Variant::parse("job.toml", TEXT, &sets, &TargetOptions::default()).expect("a job")
+}
+
+fn run(variants: &[Variant], failures: Failures) -> Result<Vec<Comparison>, Failure> {
+    let options = Options { policies: vec!["fcfs".into()], failures, ..Options::default() };
+    let session = Session::open(options, variants, &mut |_| true)?;
+    session.run(variants, &mut |_| true).map(|(_, comparisons)| comparisons)
 }
 
 #[test]
-fn outcomes_are_in_the_order_of_the_cells() {
-    let cells = [
-        cell(&["merge.placement=separate"]),
-        cell(&["merge.memory.partition=420"]),
-        cell(&["merge.jobs=1"]),
-        cell(&["merge.placement=shared"]),
+fn a_lack_of_memory_is_a_result_where_failures_are_kept() {
+    let variants = [
+        variant(&["merge.placement=separate"]),
+        variant(&["merge.memory.partition=420"]),
+        variant(&["merge.jobs=1"]),
+        variant(&["merge.placement=shared"]),
     ];
-    let found = merges(&cells, &mut || true).unwrap_or_else(|failure| panic!("{failure}"));
-    let [
-        MergeCellResult::Finished { merge: separate, utilisation },
-        MergeCellResult::Deadlock { deadlock },
-        MergeCellResult::Finished { merge: alone, .. },
-        MergeCellResult::Finished { merge: shared, .. },
-    ] = &found[..]
-    else {
-        panic!("{found:?}")
-    };
-    let times = [alone, shared, separate].map(|merge| merge.makespan_s.unwrap());
-    assert!(times.is_sorted_by(|one, next| 1.2 * one < *next), "{times:?}");
-    assert_eq!((alone.finish_s.len(), utilisation.len()), (1, 5));
-    assert!(deadlock.contains("needs 12 more of 420"), "{deadlock}");
+    let comparisons = run(&variants, Failures::Keep).unwrap_or_else(|failure| panic!("{failure}"));
+    let runs: Vec<&RunResult> = comparisons.iter().flat_map(|each| &each.runs).collect();
+    let [separate, starved, alone, shared] = &runs[..] else { panic!("{runs:?}") };
+    let makespan = |run: &RunResult| run.merge.as_ref().unwrap().makespan_s.unwrap();
+    let times = [alone, shared, separate].map(|run| makespan(run));
+    assert!(times.is_sorted_by(|time, next| 1.2 * time < *next), "{times:?}");
+    assert_eq!((starved.ended, starved.classes.len()), (Some(Ended::Deadlock), 0));
+    let failure = starved.failure.as_ref().unwrap();
+    assert!(failure.starts_with("the cache is too small (deadlock)"), "{failure}");
+    assert!(failure.contains("needs 12 more of 420"), "{failure}");
+
+    let raised = run(&variants, Failures::Raise).unwrap_err();
+    assert_eq!((raised.to_string(), raised.is_deadlock()), (format!("error: {failure}"), true));
 }
 
 /// As many at once as there are processors, or one after the other: each has its own seed.
 #[test]
-fn what_comes_of_a_cell_does_not_depend_on_the_others() {
-    let cells: Vec<_> =
-        (1..=4).map(|seed| cell(&["merge.run=100blocks", &format!("seed={seed}")])).collect();
-    let text = |found: &[MergeCellResult]| serde_json::to_string(found).unwrap();
-    let together = merges(&cells, &mut || true).unwrap();
-    for (number, alone) in cells.iter().enumerate() {
-        let alone = merges(std::slice::from_ref(alone), &mut || true).unwrap();
+fn what_comes_of_a_job_does_not_depend_on_the_others() {
+    let seeds = ["seed=1", "seed=2", "seed=3", "seed=4"];
+    let variants = seeds.map(|seed| variant(&["merge.run=100blocks", seed]));
+    let text = |comparisons: &[Comparison]| serde_json::to_string(comparisons).unwrap();
+    let together = run(&variants, Failures::Keep).unwrap();
+    for (number, alone) in variants.iter().enumerate() {
+        let alone = run(std::slice::from_ref(alone), Failures::Keep).unwrap();
         assert_eq!(text(&alone), text(&together[number..=number]));
     }
 }
 
 #[test]
-fn wrong_input_is_a_failure() {
-    let failure = merges(&[cell(&[]), cell(&["merge.read=0"])], &mut || true).unwrap_err();
+fn wrong_input_is_a_failure_even_where_failures_are_kept() {
+    let options = Options { failures: Failures::Keep, ..Options::default() };
+    let unknown = Variant { policies: vec!["no-such".into()], ..variant(&[]) };
+    let failure = Session::open(options, &[unknown], &mut |_| true).err().expect("it is unknown");
     assert_eq!((failure.exit_code(), failure.is_deadlock()), (2, false));
-    let no_merges = MergeCell {
-        text: "device = \"hdd-7200\"\n[[agent]]\nclass = \"a\"\nread = \"4KiB\"\n".into(),
-        ..cell(&[])
-    };
-    assert!(merges(&[no_merges], &mut || true).is_err());
     assert!(layout("job.toml", "device = \"hdd-7200\"\n", &[]).is_err());
-}
-
-#[test]
-fn work_that_is_given_up_ends_early() {
-    let cells: Vec<_> = (1..=200).map(|seed| cell(&[&format!("seed={seed}")])).collect();
-    let found = merges(&cells, &mut || false).unwrap();
-    assert!(found.len() < cells.len(), "{}", found.len());
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use penstock_jobs::Job;
 use penstock_run::result::Comparison;
-use penstock_run::{Failure, Options, Session, Step, TargetOptions, Variant, compare_text};
+use penstock_run::{
+    Failure, Failures, Options, Session, Step, TargetOptions, Variant, compare_text,
+};
 
 /// Random reads for some milliseconds.
 const JOB: &str = r#"
@@ -23,7 +24,14 @@ arrivals = { kind = "closed", depth = 2 }
 
 fn job(sets: &[&str]) -> Variant {
     let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    Job::parse("job.toml", JOB, &sets).expect("a job").into()
+    Variant::parse("job.toml", JOB, &sets, &TargetOptions::default()).expect("a job")
+}
+
+/// A job whose second request finds the first outstanding, of which one may be.
+fn flooded() -> Variant {
+    let flood = JOB.replace("\"closed\", depth = 2", "\"poisson\", rate = \"1000000/s\"");
+    let sets = ["max_outstanding=1".to_owned()];
+    Variant::parse("job.toml", &flood, &sets, &TargetOptions::default()).expect("a job")
 }
 
 fn options(target: TargetOptions) -> Options {
@@ -100,12 +108,10 @@ fn each_job_gets_what_a_comparison_of_its_own_says() {
     let options = Options { repeat: Some(2), detail: true, ..options(TargetOptions::default()) };
     let session = Session::open(options.clone(), &jobs, &mut |_| true).expect("a session");
     let (_, together) = session.run(&jobs, &mut |_| true).expect("eight runs");
-    let text = |one: &Comparison| serde_json::to_string_pretty(one).expect("JSON");
-    for (seed, mut one) in seeds.into_iter().zip(together) {
-        let sets = [seed.to_owned()];
-        let alone = compare_text("job.toml", JOB, &sets, &options, &mut |_| true);
-        one.job.set = sets.to_vec();
-        assert_eq!(text(&one), text(&alone.expect("a comparison")));
+    let text = |comparison: &Comparison| serde_json::to_string_pretty(comparison).expect("JSON");
+    for (seed, comparison) in seeds.into_iter().zip(together) {
+        let alone = compare_text("job.toml", JOB, &[seed.to_owned()], &options, &mut |_| true);
+        assert_eq!(text(&comparison), text(&alone.expect("a comparison")));
     }
 }
 
@@ -129,10 +135,7 @@ fn a_round_has_every_job_once() {
 #[test]
 fn a_run_that_fails_ends_the_session_with_its_message() {
     let place = Place::new("failed");
-    let flood = JOB.replace("\"closed\", depth = 2", "\"poisson\", rate = \"1000000/s\"");
-    let one = ["max_outstanding=1".to_owned()];
-    let flooded = Job::parse("job.toml", &flood, &one).expect("a job");
-    let jobs = [job(&[]), flooded.into(), job(&[])];
+    let jobs = [job(&[]), flooded(), job(&[])];
     let session = Session::open(options(place.created()), &jobs, &mut |_| true);
     let message = failure(session.expect("a session").run(&jobs, &mut |_| true));
     assert!(message.contains("class all found 1 requests outstanding"), "{message}");
@@ -142,6 +145,32 @@ fn a_run_that_fails_ends_the_session_with_its_message() {
     failure(session.run(&jobs[1..], &mut |_| true));
     assert!(place.file().exists(), "an earlier design was");
     assert_eq!(refusal(place.target()), None, "and it is free");
+}
+
+#[test]
+fn a_run_that_fails_is_a_result_where_failures_are_kept() {
+    let place = Place::new("kept");
+    let jobs = [job(&[]), flooded(), job(&["seed=2"])];
+    let options = Options { failures: Failures::Keep, ..options(place.created()) };
+    let session = Session::open(options, &jobs, &mut |_| true).expect("a session");
+    let (_, comparisons) = session.run(&jobs, &mut |_| true).expect("three runs");
+    let runs: Vec<_> = comparisons.iter().flat_map(|comparison| &comparison.runs).collect();
+    assert_eq!([runs[0], runs[2]].map(|run| run.failure.as_deref()), [None, None]);
+    let failure = runs[1].failure.as_ref().expect("it fails");
+    assert!(failure.starts_with("class all found 1 requests outstanding"), "{failure}");
+    assert!(runs[2].classes[0].requests > 0);
+}
+
+/// Nothing of another program is removed, even where a file of ours was.
+#[test]
+fn a_file_that_took_the_place_of_ours_stays_when_the_run_fails() {
+    let place = Place::new("replaced");
+    let session = Session::open(options(place.created()), &[flooded()], &mut |_| true);
+    let session = session.expect("a session");
+    std::fs::remove_file(place.file()).expect("it is there");
+    std::fs::write(place.file(), "of another program").expect("a file");
+    failure(session.run(&[flooded()], &mut |_| true));
+    assert_eq!(std::fs::read(place.file()).expect("it is there"), b"of another program");
 }
 
 #[test]

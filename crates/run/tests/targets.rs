@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use penstock_run::result::{Comparison, Ended, RunResult, World};
-use penstock_run::{Candidate, Failure, Options, Step, TargetOptions, compare_text};
+use penstock_run::{Candidate, Failure, Options, Step, Survey, TargetOptions, compare_text};
 
 /// Two programs that read and write four files, and one more file that only one of them uses.
 const JOB: &str = r#"
@@ -328,7 +328,7 @@ fn what_needs_one_loop_is_refused_before_anything_is_made() {
     let record = Some(folder.path("run.record").into());
     let recorded = |options: &mut Options| options.record.clone_from(&record);
     assert!(needs(&[], &recorded).contains("a record is of one loop"));
-    let stable = |options: &mut Options| options.stability = true;
+    let stable = |options: &mut Options| options.survey = Some(Survey::default());
     assert!(needs(&[], &stable).contains("a cycle is of one queue"));
     let many = ["agent.0.depth=1", "agent.0.copies=2048", "file.data.count=64"];
     let error = refused(&sets, &many, &options(&["fcfs"]));

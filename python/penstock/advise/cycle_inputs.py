@@ -5,14 +5,16 @@ differ between blocks of 100 requests.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from penstock import _native
 from penstock.advise.cycle import UNSTABLE, Cycle, Share, cycle, requests, stability
-from penstock.errors import translated, wrong
+from penstock.errors import RUN_FAILED, PenstockError, wrong
+from penstock.results.json_types import Class, ClassStability, Run
 from penstock.results.steps import Step
+from penstock.session import Session, Variant
 from penstock.target import Target
 
 FEWEST_BLOCKS = 3
@@ -132,14 +134,15 @@ def measured(
     name: str | None = None,
 ) -> Found:
     """Run a job once, and say how long a cycle should be for it; messages call it `name`."""
-    with translated():
-        raw: Mapping[str, Any] = json.loads(
-            _native.cycle_inputs(
-                job, target=target, sets=sets, text=text, load=load, progress=progress
-            )
-        )
+    variant = Variant(name=job, text=text, sets=sets, policies=["fcfs"])
+    with closing(Session(target, [variant], survey=True, load=load)) as session:
+        (comparison,) = map(json.loads, session.texts([variant], progress=progress))
+    (run,) = comparison["runs"]
+    if "failure" in run:
+        raise PenstockError(f"error: {run['failure']}", exit_code=RUN_FAILED)
     name = name or job
-    every = [_class(one) for one in raw["classes"]]
+    survey = run["survey"]
+    every = [_class(*pair) for pair in zip(run["classes"], survey["classes"], strict=True)]
     _check(name, every)
     classes = [one for one in every if one.service_ns]
     shares = [
@@ -149,13 +152,26 @@ def measured(
     ]
     return Found(
         job=name,
-        world=raw["world"],
-        device=raw["device"],
-        remarks=raw["remarks"],
+        world=comparison["world"],
+        device=comparison["device"],
+        remarks=[*comparison.get("remarks", []), *run.get("remarks", [])],
         classes=classes,
         silent=[one.name for one in every if not one.service_ns],
-        cycle=cycle(shares, disks=raw["disks"], load=raw["load"], busy=raw["busy"], target=points),
+        cycle=cycle(
+            shares,
+            disks=survey["disks"],
+            load=survey["load"],
+            busy=_busy(run, survey["disks"]),
+            target=points,
+        ),
     )
+
+
+def _busy(run: Run, disks: int) -> float:
+    """Part of the time of all disks that was device time of requests."""
+    used = sum(each["device_time_s"] for each in run["classes"])
+    time = run["duration_s"] * disks
+    return min(used / time, 1.0) if time > 0 else 0.0
 
 
 def _check(name: str, classes: Sequence[ClassFound]) -> None:
@@ -175,19 +191,19 @@ def _check(name: str, classes: Sequence[ClassFound]) -> None:
         )
 
 
-def _class(raw: Mapping[str, Any]) -> ClassFound:
+def _class(found: Class, stability: ClassStability) -> ClassFound:
     return ClassFound(
-        name=raw["name"],
-        weight=raw["weight"],
-        asked=raw["requests"],
-        blocks=raw["blocks"],
-        block=raw["block"],
-        service_ns=raw["service_ns"],
-        share=raw["share"],
-        ideal_share=raw["ideal_share"],
-        limited_by_demand=raw["limited_by_demand"],
+        name=found["name"],
+        weight=found["weight"],
+        asked=stability["requests"],
+        blocks=stability["blocks"],
+        block=stability["block"],
+        service_ns=stability["service_ns"],
+        share=found["share"],
+        ideal_share=found["ideal_share"],
+        limited_by_demand=found["limited_by_demand"],
         characteristics=[
-            Characteristic(one["name"], one["instability"], (one["lag1"] or 0.0) >= DRIFT)
-            for one in raw["characteristics"]
+            Characteristic(each["name"], each["instability"], (each["lag1"] or 0.0) >= DRIFT)
+            for each in stability["characteristics"]
         ],
     )

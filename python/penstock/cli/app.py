@@ -66,6 +66,8 @@ class Verbs(Lazy):
             return super().invoke(ctx)
         except PenstockError as error:
             output.talk(str(error))
+            if error.stuck:
+                output.exit_at_once(error.exit_code)
             raise typer.Exit(error.exit_code) from None
         except Failure as failure:
             output.talk(str(failure))

@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from penstock import _native
+from penstock import _native, session
 from penstock.answer.value import Answer, Blocks
 from penstock.cli.answering import NO_RESULT, answer, command_line
 from penstock.cli.job_input import read
@@ -68,20 +69,17 @@ def work(
         _check(baseline, policies)
     if text is None:
         job, text = read(job)
-    kept = None if outputs.requests is None else Requests()
+    kept = None if outputs.requests is None else Requests(Path(outputs.requests).parent)
 
     def run(progress: OnStep | None) -> str:
-        return _native.compare(
-            job,
-            policies=policies,
-            target=target,
-            sets=sets,
+        return session.compare(
+            session.Variant(name=job, text=text, sets=sets, policies=policies),
+            target,
+            progress=progress,
             record=record,
             detail=outputs.need_detail,
             arm_from=outputs.arm_from,
             arm_for=outputs.arm_for,
-            text=text,
-            progress=progress,
             watch=pace,
             speed=speed,
             repeat=repeat,
@@ -128,7 +126,7 @@ def _check(baseline: str, policies: Sequence[str]) -> None:
 
 
 def _write(
-    outputs: Outputs, comparison: Comparison, table: "Callable[[], pl.DataFrame] | None"
+    outputs: Outputs, comparison: Comparison, table: "Callable[[], pl.LazyFrame] | None"
 ) -> Iterator[str]:
     # What makes pages takes longer to import than a short run to finish.
     from penstock.report.comparison import contents

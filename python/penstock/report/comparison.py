@@ -88,7 +88,7 @@ ABOUT = {
 
 
 def contents(
-    comparison: Comparison, requests: "Callable[[], pl.DataFrame] | None" = None
+    comparison: Comparison, requests: "Callable[[], pl.LazyFrame] | None" = None
 ) -> Contents:
     """Returns what can be written of a comparison; `requests` makes the table of every request."""
 

@@ -193,8 +193,11 @@ def _unwritable(path: Path, error: OSError) -> PenstockError:
     return PenstockError(message, exit_code=RUN_FAILED)
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write the whole of `content`; until then what was there before stays."""
+def write(path: Path, content: bytes | Callable[[Path], object]) -> None:
+    """Write the whole of `content`, which may be a function that writes to the path it gets.
+
+    Until then what was there before stays.
+    """
     # A link goes on pointing to what is written.
     path = Path(os.path.realpath(path))
     unfinished = _unfinished(path)
@@ -203,8 +206,11 @@ def write(path: Path, content: bytes) -> None:
             with unfinished.open("xb") as file:
                 # So that `doctor --clean` knows it from one whose command was killed.
                 fcntl.flock(file, fcntl.LOCK_EX)
-                file.write(content)
-                file.flush()
+                if callable(content):
+                    content(unfinished)
+                else:
+                    file.write(content)
+                    file.flush()
                 os.fsync(file.fileno())
             unfinished.replace(path)
         finally:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -38,7 +37,7 @@ class Contents:
     """All pictures as one."""
     workbook: Callable[[], bytes] | None = None
     parquet: "Callable[[], pl.DataFrame] | None" = None
-    requests: "Callable[[], pl.DataFrame] | None" = None
+    requests: "Callable[[], pl.LazyFrame] | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,12 +160,11 @@ def _check_distinct(named: Mapping[str, Place]) -> None:
                 raise wrong(f"--{option} {name} ends as what --{other} writes", f"use --{other}")
 
 
-def save_table(table: "pl.DataFrame", path: str | PathLike[str]) -> None:
+def save_table(table: "pl.DataFrame | pl.LazyFrame", path: str | PathLike[str]) -> None:
     """Write a table as Parquet. Only an earlier one of ours is replaced."""
     check_table(path)
-    buffer = BytesIO()
-    table.write_parquet(buffer, metadata={files.PARQUET_MARK: "penstock"})
-    files.write(Path(path), buffer.getvalue())
+    mark = {files.PARQUET_MARK: "penstock"}
+    files.write(Path(path), lambda place: table.lazy().sink_parquet(place, metadata=mark))
 
 
 def check_table(path: str | PathLike[str]) -> None:

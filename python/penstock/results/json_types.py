@@ -15,10 +15,11 @@ switch, or the members of a group."""
 CounterKind: TypeAlias = Literal["total", "level"]
 """How the value of a counter moves. `total`: It only grows. `level`: It goes up and down."""
 
-Ended: TypeAlias = Literal["asked", "timeout", "resized", "differs", "record-lost"]
+Ended: TypeAlias = Literal["asked", "timeout", "resized", "deadlock", "differs", "record-lost"]
 """Why a run ended early. `asked`: On request, as by Ctrl-C. `timeout`: The target did not answer.
-`resized`: The target's length changed. `differs`: Data was not what was written, where it is
-verified. `record-lost`: The record of verified writes was lost."""
+`resized`: The target's length changed. `deadlock`: Every merge waits for memory, and no request is
+outstanding. `differs`: Data was not what was written, where it is verified. `record-lost`: The
+record of verified writes was lost."""
 
 Op: TypeAlias = Literal["read", "write", "flush", "discard"]
 """What a request asks for. `read`: Data from the device. `write`: Data to the device. `flush`: What
@@ -150,6 +151,17 @@ class Change(TypedDict):
     what it asks for."""
 
 
+class Characteristic(TypedDict):
+    """How unstable one characteristic is."""
+
+    name: str
+    """`size`, `rate`, `pattern`, `type` or `service time`."""
+    instability: float
+    """0 if it is the same in every block; 1 if it varies by as much as its mean."""
+    lag1: float | None
+    """Correlation of each block with the next; `None` if all are equal."""
+
+
 class Class(TypedDict):
     """What one class got.
 
@@ -236,6 +248,21 @@ class ClassDetail(TypedDict):
     """The same of waits."""
     series: list[Row]
     """Over time, a row for each window."""
+
+
+class ClassStability(TypedDict):
+    """How stable the requests of a class are."""
+
+    requests: int
+    """Reads and writes that were asked for."""
+    blocks: int
+    """Complete blocks of them."""
+    block: int
+    """Requests of a block."""
+    service_ns: int | None
+    """Mean device time of those that completed without error; `None` if none did."""
+    characteristics: list[Characteristic]
+    """Each characteristic that is known of two blocks or more."""
 
 
 class CounterSeries(TypedDict):
@@ -675,6 +702,8 @@ class Run(TypedDict):
     without one. Left out elsewhere, and where no disk is listed."""
     seed: NotRequired[int]
     """Seed of the round, if there are several."""
+    survey: NotRequired[Survey]
+    """What a survey of stability found; left out if none was asked for."""
     verify: NotRequired[Verified]
     """What was verified; left out of a job without `verify`."""
 
@@ -706,6 +735,17 @@ class Schedule(TypedDict):
     processor_wait_s: NotRequired[float]
     """Seconds of the run in which the generator was ready and had no processor; left out of a
     class, and where the kernel does not say."""
+
+
+class Survey(TypedDict):
+    """What the length of a cycle of `fairio` depends on, beside the figures of the run."""
+
+    disks: int
+    """Disks that work side by side."""
+    load: int
+    """Requests that were at the device at once, at most."""
+    classes: list[ClassStability]
+    """How stable the requests of each class are, in the order of the job."""
 
 
 class Travel(TypedDict):

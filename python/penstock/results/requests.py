@@ -1,11 +1,13 @@
 """Every request of every run, as a table: what `--requests` writes."""
 
 import errno
-from array import array
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
+from weakref import finalize
 
-from penstock.results.json_types import Comparison
+from penstock.results.json_types import Comparison, Run
 from penstock.results.rounds import labels
 
 if TYPE_CHECKING:
@@ -13,61 +15,102 @@ if TYPE_CHECKING:
 
 OPS = ("read", "write", "flush", "discard")
 
-_CODES = {"due_ns": "Q", "sent_ns": "Q", "done_ns": "Q", "offset": "Q", "length": "I"}
-"""Columns as they are, each with its type in the machine's order."""
+_COLUMNS = {
+    "class": "u2",
+    "op": "u1",
+    "due_ns": "u8",
+    "sent_ns": "u8",
+    "done_ns": "u8",
+    "offset": "u8",
+    "length": "u4",
+    "error": "i4",
+}
+"""Columns as the engine gives them, each with its type in the machine's order."""
 
 
 class Requests:
-    """Takes the requests of each run as the engine gives them."""
+    """Takes the requests of each run as the engine gives them, and keeps them in a file.
 
-    def __init__(self) -> None:
-        """Nothing yet."""
-        self._runs: dict[int, Mapping[str, bytes]] = {}
+    The file has no name, so it is gone with this object, however the process ends.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Keep them in `folder`, or where temporary files are."""
+        self._file: IO[bytes] = TemporaryFile(dir=folder)  # noqa: SIM115 (as long as this object)
+        finalize(self, self._file.close)
+        self._places: dict[int, dict[str, tuple[int, int]]] = {}
+        """Where each column of a run lies, and its bytes, by the number of the run."""
 
     def take(self, number: int, columns: Mapping[str, bytes]) -> None:
-        """Those of the run of this number."""
-        self._runs[number] = columns
+        """Keep the requests of the run `number`."""
+        places = self._places[number] = {}
+        for name in _COLUMNS:
+            places[name] = (self._file.tell(), len(columns[name]))
+            self._file.write(columns[name])
 
-    def frame(self, comparison: Comparison) -> "pl.DataFrame":
+    def frame(self, comparison: Comparison) -> "pl.LazyFrame":
         """A row for each request that finished, in the order in which they did.
 
         Times are nanoseconds from the beginning of the run: when it was `due`, when its first piece
-        was `sent`, when it was `done`. `error` is the name of what it failed with.
+        was `sent`, when it was `done`. `error` is the name of what it failed with. Requests of one
+        run at a time are in memory.
         """
         import polars as pl
+        from polars.io.plugins import register_io_source
 
         runs = comparison["runs"]
-        names = labels(runs)
-        frames = [
-            _frame(columns, [one["name"] for one in runs[number]["classes"]]).select(
-                pl.lit(names[number]).alias("policy"),
-                pl.lit(runs[number].get("round"), dtype=pl.Int64).alias("round"),
-                pl.all(),
-            )
-            for number, columns in self._runs.items()
-        ]
-        return pl.concat(frames) if frames else pl.DataFrame()
 
+        def frames(
+            columns: list[str] | None,
+            predicate: "pl.Expr | None",
+            rows: int | None,
+            _batch: int | None,
+        ) -> "Iterator[pl.DataFrame]":
+            for number, label in zip(self._places, labels(runs), strict=False):
+                frame = self._frame(number, label, runs[number])
+                frame = frame if columns is None else frame.select(columns)
+                frame = frame if predicate is None else frame.filter(predicate)
+                yield frame if rows is None else frame.head(rows)
+                rows = None if rows is None else max(0, rows - len(frame))
 
-def _frame(columns: Mapping[str, bytes], classes: list[str]) -> "pl.DataFrame":
-    import polars as pl
-
-    known = {name: _values(code, columns[name]) for name, code in _CODES.items()}
-    failures = _values("i", columns["error"])
-    return pl.DataFrame(
-        {
-            "class": [classes[number] for number in _values("H", columns["class"])],
-            "op": [OPS[number] for number in columns["op"]],
-            **{name: pl.Series(values) for name, values in known.items()},
-            "error": pl.Series(
-                [errno.errorcode.get(code, str(code)) if code else None for code in failures],
-                dtype=pl.String,
-            ),
+        schema = {
+            "policy": pl.String,
+            "round": pl.Int64,
+            "class": pl.String,
+            "op": pl.String,
+            **dict.fromkeys(("due_ns", "sent_ns", "done_ns", "offset", "length"), pl.Int64),
+            "error": pl.String,
         }
-    )
+        return register_io_source(frames, schema=schema)
 
+    def _frame(self, number: int, label: str, run: Run) -> "pl.DataFrame":
+        import polars as pl
 
-def _values(code: str, column: bytes) -> "array[int]":
-    values = array(code)
-    values.frombytes(column)
-    return values
+        columns = self._columns(number)
+        classes = pl.Series([each["name"] for each in run["classes"]], dtype=pl.String)
+        failed = {code: errno.errorcode.get(code, str(code)) for code in columns["error"].unique()}
+        return pl.DataFrame(
+            {
+                "class": classes.gather(columns.pop("class")),
+                "op": pl.Series(OPS).gather(columns.pop("op")),
+                **{name: values.cast(pl.Int64) for name, values in columns.items()},
+                "error": columns["error"].replace_strict(
+                    {code: name if code else None for code, name in failed.items()},
+                    return_dtype=pl.String,
+                ),
+            }
+        ).select(
+            pl.lit(label).alias("policy"),
+            pl.lit(run.get("round"), dtype=pl.Int64).alias("round"),
+            pl.all(),
+        )
+
+    def _columns(self, number: int) -> "dict[str, pl.Series]":
+        import numpy as np
+        import polars as pl
+
+        columns = {}
+        for name, (place, size) in self._places[number].items():
+            self._file.seek(place)
+            columns[name] = pl.Series(np.frombuffer(self._file.read(size), dtype=_COLUMNS[name]))
+        return columns

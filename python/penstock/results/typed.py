@@ -425,6 +425,46 @@ class AgainstMeasured:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Characteristic:
+    """How unstable one characteristic is."""
+
+    name: str
+    """`size`, `rate`, `pattern`, `type` or `service time`."""
+    instability: float
+    """0 if it is the same in every block; 1 if it varies by as much as its mean."""
+    lag1: float | None
+    """Correlation of each block with the next; `None` if all are equal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassStability:
+    """How stable the requests of a class are."""
+
+    requests: int
+    """Reads and writes that were asked for."""
+    blocks: int
+    """Complete blocks of them."""
+    block: int
+    """Requests of a block."""
+    service_ns: int | None
+    """Mean device time of those that completed without error; `None` if none did."""
+    characteristics: tuple[Characteristic, ...]
+    """Each characteristic that is known of two blocks or more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """What the length of a cycle of `fairio` depends on, beside the figures of the run."""
+
+    disks: int
+    """Disks that work side by side."""
+    load: int
+    """Requests that were at the device at once, at most."""
+    classes: tuple[ClassStability, ...]
+    """How stable the requests of each class are, in the order of the job."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Difference:
     """A block that was not what was written."""
 
@@ -512,6 +552,8 @@ class Run(ByClass):
     without one. Left out elsewhere, and where no disk is listed."""
     seed: int | None
     """Seed of the round, if there are several."""
+    survey: Survey | None
+    """What a survey of stability found; left out if none was asked for."""
     verify: Verified | None
     """What was verified; left out of a job without `verify`."""
 

@@ -8,7 +8,7 @@
 //! file system cannot do that, it has its name from the start: a creation that fails or is interrupted
 //! removes it, and a killed one leaves a file without a mark.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
@@ -244,18 +244,46 @@ fn available(folder: &File) -> Option<u64> {
     Some(answer.f_bavail.saturating_mul(answer.f_frsize))
 }
 
+/// A file by its device and inode.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+impl FileIdentity {
+    fn new(meta: &Metadata) -> Self {
+        Self { device: meta.dev(), inode: meta.ino() }
+    }
+
+    /// Removes this file at `path`, unless another one is there by now. An error is not reported: the
+    /// one that led here is.
+    fn remove_at(self, path: &Path) {
+        let there = std::fs::symlink_metadata(path).map(|meta| Self::new(&meta));
+        if there.is_ok_and(|there| there == self) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Removes `file` at `path`, unless another file is there by now.
+pub(super) fn remove(path: &Path, file: &File) {
+    if let Ok(meta) = file.metadata() {
+        FileIdentity::new(&meta).remove_at(path);
+    }
+}
+
 /// Removes the file when it is dropped unless it is finished.
 struct Unfinished {
     path: PathBuf,
-    /// Device and inode, as another file may be at the path by then.
-    identity: Option<(u64, u64)>,
+    identity: Option<FileIdentity>,
 }
 
 impl Unfinished {
     fn new(path: &Path, file: &File) -> Result<Self, TargetError> {
         let meta = file.metadata();
         let meta = meta.map_err(|error| TargetError::system(path, "look at it", error))?;
-        Ok(Self { path: path.to_owned(), identity: Some((meta.dev(), meta.ino())) })
+        Ok(Self { path: path.to_owned(), identity: Some(FileIdentity::new(&meta)) })
     }
 
     fn finish(mut self) {
@@ -265,11 +293,8 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        let Some(ours) = self.identity else { return };
-        let there = std::fs::symlink_metadata(&self.path).map(|meta| (meta.dev(), meta.ino()));
-        if there.is_ok_and(|there| there == ours) {
-            // The error that led here is the one that is reported.
-            let _ = std::fs::remove_file(&self.path);
+        if let Some(ours) = self.identity {
+            ours.remove_at(&self.path);
         }
     }
 }

@@ -279,6 +279,13 @@ impl Target {
         self.inner.alignment.offset.max(self.inner.alignment.memory)
     }
 
+    /// Removes the file of the target, unless another file is at its path by now.
+    pub fn remove_file(&self) {
+        if let Some(locked) = &self.inner.lock {
+            create::remove(self.path(), &locked.file);
+        }
+    }
+
     pub(crate) fn file(&self) -> &Arc<File> {
         &self.inner.file
     }

@@ -12,10 +12,7 @@
 //! batch has ended, are ours. Without a guard enough of them keep the batch from the disk for good,
 //! so there is an end to that.
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
 
 use penstock_core::{Seed, Span, Time};
 use penstock_jobs::nearest::suggest;
@@ -27,6 +24,7 @@ use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::measures::values::Values;
 use crate::place::model_and_path;
+use crate::pool::{self, Message, Reporter, StartLine, Ticket};
 use crate::result::{BelowResult, Distribution};
 use crate::target_options::{EMULATED, TargetOptions};
 
@@ -44,8 +42,6 @@ const REPETITIONS: u32 = 5;
 const REGION: u64 = 4 << 20;
 /// Programs at most.
 const PROGRAMS: u32 = 256;
-/// How often the caller is asked whether to go on.
-const BEAT: Duration = Duration::from_millis(50);
 
 /// How the disk is controlled: a name, the policy, whether it is given the piece, and its other
 /// parameters.
@@ -131,15 +127,6 @@ pub struct Write {
     pub ns: u64,
 }
 
-/// What a program reports.
-enum ProgramEvent {
-    Wrote(Write),
-    Transaction(Span),
-    /// A batch program has ended.
-    Batch(Span),
-    Failed(String),
-}
-
 /// Runs the programs of `trial` once. `go_on` is asked some times a second.
 ///
 /// # Errors
@@ -164,36 +151,30 @@ pub fn run(trial: &Trial, go_on: &mut dyn FnMut() -> bool) -> Result<TrialResult
         trial,
         gate: &gate,
         lengths,
-        start: Barrier::new(programs as usize + 1),
         batch_left: AtomicU32::new(trial.batch),
-        stop: AtomicBool::new(false),
         outlasted: AtomicBool::new(false),
     };
-    let mut figures = TrialFigures::new(trial.writes);
-    let total = std::thread::scope(|scope| {
-        let (sender, events) = channel();
-        for number in 0..programs {
-            let (sender, stage) = (sender.clone(), &stage);
-            scope.spawn(move || stage.program(number, &sender));
+    let line = StartLine::default();
+    let work = |number: usize, ticket: Ticket<'_>, reporter: &Reporter<'_, (), ProgramOutcome>| {
+        stage.program(number as u32, ticket, reporter)
+    };
+    let refused = |error| Err(Failure::here("start a thread for each program", &error));
+    let (mut figures, mut failed, mut interrupted) = (Vec::new(), None, false);
+    pool::one_each(programs as usize, &line, work, refused, |message| {
+        match message {
+            Message::Done(_, Ok(program)) => figures.push(program),
+            Message::Done(_, Err(failure)) => drop(failed.get_or_insert(failure)),
+            Message::Progress(..) | Message::Beat => {}
         }
-        drop(sender);
-        stage.start.wait();
-        let begun = gate.now();
-        loop {
-            match events.recv_timeout(BEAT) {
-                Ok(event) => figures.book(event, &stage.stop),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            if figures.is_time(gate.now()) && !go_on() {
-                stage.stop.store(true, Ordering::Relaxed);
-                figures.interrupted = true;
-            }
-        }
-        gate.now().since(begun)
+        interrupted |= !go_on();
+        failed.is_none() && !interrupted
     });
+    let ended = gate.now();
     gate.close();
-    figures.result(total, &stage, below)
+    match failed {
+        Some(failure) => Err(failure),
+        None => stage.result(figures, ended, interrupted, below),
+    }
 }
 
 /// The gate of `trial`, the lengths of short writes, long ones and pieces in whole blocks of its
@@ -245,45 +226,51 @@ struct Stage<'a> {
     trial: &'a Trial,
     gate: &'a Gate,
     lengths: [u32; 3],
-    start: Barrier,
     batch_left: AtomicU32,
-    stop: AtomicBool,
     outlasted: AtomicBool,
 }
 
 impl Stage<'_> {
-    /// The program numbered `number`, from the common start on.
-    fn program(&self, number: u32, events: &Sender<ProgramEvent>) {
+    /// Runs the program `number` from the common start on.
+    fn program(
+        &self,
+        number: u32,
+        start: Ticket<'_>,
+        reporter: &Reporter<'_, (), ProgramOutcome>,
+    ) -> ProgramOutcome {
         let online = number < self.trial.online;
         let len = self.lengths[usize::from(!online)];
         // Bytes that a run writes are recognised later, so that a device does not count as holding data.
         let mut bytes = vec![0; len as usize];
         fill(Seed(number.into()), &mut bytes);
-        let mut program = Program { number, online, bytes, at: 0 };
         let niced = if !online && self.trial.cpu_priority { lower_priority() } else { Ok(()) };
-        self.start.wait();
+        start.wait();
+        let figures = ProgramFigures::new(online, self.gate.now());
+        let mut program = Program { number, bytes, at: 0, figures };
         let ended = match niced {
             Err(error) => Err(format!("cannot leave the processor to others: {error}")),
-            Ok(()) if online => self.online(&mut program, events),
-            Ok(()) => self.batch(&mut program, events),
+            Ok(()) if online => self.online(&mut program, reporter),
+            Ok(()) => self.batch(&mut program, reporter),
         };
         if !online {
             self.batch_left.fetch_sub(1, Ordering::Relaxed);
         }
-        if let Err(failed) = ended {
-            let _ = events.send(ProgramEvent::Failed(failed));
-        }
+        ended.map(|()| program.figures).map_err(Failure::run)
     }
 
-    fn online(&self, program: &mut Program, events: &Sender<ProgramEvent>) -> Result<(), String> {
+    fn online(
+        &self,
+        program: &mut Program,
+        reporter: &Reporter<'_, (), ProgramOutcome>,
+    ) -> Result<(), String> {
         let first = self.gate.now();
         let mut made = 0;
-        while (made < TRANSACTIONS || self.during_batch(first)) && !self.stopped() {
+        while (made < TRANSACTIONS || self.during_batch(first)) && !reporter.stopped() {
             let begun = self.gate.now();
-            self.write(program, events)?;
+            self.write(program)?;
             use_processor(self.trial.online_cpu);
-            self.write(program, events)?;
-            let _ = events.send(ProgramEvent::Transaction(self.gate.now().since(begun)));
+            self.write(program)?;
+            program.figures.transactions.add(self.gate.now().since(begun));
             made += 1;
         }
         Ok(())
@@ -299,131 +286,108 @@ impl Stage<'_> {
         left && !long
     }
 
-    fn batch(&self, program: &mut Program, events: &Sender<ProgramEvent>) -> Result<(), String> {
-        let begun = self.gate.now();
+    fn batch(
+        &self,
+        program: &mut Program,
+        reporter: &Reporter<'_, (), ProgramOutcome>,
+    ) -> Result<(), String> {
         for _ in 0..REPETITIONS {
             use_processor(self.trial.batch_cpu);
             for _ in 0..2 {
-                if self.stopped() {
+                if reporter.stopped() {
                     return Ok(());
                 }
-                self.write(program, events)?;
+                self.write(program)?;
             }
         }
-        let _ = events.send(ProgramEvent::Batch(self.gate.now().since(begun)));
+        let took = self.gate.now().since(program.figures.begun);
+        program.figures.batch_ns = Some(took.ns());
         Ok(())
     }
 
-    /// The next write of `program`, in order through its region and round again.
-    fn write(&self, program: &mut Program, events: &Sender<ProgramEvent>) -> Result<(), String> {
+    /// Makes the next write of `program`, in order through its region and round again.
+    fn write(&self, program: &mut Program) -> Result<(), String> {
         let len = program.bytes.len() as u64;
         let place = u64::from(program.number) * REGION + program.at;
         program.at = if program.at + 2 * len > REGION { 0 } else { program.at + len };
-        let asked = self.gate.now();
-        let said = |error: GateError| error.to_string();
-        self.gate.write(0, place, &program.bytes, true).map_err(said)?;
-        let ns = self.gate.now().since(asked).ns();
-        let (number, online) = (program.number, program.online);
+        let begun = self.gate.now();
+        let message = |error: GateError| error.to_string();
+        self.gate.write(0, place, &program.bytes, true).map_err(message)?;
+        let took = self.gate.now().since(begun);
         // Booking comes after the measured time.
-        let _ = events.send(ProgramEvent::Wrote(Write {
-            program: number,
-            online,
-            at_ns: asked.ns(),
-            ns,
-        }));
+        let figures = &mut program.figures;
+        figures.writes.add(took);
+        if self.trial.writes {
+            let (program, online) = (program.number, figures.online);
+            figures.every.push(Write { program, online, at_ns: begun.ns(), ns: took.ns() });
+        }
         Ok(())
     }
 
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-}
-
-/// A program's own.
-struct Program {
-    number: u32,
-    online: bool,
-    bytes: Vec<u8>,
-    /// Where in its region it writes next.
-    at: u64,
-}
-
-/// What the programs have met so far.
-struct TrialFigures {
-    short: Values,
-    long: Values,
-    transaction: Values,
-    batch_ns: Vec<u64>,
-    writes: Option<Vec<Write>>,
-    failed: Option<String>,
-    interrupted: bool,
-    asked: Time,
-}
-
-impl TrialFigures {
-    fn new(writes: bool) -> Self {
-        Self {
-            short: Values::new(),
-            long: Values::new(),
-            transaction: Values::new(),
-            batch_ns: Vec::new(),
-            writes: writes.then(Vec::new),
-            failed: None,
-            interrupted: false,
-            asked: Time::ZERO,
-        }
-    }
-
-    fn book(&mut self, event: ProgramEvent, stop: &AtomicBool) {
-        match event {
-            ProgramEvent::Wrote(write) => {
-                let values = if write.online { &mut self.short } else { &mut self.long };
-                values.add(Span::from_ns(write.ns));
-                if let Some(writes) = &mut self.writes {
-                    writes.push(write);
-                }
-            }
-            ProgramEvent::Transaction(took) => self.transaction.add(took),
-            ProgramEvent::Batch(took) => self.batch_ns.push(took.ns()),
-            ProgramEvent::Failed(why) => {
-                self.failed.get_or_insert(why);
-                stop.store(true, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Whether it is time to ask again whether to go on.
-    fn is_time(&mut self, now: Time) -> bool {
-        let due = now.since(self.asked) >= Span::from_ms(BEAT.as_millis() as u64);
-        if due {
-            self.asked = now;
-        }
-        due
-    }
-
+    /// The result of the trial, of what its programs met until `ended`.
     fn result(
-        self,
-        total: Span,
-        stage: &Stage<'_>,
+        &self,
+        programs: Vec<ProgramFigures>,
+        ended: Time,
+        interrupted: bool,
         below: BelowResult,
     ) -> Result<TrialResult, Failure> {
-        if let Some(why) = self.failed {
-            return Err(Failure::run(why));
+        let begun = programs.iter().map(|program| program.begun).min().unwrap_or(ended);
+        let (mut short, mut long, mut transaction) = (Values::new(), Values::new(), Values::new());
+        let (mut batch_ns, mut writes) = (Vec::new(), Vec::new());
+        for program in programs {
+            let values = if program.online { &mut short } else { &mut long };
+            values.join(&program.writes);
+            transaction.join(&program.transactions);
+            batch_ns.extend(program.batch_ns);
+            writes.extend(program.every);
         }
+        writes.sort_by_key(|write| write.at_ns + write.ns);
         let measured =
             |values: &Values| Measured { count: values.count(), ns: values.distribution() };
         Ok(TrialResult {
-            short: measured(&self.short),
-            long: measured(&self.long),
-            transaction: measured(&self.transaction),
-            batch_ns: self.batch_ns,
-            total_ns: total.ns(),
-            interrupted: self.interrupted,
-            outlasted: stage.outlasted.load(Ordering::Relaxed),
-            lengths: stage.lengths,
-            writes: self.writes.unwrap_or_default(),
+            short: measured(&short),
+            long: measured(&long),
+            transaction: measured(&transaction),
+            batch_ns,
+            total_ns: ended.since(begun).ns(),
+            interrupted,
+            outlasted: self.outlasted.load(Ordering::Relaxed),
+            lengths: self.lengths,
+            writes,
             below,
-            gate: stage.gate.stats().map_err(Failure::run)?,
+            gate: self.gate.stats().map_err(Failure::run)?,
         })
+    }
+}
+
+/// How a program ended.
+type ProgramOutcome = Result<ProgramFigures, Failure>;
+
+/// A program between its writes.
+struct Program {
+    number: u32,
+    bytes: Vec<u8>,
+    /// Where in its region it writes next.
+    at: u64,
+    figures: ProgramFigures,
+}
+
+/// What a program met.
+struct ProgramFigures {
+    online: bool,
+    begun: Time,
+    writes: Values,
+    transactions: Values,
+    /// How long a batch program took; `None` if it has not ended.
+    batch_ns: Option<u64>,
+    /// Every write, if they are wanted.
+    every: Vec<Write>,
+}
+
+impl ProgramFigures {
+    fn new(online: bool, begun: Time) -> Self {
+        let (writes, transactions) = (Values::new(), Values::new());
+        Self { online, begun, writes, transactions, batch_ns: None, every: Vec::new() }
     }
 }

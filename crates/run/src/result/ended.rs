@@ -13,6 +13,8 @@ pub enum Ended {
     Timeout,
     /// The target's length changed.
     Resized,
+    /// Every merge waits for memory, and no request is outstanding.
+    Deadlock,
     /// Data was not what was written, where it is verified.
     Differs,
     /// The record of verified writes was lost.

@@ -20,12 +20,12 @@ mod programs;
 mod requests;
 mod schedule;
 mod shares;
+mod survey;
 mod verdict;
 mod verify;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::num::NonZeroU32;
 
 use penstock_core::ClassId;
 use schemars::JsonSchema;
@@ -53,6 +53,7 @@ pub use self::programs::ProgramResult;
 pub use self::requests::Requests;
 pub use self::schedule::{Held, ScheduleResult};
 pub use self::shares::ShareResult;
+pub use self::survey::SurveyResult;
 pub use self::verdict::VerdictResult;
 pub use self::verify::{DifferenceResult, VerifyResult};
 
@@ -69,9 +70,6 @@ pub struct Comparison {
     pub world: World,
     /// Name of the modelled device, or path of the target.
     pub device: String,
-    /// Disks that work side by side; no part of the JSON.
-    #[serde(skip)]
-    pub disks: NonZeroU32,
     /// Where it ran.
     pub machine: Machine,
     /// What has to be known of all runs to read their figures, in words; left out if there is nothing
@@ -208,7 +206,10 @@ pub struct RunResult {
     pub(crate) parts: Option<ThreadParts>,
     /// How stable the requests of each class are, if that was asked for; no part of the JSON.
     #[serde(skip)]
-    pub stability: Option<io::Result<Vec<ClassStability>>>,
+    pub(crate) stability: Option<io::Result<Vec<ClassStability>>>,
+    /// What a survey of stability found; left out if none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub survey: Option<SurveyResult>,
 }
 
 impl RunResult {

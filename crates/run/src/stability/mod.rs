@@ -11,6 +11,7 @@ use std::num::NonZeroU32;
 
 use penstock_core::{Op, Request, Span, Time};
 use penstock_workload::trace::Spool;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::blocks::{BLOCK, BlockMeans, Blocks, Variation};
@@ -30,7 +31,7 @@ pub(crate) fn load_of(disks: NonZeroU32) -> u32 {
 }
 
 /// How stable the requests of a class are.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize)]
 pub struct ClassStability {
     /// Reads and writes that were asked for.
     pub requests: u64,
@@ -45,7 +46,7 @@ pub struct ClassStability {
 }
 
 /// How unstable one characteristic is.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize)]
 pub struct Characteristic {
     /// `size`, `rate`, `pattern`, `type` or `service time`.
     pub name: &'static str,

@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
-from penstock import _native
-from penstock.errors import translated
+from penstock.errors import RUN_FAILED, PenstockError
 from penstock.papers import files
 from penstock.papers.merge_placement.setting import NAME, PLACEMENTS, SETTINGS, Buffer, Setting
-from penstock.session import Variant
+from penstock.results.json_types import Run
+from penstock.session import Session, Variant
+from penstock.target import Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,15 +103,27 @@ def run(points: Iterable[Point], setting: Setting, seeds: Sequence[int]) -> Foun
     """Run the points, each once at each seed, on all cores."""
     every = list(dict.fromkeys(points))
     variants = [point.variant(setting, seed) for point in every for seed in seeds]
-    with SETTINGS.errors(setting.given), translated():
-        ended = iter(json.loads(_native.merge_cells(variants)))
-    return {point: _runs([next(ended) for _ in seeds]) for point in every}
+    with (
+        SETTINGS.errors(setting.given),
+        closing(Session(Target(), variants, keep_failures=True)) as session,
+    ):
+        ended = map(_run, session.texts(variants))
+        return {point: _runs([next(ended) for _ in seeds]) for point in every}
 
 
-def _runs(ended: Sequence[Mapping[str, Any]]) -> Runs:
-    whole = [one for one in ended if "deadlock" not in one]
+def _run(text: str) -> Run:
+    run: Run
+    (run,) = json.loads(text)["runs"]
+    if run.get("ended") != "deadlock" and "failure" in run:
+        raise PenstockError(f"error: {run['failure']}", exit_code=RUN_FAILED)
+    return run
+
+
+def _runs(ended: Sequence[Run]) -> Runs:
+    whole = [run for run in ended if "failure" not in run]
+    disks = [run["device_stats"]["disks"] for run in whole]
     return Runs(
-        merges=[one["merge"] for one in whole],
-        utilisation=[one["utilisation"] for one in whole],
+        merges=[run["merge"] for run in whole],
+        utilisation=[[disk["utilisation"] for disk in each] for each in disks],
         deadlocks=len(ended) - len(whole),
     )

@@ -10,6 +10,8 @@ from penstock.papers.merge_placement.cells import Point, job
 from penstock.papers.merge_placement.setting import PLACEMENTS, SETTINGS, Setting
 from penstock.papers.published import Row
 from penstock.results.requests import Requests
+from penstock.session import compare
+from penstock.target import Target
 
 SAMPLES = 240
 """Times at which a run is looked at."""
@@ -48,17 +50,9 @@ def courses(setting: Setting) -> list[Row]:
 def _course(point: Point, setting: Setting) -> Row:
     """The blocks that each job has used up, and the writes at each disk that has an output."""
     variant, kept = point.variant(setting, SEED), Requests()
-    with SETTINGS.errors(setting.given), translated():
-        found = _native.compare(
-            variant.name,
-            text=variant.text,
-            policies=variant.policies,
-            sets=variant.sets,
-            detail=False,
-            requests=kept.take,
-        )
-    comparison = json.loads(found)
-    writes = kept.frame(comparison).filter(op="write").sort("due_ns")
+    with SETTINGS.errors(setting.given):
+        comparison = json.loads(compare(variant, Target(), requests=kept.take))
+    writes = kept.frame(comparison).collect().filter(op="write").sort("due_ns")
     of_jobs = [writes.filter(**{"class": f"job{number}"}) for number in range(point.jobs)]
     (run,) = comparison["runs"]
     every_ns = int(1e9 * run["merge"]["makespan_s"] / SAMPLES) + 1

@@ -18,8 +18,8 @@ use penstock_policy::fcfs::Fcfs;
 use rand::RngExt;
 use serde::Serialize;
 
-use super::parallel;
 use crate::failure::Failure;
+use crate::pool;
 
 /// Where a disk of the ring begins in the address space of all.
 const DISK: u64 = 1 << 40;
@@ -96,7 +96,8 @@ pub struct Peak {
 /// [`Failure`]: a ring of fewer than two disks, or one whose requests take no time.
 pub fn rings(rings: &[Ring], go_on: &mut dyn FnMut() -> bool) -> Result<Vec<RingRun>, Failure> {
     rings.iter().try_for_each(Ring::check)?;
-    parallel::all(rings, |ring| Ok(ring.run()), go_on)
+    pool::map(rings, Ring::run, go_on)
+        .map_err(|error| Failure::here("start a thread for the rings", &error))
 }
 
 impl Ring {
