@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use crate::design::Cell;
 use crate::failure::Failure;
 use crate::options::RequestSink;
-use crate::pool::{self, Message, Reporter, Window};
+use crate::pool::{self, Message, Reports, Window};
 use crate::progress::Progress;
 use crate::result::RunResult;
 use crate::snapshot::Snapshot;
@@ -100,7 +100,7 @@ pub(crate) fn in_sequence(
 }
 
 /// The progress of a cell that runs in parallel with others.
-struct Parallel<'r, 'a>(&'r Reporter<'a, f64, CellResult>);
+struct Parallel<'r, 'a>(&'r Reports<'a, f64, CellResult>);
 
 /// How a cell ended.
 type CellResult = Box<Result<RunResult, Failure>>;
@@ -121,8 +121,8 @@ pub(crate) fn in_parallel(
     run: impl Fn(Cell<'_>, &mut dyn Progress) -> Result<RunResult, Failure> + Sync,
 ) -> Result<Vec<RunResult>, Failure> {
     let window = Window::new(report.requests.is_some().then_some(REQUESTS_AHEAD));
-    let work = |number: usize, reporter: &Reporter<'_, f64, CellResult>| {
-        let ended = Box::new(run(cells[number], &mut Parallel(reporter)));
+    let work = |number: usize, reports: &Reports<'_, f64, CellResult>| {
+        let ended = Box::new(run(cells[number], &mut Parallel(reports)));
         match &*ended {
             Ok(result) if !result.interrupted => ControlFlow::Continue(ended),
             _ => ControlFlow::Break(ended),

@@ -41,13 +41,13 @@ enum Sent<P, R> {
 }
 
 /// How the work on an item reports its progress and learns that it is to stop.
-pub(crate) struct Reporter<'a, P, R> {
+pub(crate) struct Reports<'a, P, R> {
     number: usize,
     sender: &'a SyncSender<Sent<P, R>>,
     stop: &'a AtomicBool,
 }
 
-impl<P, R> Reporter<'_, P, R> {
+impl<P, R> Reports<'_, P, R> {
     /// Sends `progress`, unless the caller has not yet taken what was sent before.
     pub(crate) fn offer(&self, progress: P) {
         let _ = self.sender.try_send(Sent::Progress(self.number, progress));
@@ -136,7 +136,7 @@ pub(crate) fn scatter<P: Send, R: Send>(
     count: usize,
     workers: Option<NonZeroUsize>,
     window: &Window,
-    work: impl Fn(usize, &Reporter<'_, P, R>) -> ControlFlow<R, R> + Sync,
+    work: impl Fn(usize, &Reports<'_, P, R>) -> ControlFlow<R, R> + Sync,
     on: impl FnMut(Message<P, R>) -> bool,
 ) -> io::Result<()> {
     let all = || thread::available_parallelism().map_or(1, usize::from);
@@ -149,7 +149,7 @@ pub(crate) fn scatter<P: Send, R: Send>(
                 break;
             }
             window.wait(number, stop);
-            let done = match work(number, &Reporter { number, sender, stop }) {
+            let done = match work(number, &Reports { number, sender, stop }) {
                 ControlFlow::Continue(done) => done,
                 ControlFlow::Break(last) => {
                     closed.store(true, Ordering::Relaxed);
@@ -177,8 +177,8 @@ pub(crate) fn map<T: Sync, R: Send>(
     go_on: &mut dyn FnMut() -> bool,
 ) -> io::Result<Vec<R>> {
     let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
-    let work = |number: usize, reporter: &Reporter<'_, (), Option<R>>| {
-        if reporter.stopped() {
+    let work = |number: usize, reports: &Reports<'_, (), Option<R>>| {
+        if reports.stopped() {
             return ControlFlow::Break(None);
         }
         ControlFlow::Continue(Some(work(&items[number])))
@@ -199,13 +199,13 @@ pub(crate) fn map<T: Sync, R: Send>(
 pub(crate) fn one_each<'l, P: Send, R: Send>(
     count: usize,
     line: &'l StartLine,
-    work: impl Fn(usize, Ticket<'l>, &Reporter<'_, P, R>) -> R + Sync,
+    work: impl Fn(usize, Ticket<'l>, &Reports<'_, P, R>) -> R + Sync,
     refused: impl Fn(io::Error) -> R,
     mut on: impl FnMut(Message<P, R>) -> bool,
 ) {
     let tickets = (0..count).map(|_| line.ticket()).collect();
     let missing = crew(tickets, Needed::All, &mut on, |ticket, number, sender, stop| {
-        let done = work(number, ticket, &Reporter { number, sender, stop });
+        let done = work(number, ticket, &Reports { number, sender, stop });
         let _ = sender.send(Sent::Done(number, done));
     });
     for (number, error) in missing {
@@ -312,8 +312,8 @@ mod tests {
     fn results_come_for_every_number_on_any_number_of_threads() {
         for workers in [1, 2, 7] {
             let mut results = vec![None; 100];
-            let work = |number: usize, reporter: &Reporter<'_, usize, usize>| {
-                reporter.offer(number);
+            let work = |number: usize, reports: &Reports<'_, usize, usize>| {
+                reports.offer(number);
                 ControlFlow::Continue(number * number)
             };
             let on = |message| {
@@ -331,9 +331,9 @@ mod tests {
 
     #[test]
     fn a_worker_that_panics_ends_the_others_and_says_why() {
-        let work = |number: usize, reporter: &Reporter<'_, (), ()>| {
+        let work = |number: usize, reports: &Reports<'_, (), ()>| {
             assert!(number != 3, "item three is broken");
-            while number > 3 && !reporter.stopped() {
+            while number > 3 && !reports.stopped() {
                 thread::yield_now();
             }
             ControlFlow::Continue(())
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn a_panic_before_the_start_leaves_no_other_thread_waiting() {
         let line = StartLine::default();
-        let work = |number: usize, ticket: Ticket<'_>, _: &Reporter<'_, (), ()>| {
+        let work = |number: usize, ticket: Ticket<'_>, _: &Reports<'_, (), ()>| {
             assert!(number != 1, "it cannot begin");
             ticket.wait();
         };
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn after_the_last_wanted_item_none_begins() {
-        let work = |number: usize, _: &Reporter<'_, (), usize>| match number {
+        let work = |number: usize, _: &Reports<'_, (), usize>| match number {
             5 => ControlFlow::Break(number),
             _ => ControlFlow::Continue(number),
         };
@@ -386,7 +386,7 @@ mod tests {
     fn no_more_items_begin_than_the_window_holds() {
         let window = Window::new(NonZeroUsize::new(3));
         let (begun, mut used) = (AtomicUsize::new(0), 0);
-        let work = |_: usize, _: &Reporter<'_, (), ()>| {
+        let work = |_: usize, _: &Reports<'_, (), ()>| {
             begun.fetch_add(1, Ordering::SeqCst);
             ControlFlow::Continue(())
         };

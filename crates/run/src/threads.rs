@@ -15,7 +15,7 @@ use crate::measures;
 use crate::measures::policy_series;
 use crate::measures::values::ratio;
 use crate::place::Place;
-use crate::pool::{self, Message, Reporter, StartLine, Ticket};
+use crate::pool::{self, Message, Reports, StartLine, Ticket};
 use crate::progress::Progress;
 use crate::result::{Ended, RunResult};
 use crate::runner::Runner;
@@ -126,16 +126,15 @@ fn threads(
     results.resize_with(tasks.len(), || None);
     let mut watched = vec![None; tasks.len()];
     let mut failed = false;
-    let work = |number: usize,
-                ticket: Ticket<'_>,
-                reporter: &Reporter<'_, ThreadProgress, ThreadResult>| {
-        let member = Member { number, reports: &reports, reporter };
-        let named = |failure: Failure| match tasks[number].live {
-            Some(live) if place.targets().len() > 1 => failure.at(&live.path),
-            _ => failure,
+    let work =
+        |number: usize, ticket: Ticket<'_>, outlet: &Reports<'_, ThreadProgress, ThreadResult>| {
+            let member = Member { number, reports: &reports, outlet };
+            let named = |failure: Failure| match tasks[number].live {
+                Some(live) if place.targets().len() > 1 => failure.at(&live.path),
+                _ => failure,
+            };
+            Box::new(one(runner, place, &tasks[number], ticket, member).map_err(named))
         };
-        Box::new(one(runner, place, &tasks[number], ticket, member).map_err(named))
-    };
     let refused =
         |error| Box::new(Err(Failure::here("start a thread for each part of the load", &error)));
     // Results come as messages: a join waits until the thread has returned from the kernel, and it
@@ -218,7 +217,7 @@ struct Member<'a> {
     number: usize,
     /// Number of the thread that reports: the first that goes on.
     reports: &'a AtomicUsize,
-    reporter: &'a Reporter<'a, ThreadProgress, ThreadResult>,
+    outlet: &'a Reports<'a, ThreadProgress, ThreadResult>,
 }
 
 impl Progress for Member<'_> {
@@ -226,9 +225,9 @@ impl Progress for Member<'_> {
         let reports = self.number == self.reports.load(Ordering::Relaxed);
         if reports || now.is_some() {
             let now = now.map(|now| Box::new(now.clone()));
-            self.reporter.offer(ThreadProgress { fraction: reports.then_some(fraction), now });
+            self.outlet.offer(ThreadProgress { fraction: reports.then_some(fraction), now });
         }
-        !self.reporter.stopped()
+        !self.outlet.stopped()
     }
 }
 

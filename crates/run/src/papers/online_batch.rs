@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::measures::values::Values;
 use crate::place::model_and_path;
-use crate::pool::{self, Message, Reporter, StartLine, Ticket};
+use crate::pool::{self, Message, Reports, StartLine, Ticket};
 use crate::result::{BelowResult, Distribution};
 use crate::target_options::{EMULATED, TargetOptions};
 
@@ -155,8 +155,8 @@ pub fn run(trial: &Trial, go_on: &mut dyn FnMut() -> bool) -> Result<TrialResult
         outlasted: AtomicBool::new(false),
     };
     let line = StartLine::default();
-    let work = |number: usize, ticket: Ticket<'_>, reporter: &Reporter<'_, (), ProgramOutcome>| {
-        stage.program(number as u32, ticket, reporter)
+    let work = |number: usize, ticket: Ticket<'_>, reports: &Reports<'_, (), ProgramOutcome>| {
+        stage.program(number as u32, ticket, reports)
     };
     let refused = |error| Err(Failure::here("start a thread for each program", &error));
     let (mut figures, mut failed, mut interrupted) = (Vec::new(), None, false);
@@ -236,7 +236,7 @@ impl Stage<'_> {
         &self,
         number: u32,
         start: Ticket<'_>,
-        reporter: &Reporter<'_, (), ProgramOutcome>,
+        reports: &Reports<'_, (), ProgramOutcome>,
     ) -> ProgramOutcome {
         let online = number < self.trial.online;
         let len = self.lengths[usize::from(!online)];
@@ -245,12 +245,12 @@ impl Stage<'_> {
         fill(Seed(number.into()), &mut bytes);
         let niced = if !online && self.trial.cpu_priority { lower_priority() } else { Ok(()) };
         start.wait();
-        let figures = ProgramFigures::new(online, self.gate.now());
+        let figures = ProgramTimes::new(online, self.gate.now());
         let mut program = Program { number, bytes, at: 0, figures };
         let ended = match niced {
             Err(error) => Err(format!("cannot leave the processor to others: {error}")),
-            Ok(()) if online => self.online(&mut program, reporter),
-            Ok(()) => self.batch(&mut program, reporter),
+            Ok(()) if online => self.online(&mut program, reports),
+            Ok(()) => self.batch(&mut program, reports),
         };
         if !online {
             self.batch_left.fetch_sub(1, Ordering::Relaxed);
@@ -261,11 +261,11 @@ impl Stage<'_> {
     fn online(
         &self,
         program: &mut Program,
-        reporter: &Reporter<'_, (), ProgramOutcome>,
+        reports: &Reports<'_, (), ProgramOutcome>,
     ) -> Result<(), String> {
         let first = self.gate.now();
         let mut made = 0;
-        while (made < TRANSACTIONS || self.during_batch(first)) && !reporter.stopped() {
+        while (made < TRANSACTIONS || self.during_batch(first)) && !reports.stopped() {
             let begun = self.gate.now();
             self.write(program)?;
             use_processor(self.trial.online_cpu);
@@ -289,12 +289,12 @@ impl Stage<'_> {
     fn batch(
         &self,
         program: &mut Program,
-        reporter: &Reporter<'_, (), ProgramOutcome>,
+        reports: &Reports<'_, (), ProgramOutcome>,
     ) -> Result<(), String> {
         for _ in 0..REPETITIONS {
             use_processor(self.trial.batch_cpu);
             for _ in 0..2 {
-                if reporter.stopped() {
+                if reports.stopped() {
                     return Ok(());
                 }
                 self.write(program)?;
@@ -327,7 +327,7 @@ impl Stage<'_> {
     /// The result of the trial, of what its programs met until `ended`.
     fn result(
         &self,
-        programs: Vec<ProgramFigures>,
+        programs: Vec<ProgramTimes>,
         ended: Time,
         interrupted: bool,
         below: BelowResult,
@@ -362,7 +362,7 @@ impl Stage<'_> {
 }
 
 /// How a program ended.
-type ProgramOutcome = Result<ProgramFigures, Failure>;
+type ProgramOutcome = Result<ProgramTimes, Failure>;
 
 /// A program between its writes.
 struct Program {
@@ -370,11 +370,11 @@ struct Program {
     bytes: Vec<u8>,
     /// Where in its region it writes next.
     at: u64,
-    figures: ProgramFigures,
+    figures: ProgramTimes,
 }
 
 /// What a program met.
-struct ProgramFigures {
+struct ProgramTimes {
     online: bool,
     begun: Time,
     writes: Values,
@@ -385,7 +385,7 @@ struct ProgramFigures {
     every: Vec<Write>,
 }
 
-impl ProgramFigures {
+impl ProgramTimes {
     fn new(online: bool, begun: Time) -> Self {
         let (writes, transactions) = (Values::new(), Values::new());
         Self { online, begun, writes, transactions, batch_ns: None, every: Vec::new() }
