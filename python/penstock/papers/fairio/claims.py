@@ -9,6 +9,7 @@ from penstock.papers.claims import Claim, Numbers, Statement, decided
 from penstock.papers.fairio.cells import mb
 from penstock.papers.fairio.setting import NAME
 from penstock.papers.published import Row
+from penstock.papers.rows import select
 
 Ours: TypeAlias = Mapping[str, Any]
 
@@ -45,7 +46,7 @@ def claims(ours: Ours) -> list[Claim]:
 
 def _rows(ours: Ours, table: int) -> list[Row]:
     """The rows in paper mode with the report's, if all of its cycle lengths are there."""
-    rows = [row for row in ours[f"table{table}"] if row["mode"] == "paper" and row["published"]]
+    rows = [row for row in select(ours[f"table{table}"], mode="paper") if row["published"]]
     return rows if len(rows) == len(files.published(NAME)[f"table{table}"]) else []
 
 
@@ -117,7 +118,7 @@ def _rises(ours: Ours) -> Numbers:
     """The smallest error, and those of the longest cycles."""
     found = {}
     for number in (1, 2):
-        long = [row for row in ours["long_cycles"] if row["illustration"] == number]
+        long = select(ours["long_cycles"], illustration=number)
         errors = [abs(_error(row)) for row in _rows(ours, number)]
         found[f"Illustration {number}"] = [min(errors), *map(_error, long)] if errors else []
     return found

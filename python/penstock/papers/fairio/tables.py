@@ -1,15 +1,14 @@
 """The tables of the FAIRIO report as a reader has them: ours next to the published figures."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.answer.table import Table
+from penstock.answer.table import NONE, Table
 from penstock.papers.fairio.cells import mb
 from penstock.papers.fairio.workloads import WEIGHTS
 from penstock.papers.published import Row, percent
-
-NONE = "–"
+from penstock.papers.rows import Key, interleaved, levels, number, pivot, select
 
 
 def tables(ours: Mapping[str, Any]) -> list[Table]:
@@ -30,21 +29,21 @@ def tables(ours: Mapping[str, Any]) -> list[Table]:
     return [*found, _costs(ours)]
 
 
-def _table(ours: Mapping[str, Any], number: int, about: str) -> Table:
+def _table(ours: Mapping[str, Any], table: int, about: str) -> Table:
     """A row for each cycle length, the modes side by side."""
-    rows = ours[f"table{number}"]
-    modes = list(dict.fromkeys(row["mode"] for row in rows))
+    rows = ours[f"table{table}"]
+    modes = levels(rows, "mode")
     cells = []
-    for cycle_ms in dict.fromkeys(row["cycle_ms"] for row in rows):
-        each = [row for row in rows if row["cycle_ms"] == cycle_ms]
-        published = each[0]["published"]
+    for cycle_ms, of_cycle in pivot(rows, "cycle_ms", "mode").items():
+        each = of_cycle.values()
+        published = of_cycle[modes[0]]["published"]
         cells.append(
             [
                 f"{cycle_ms:,}",
                 _signed(published["error_pct"][0]) if published else NONE,
-                *(_spread(row) for row in each),
-                f"{published['throughput_mb_s']:.2f}" if published else NONE,
-                *(_throughput(row) for row in each),
+                *map(_spread, each),
+                number(published and published["throughput_mb_s"], ".2f"),
+                *map(_throughput, each),
             ]
         )
     headings = [
@@ -54,7 +53,7 @@ def _table(ours: Mapping[str, Any], number: int, about: str) -> Table:
         "MB/s, report",
         *(f"MB/s (MiB/s), {mode}" for mode in modes),
     ]
-    fcfs = ours["fcfs"][number - 1]
+    fcfs = ours["fcfs"][table - 1]
     remarks = [
         "Error 1 is the part of the disk time that class 1 got less the part that its weight says, "
         "in percentage points; that of class 2 is its negative. The report does not say which "
@@ -64,9 +63,9 @@ def _table(ours: Mapping[str, Any], number: int, about: str) -> Table:
     ]
     if any(row["spread_pct"] for row in rows):
         remarks.insert(1, "± is half of the range over the seeds.")
-    title = "Table I" if number == 1 else "Table II"
+    title = "Table I" if table == 1 else "Table II"
     return Table(
-        headings, cells, words=0, name=f"table{number}", title=f"{title}: {about}", notes=remarks
+        headings, cells, words=0, name=f"table{table}", title=f"{title}: {about}", notes=remarks
     )
 
 
@@ -95,7 +94,7 @@ def _table5(rows: Sequence[Row]) -> Table:
             f"{row['requests_measured']} / {row['requests']}",
             f"{row['fcfs_bound_pct']:.2f}",
             f"{row['bound_pct']:.2f} / {row['published_bound_pct']:.2f}",
-            NONE if row["plus_bound_pct"] is None else f"{row['plus_bound_pct']:.2f}",
+            number(row["plus_bound_pct"], ".2f"),
             ", ".join(map(str, row["limited_classes"])) or NONE,
         ]
         for row in rows
@@ -135,15 +134,11 @@ def _params(row: Row) -> str:
 
 
 def _baselines(rows: Sequence[Row]) -> Table:
-    names = list(dict.fromkeys(map(_params, rows)))
     cells = []
-    for name in names:
-        each = [row for row in rows if _params(row) == name]
-        texts = ([_signed(row["error_pct"][0]), _throughput(row)] for row in each)
-        cells.append([name, *(text for pair in texts for text in pair)])
-    figures = [
-        f"{what}, Ill. {number}" for number in (1, 2) for what in ("error 1", "MB/s (MiB/s)")
-    ]
+    for name, each in pivot(rows, _params, "illustration").items():
+        texts = ([_signed(row["error_pct"][0]), _throughput(row)] for row in each.values())
+        cells.append([name, *interleaved(texts)])
+    figures = [f"{what}, Ill. {which}" for which in (1, 2) for what in ("error 1", "MB/s (MiB/s)")]
     table = Table(["policy", *figures], cells)
     remarks = ["sfq is start-time fair queueing that charges a running mean of device time."]
     return replace(
@@ -151,13 +146,13 @@ def _baselines(rows: Sequence[Row]) -> Table:
     )
 
 
-def _matrix(rows: Sequence[Row], name: Callable[[Row], str], heading: str) -> Table:
+def _matrix(rows: Sequence[Row], name: Key, heading: str) -> Table:
     """The error of class 1 by a name and the cycle length."""
-    cycles = list(dict.fromkeys(row["cycle_ms"] for row in rows))
-    cells = []
-    for one in dict.fromkeys(map(name, rows)):
-        of = {row["cycle_ms"]: row for row in rows if name(row) == one}
-        cells.append([one, *(_signed(of[ms]["error_pct"][0]) for ms in cycles)])
+    cycles = levels(rows, "cycle_ms")
+    cells = [
+        [f"{of}", *(_signed(by_cycle[ms]["error_pct"][0]) for ms in cycles)]
+        for of, by_cycle in pivot(rows, name, "cycle_ms").items()
+    ]
     return Table([heading, *(f"{ms:,} ms" for ms in cycles)], cells)
 
 
@@ -166,25 +161,25 @@ def _ablations(rows: Sequence[Row]) -> Table:
         "Error 1 of Illustration 1 in paper mode with one thing changed, on disks without a "
         "turnaround, one seed.",
     ]
-    table = _matrix(rows, lambda row: row["name"], "changed")
+    table = _matrix(rows, "name", "changed")
     return replace(table, name="ablations", title="Where the error comes from", notes=remarks)
 
 
 def _windows(rows: Sequence[Row]) -> Table:
-    table = _matrix(rows, lambda row: f"{row['window']}", "window")
+    table = _matrix(rows, "window", "window")
     remarks = ["Error 1 of Illustration 1 in paper mode by the cycles that are looked back on."]
     return replace(table, name="windows", title="The window of observation", notes=remarks)
 
 
 def _long_cycles(rows: Sequence[Row]) -> Table:
-    table = _matrix(rows, lambda row: f"{row['illustration']}", "Illustration")
+    table = _matrix(rows, "illustration", "Illustration")
     remarks = ["Error 1 in paper mode with cycles longer than the report's."]
     return replace(table, name="long_cycles", title="Longer cycles", notes=remarks)
 
 
 def _drives(rows: Sequence[Row]) -> Table:
     table = _matrix(
-        [row for row in rows if row["policy"] == "fairio"],
+        select(rows, policy="fairio"),
         lambda row: f"{row['illustration']}, {row['params']['mode']}",
         "Illustration, mode",
     )
@@ -199,15 +194,14 @@ def _drives(rows: Sequence[Row]) -> Table:
 
 def _costs(ours: Mapping[str, Any]) -> Table:
     rows = ours["table1"]
-    modes = list(dict.fromkeys(row["mode"] for row in rows))
+    modes = levels(rows, "mode")
     figures = ("cycles", "cycles_ended_early", "filled")
     cells = []
-    for cycle_ms in dict.fromkeys(row["cycle_ms"] for row in rows):
-        each = [row for row in rows if row["cycle_ms"] == cycle_ms]
+    for cycle_ms, of_cycle in pivot(rows, "cycle_ms", "mode").items():
         counts = [
             f"{100 * row['policy_stats'][figure] / row['requests']:.1f}"
             for figure in figures
-            for row in each
+            for row in of_cycle.values()
         ]
         cells.append([f"{cycle_ms:,}", *counts])
     names = ("cycles", "early", "filled")

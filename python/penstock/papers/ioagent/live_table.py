@@ -4,15 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from penstock.answer.table import Table
+from penstock.answer.table import NONE, Table
 from penstock.papers.ioagent.campaign import AMOUNT
 from penstock.papers.ioagent.live import Live, PatternFound
 from penstock.papers.ioagent.live_compare import Effect, Judged, undecided
 from penstock.papers.ioagent.live_fraction import LeftOut
 from penstock.papers.ioagent.setting import FACTORS
 from penstock.text.units import count, digits, many, seconds
-
-NOTHING = "–"
 
 SHOWN = 5
 """So many cells that did not run are named, of each reason one."""
@@ -103,7 +101,7 @@ def patterns(of: Live) -> Table:
             f"{one.cells}",
             f"{one.possible}",
             *_ranks(one),
-            NOTHING if one.noise_pct is None else digits(one.noise_pct, 2),
+            NONE if one.noise_pct is None else digits(one.noise_pct, 2),
         ]
         for one in of.patterns
     ]
@@ -112,7 +110,7 @@ def patterns(of: Live) -> Table:
 
 def _ranks(of: PatternFound) -> list[str]:
     if of.ranks is None:
-        return [NOTHING] * 3
+        return [NONE] * 3
     rho, low, high, p = of.ranks
     return [f"{rho:.2f}", f"{low:.2f} to {high:.2f}", f"{p:.1g}"]
 
@@ -156,7 +154,7 @@ def claims(of: Live) -> Table:
 
 def _holds(one: Judged | None) -> str:
     if one is None:
-        return NOTHING
+        return NONE
     said = "holds" if one.claim["holds"] else "fails"
     return said if one.certain else f"{said}?"
 

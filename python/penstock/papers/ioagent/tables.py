@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.answer.table import Table
+from penstock.answer.table import NONE, Table
 from penstock.papers import files
 from penstock.papers.ioagent.claims import means
 from penstock.papers.ioagent.setting import FACTORS, NAME, PATTERNS
 from penstock.papers.published import Row
+from penstock.papers.rows import number, text
 
 SNS = "SNS"
 
@@ -89,11 +90,11 @@ def _models(ours: Mapping[str, Any]) -> Table:
 
 def _quality(of: Mapping[str, Any] | None) -> list[str]:
     if of is None:
-        return ["–"] * 3
+        return [NONE] * 3
     power, lack = of["boxcox"], of["lack_of_fit"]
-    lam = "–" if power is None else f"{power['lambda']:.2f}"
+    lam = number(power and power["lambda"], ".2f")
     if lack is None:
-        return [lam, "–", "–"]
+        return [lam, NONE, NONE]
     f = "no noise" if lack["f"] is None else f"{lack['f']:.3g}"
     return [lam, f, f"{100 * lack['pure_error_sd']:.2f} %"]
 
@@ -102,9 +103,9 @@ def _chosen(ours: Mapping[str, Any]) -> Table:
     paper = {one["pattern"]: one["model"].split(" + ") for one in ours["fits"]}
     cells = []
     for one in ours["chosen"]:
-        for how, text in (("F", one["by_f"]), ("error", one["by_error"])):
-            if text is not None:
-                terms = text.split(" + ")
+        for how, model in (("F", one["by_f"]), ("error", one["by_error"])):
+            if model is not None:
+                terms = model.split(" + ")
                 cells.append([one["pattern"], how, *_compared(terms, paper[one["pattern"]])])
     headings = ["pattern", "by", "of the paper's, not needed", "needed, not in the paper's"]
     remarks = [
@@ -118,7 +119,7 @@ def _chosen(ours: Mapping[str, Any]) -> Table:
 
 def _compared(terms: Sequence[str], paper: Sequence[str]) -> tuple[str, str]:
     def listed(some: Sequence[str]) -> str:
-        return ", ".join(some) or "–"
+        return ", ".join(some) or NONE
 
     # Both name the factors of a term in the order of the table, or of the paper.
     ours = {frozenset(one.split(":")): one for one in terms}
@@ -150,9 +151,10 @@ def _checks(ours: Mapping[str, Any]) -> Table:
     cells = []
     for one in ours["patterns"]:
         for check in one["analysis"]["checks"]:
-            p = "–" if check["p"] is None else f"{check['p']:.2g}"
             holds = {True: "holds", False: "does not hold", None: "not tested"}[check["holds"]]
-            cells.append([one["pattern"], check["what"], check["test"], holds, p])
+            cells.append(
+                [one["pattern"], check["what"], check["test"], holds, text(check, "p", ".2g")]
+            )
     headings = ["pattern", "of the errors", "test", "here", "p"]
     title = "Section 4.1: the errors"
     return Table(headings, cells, words=4, name="errors", title=title)

@@ -12,6 +12,7 @@ from penstock.papers.merge_placement import race
 from penstock.papers.merge_placement.rings import READ_MS, THREE_READ, THREE_WRITE
 from penstock.papers.merge_placement.setting import NAME, Buffer
 from penstock.papers.published import Row
+from penstock.papers.rows import select
 
 Ours: TypeAlias = Mapping[str, Any]
 
@@ -26,13 +27,8 @@ def _rows(
     ours: Ours, case: int, *, disks: int = 5, policy: str = "fcfs", buffer: Buffer = None
 ) -> dict[int, Row]:
     """The rows of a case that have ended, by the number of jobs."""
-    wanted = (disks, case, policy, buffer)
-    return {
-        row["jobs"]: row
-        for row in ours["rows"]
-        if (row["disks"], row["case"], row["policy"], row["buffer"]) == wanted
-        and row["time_s"] is not None
-    }
+    rows = select(ours["rows"], disks=disks, case=case, policy=policy, buffer=buffer)
+    return {row["jobs"]: row for row in rows if row["time_s"] is not None}
 
 
 def _ratios(
@@ -153,12 +149,8 @@ def insensitive(ours: Ours) -> Numbers:
 
 def buffers(ours: Ours, jobs: int, disks: int = 5) -> dict[Buffer, Row]:
     """The rows of case 2 that have ended in all seeds, by the blocks of each job."""
-    return {
-        row["buffer"]: row
-        for row in ours["rows"]
-        if (row["disks"], row["jobs"], row["case"], row["policy"]) == (disks, jobs, 2, "fcfs")
-        and not row["deadlocks"]
-    }
+    rows = select(ours["rows"], disks=disks, jobs=jobs, case=2, policy="fcfs", deadlocks=0)
+    return {row["buffer"]: row for row in rows}
 
 
 def degrades(ours: Ours) -> Numbers:
@@ -187,7 +179,7 @@ def single(ours: Ours) -> Numbers:
 
 def difference(ours: Ours) -> Numbers:
     """How far two jobs are apart well below the threshold, and well above."""
-    rows = [row for row in ours["threshold"] if row["jobs"] == 2 and row["f_eff"] is not None]
+    rows = [row for row in select(ours["threshold"], jobs=2) if row["f_eff"] is not None]
     below = [row["divergence"] for row in rows if row["f_eff"] < BELOW]
     above = [row["divergence"] for row in rows if row["f_eff"] > ABOVE]
     return {f"apart with f below {BELOW}": below, f"above {ABOVE}": above}
@@ -269,7 +261,7 @@ def growth(ours: Ours) -> Numbers:
 def figure36(ours: Ours) -> Numbers:
     """The growth in Figure 3.6."""
     of = published_figure("3.6")
-    found = [row["simulated_growth"] for row in ours["three_disk"] if row["f"] == of["f"]]
+    found = [row["simulated_growth"] for row in select(ours["three_disk"], f=of["f"])]
     return {"the paper's": [of["growth"]], "found": found}
 
 

@@ -9,6 +9,7 @@ from penstock.papers.merge_placement.rings import READ_MS
 from penstock.papers.merge_placement.setting import PLACEMENTS, POLICIES
 from penstock.papers.pictures import Gallery
 from penstock.papers.published import Row
+from penstock.papers.rows import select
 
 if TYPE_CHECKING:
     import altair as alt
@@ -53,12 +54,12 @@ def _areas(layout: Row) -> "Iterator[Area]":
 
 def _completion(ours: Ours) -> "alt.TopLevelMixin | None":
     """The time by the number of jobs, a panel for each number of disks."""
-    rows = [row for row in _ended(ours) if row["policy"] == POLICIES[0] and row["buffer"] is None]
+    rows = select(_ended(ours), policy=POLICIES[0], buffer=None)
     return _by_jobs(rows, lambda row: f"case {row['case']}")
 
 
 def _policies(ours: Ours) -> "alt.TopLevelMixin | None":
-    rows = [row for row in _ended(ours) if row["case"] == 2 and row["buffer"] is None]
+    rows = select(_ended(ours), case=2, buffer=None)
     others = {row["disks"] for row in rows if row["policy"] != POLICIES[0]}
     return _by_jobs([row for row in rows if row["disks"] in others], lambda row: row["policy"])
 

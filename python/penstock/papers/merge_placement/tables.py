@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.advise.merge import RACE
-from penstock.answer.table import Table
+from penstock.answer.table import NONE, Table
 from penstock.papers.merge_placement import race
 from penstock.papers.merge_placement.rings import READ_MS, THREE_READ, THREE_WRITE
 from penstock.papers.merge_placement.setting import POLICIES, UNLIMITED, Buffer
 from penstock.papers.published import Row
-
-NONE = "–"
+from penstock.papers.rows import interleaved, levels, number, pivot, select, text
 
 
 def tables(ours: Mapping[str, Any]) -> list[Table]:
@@ -37,17 +36,9 @@ def _time(row: Row | None) -> str:
         return NONE
     if row["time_s"] is None:
         return "deadlock"
-    text = f"{row['time_s']:.1f} ± {row['sd_s']:.1f}"
+    mean = f"{row['time_s']:.1f} ± {row['sd_s']:.1f}"
     dead = row.get("deadlocks", 0)
-    return f"{text} ({dead} of {row['seeds']} deadlock)" if dead else text
-
-
-def _by(rows: Iterable[Row], *columns: str) -> dict[tuple[Any, ...], Row]:
-    return {tuple(row[column] for column in columns): row for row in rows}
-
-
-def _unique(rows: Iterable[Row], *columns: str) -> list[tuple[Any, ...]]:
-    return list(_by(rows, *columns))
+    return f"{mean} ({dead} of {row['seeds']} deadlock)" if dead else mean
 
 
 def _ratio(above: Row | None, below: Row | None) -> str:
@@ -59,27 +50,27 @@ def _jobs(many: int) -> str:
     return f"{many} job{'s' if many > 1 else ''}"
 
 
-def _figure(row: Row | None, figure: str, form: str) -> str:
-    return NONE if row is None or row[figure] is None else f"{row[figure]:{form}}"
-
-
 def _usual(rows: Sequence[Row]) -> list[Row]:
     """Rows first come first served, with memory without a limit."""
-    return [row for row in rows if row["policy"] == POLICIES[0] and row["buffer"] is None]
+    return select(rows, policy=POLICIES[0], buffer=None)
+
+
+def _by_case(rows: Sequence[Row]) -> Iterable[tuple[tuple[int, int], dict[int, Row]]]:
+    """Disks and jobs, with the rows of all cases."""
+    return pivot(rows, ("disks", "jobs"), "case").items()
 
 
 def _completion(rows: Sequence[Row]) -> Table:
-    of = _usual(rows)
-    found = _by(of, "disks", "jobs", "case")
-    cases = sorted({row["case"] for row in of})
+    usual = _usual(rows)
+    cases = sorted(levels(usual, "case"))
     cells = [
         [
             f"{disks}",
             f"{jobs}",
-            *(_time(found.get((disks, jobs, case))) for case in cases),
-            _ratio(*(found.get((disks, jobs, case)) for case in (2, 3))),
+            *(_time(by_case.get(case)) for case in cases),
+            _ratio(by_case.get(2), by_case.get(3)),
         ]
-        for disks, jobs in sorted(_unique(of, "disks", "jobs"))
+        for (disks, jobs), by_case in sorted(_by_case(usual))
     ]
     headings = ["disks", "jobs", *(f"case {case}, s" for case in cases), "2 over 3"]
     remarks = [
@@ -90,21 +81,17 @@ def _completion(rows: Sequence[Row]) -> Table:
 
 
 def _race(rows: Sequence[Row]) -> Table:
-    of = _usual(rows)
-    found = _by(of, "disks", "jobs", "case")
-    cells = []
-    for disks, jobs in sorted(_unique(of, "disks", "jobs")):
-        each = {case: found.get((disks, jobs, case)) for case in (2, 3, 4)}
-        cells.append(
-            [
-                f"{disks}",
-                f"{jobs}",
-                _figure(each[2], "first_finisher_s", ".1f"),
-                *(_figure(each[case], "divergence", ".2f") for case in (2, 3, 4)),
-                *(_figure(each[case], "utilisation", ".2f") for case in (2, 3)),
-                *(_figure(each[case], "max_queued_writes", ".0f") for case in (2, 3)),
-            ]
-        )
+    cells = [
+        [
+            f"{disks}",
+            f"{jobs}",
+            text(by_case.get(2), "first_finisher_s", ".1f"),
+            *(text(by_case.get(case), "divergence", ".2f") for case in (2, 3, 4)),
+            *(text(by_case.get(case), "utilisation", ".2f") for case in (2, 3)),
+            *(text(by_case.get(case), "max_queued_writes", ".0f") for case in (2, 3)),
+        ]
+        for (disks, jobs), by_case in sorted(_by_case(_usual(rows)))
+    ]
     headings = [
         "disks",
         "jobs",
@@ -123,14 +110,11 @@ def _race(rows: Sequence[Row]) -> Table:
 
 
 def _policies(rows: Sequence[Row]) -> Table:
-    every = [row for row in rows if row["case"] == 2]
-    others = {
-        (row["disks"], row["jobs"], row["buffer"]) for row in every if row["policy"] != POLICIES[0]
-    }
-    found = _by(every, "disks", "jobs", "buffer", "policy")
+    found = pivot(select(rows, case=2), ("buffer", "disks", "jobs"), "policy")
+    others = {which: of for which, of in found.items() if of.keys() != {POLICIES[0]}}
     cells = []
-    for disks, jobs, buffer in sorted(others, key=lambda one: (one[2] or 0, *one[:2])):
-        each = [found.get((disks, jobs, buffer, policy)) for policy in POLICIES]
+    for buffer, disks, jobs in sorted(others, key=lambda which: (which[0] or 0, *which[1:])):
+        each = [others[buffer, disks, jobs].get(policy) for policy in POLICIES]
         cells.append(
             [
                 f"{disks}",
@@ -147,15 +131,15 @@ def _policies(rows: Sequence[Row]) -> Table:
 
 
 def _buffers(rows: Sequence[Row]) -> Table:
-    of = [row for row in rows if row["policy"] == POLICIES[0] and row["case"] == 2]
-    limited = [row for row in of if row["buffer"] is not None and row["jobs"] > 1]
-    columns = sorted(_unique(limited, "disks", "jobs"))
-    found = _by(of, "disks", "jobs", "buffer")
+    usual = select(rows, policy=POLICIES[0], case=2)
+    limited = [row for row in usual if row["buffer"] is not None and row["jobs"] > 1]
+    columns = sorted(levels(limited, ("disks", "jobs")))
+    found = pivot(usual, "buffer", ("disks", "jobs"))
     cells = []
-    for buffer in (*sorted({row["buffer"] for row in limited}), None) if limited else ():
-        each = [found.get((*column, buffer)) for column in columns]
-        texts = ([_time(row), _figure(row, "divergence", ".2f")] for row in each)
-        cells.append([_blocks(buffer), *(text for pair in texts for text in pair)])
+    for buffer in (*sorted(levels(limited, "buffer")), None) if limited else ():
+        each = [found.get(buffer, {}).get(column) for column in columns]
+        texts = ([_time(row), text(row, "divergence", ".2f")] for row in each)
+        cells.append([_blocks(buffer), *interleaved(texts)])
     headings = ["buffer, blocks"]
     for disks, jobs in columns:
         headings += [f"{disks} disks, {_jobs(jobs)}, s", "apart"]
@@ -169,20 +153,15 @@ def _buffers(rows: Sequence[Row]) -> Table:
 
 
 def _flat(rows: Sequence[Row]) -> Table:
-    of = [
-        row
-        for row in rows
-        if row["policy"] == POLICIES[0] and (row["jobs"] == 1 or row["case"] != 2)
-    ]
-    limited = [row for row in of if row["buffer"] is not None]
-    sizes = [*sorted({row["buffer"] for row in limited}), None]
-    found = _by(of, "case", "disks", "jobs", "buffer")
+    usual = select(rows, policy=POLICIES[0])
+    flat = [row for row in usual if row["jobs"] == 1 or row["case"] != 2]
+    limited = [row for row in flat if row["buffer"] is not None]
+    sizes = [*sorted(levels(limited, "buffer")), None]
+    which = ("case", "disks", "jobs")
+    found = pivot(flat, which, "buffer")
     cells = [
-        [
-            *(f"{one}" for one in which),
-            *(_time(found.get((*which, buffer))) for buffer in sizes),
-        ]
-        for which in sorted(_unique(limited, "case", "disks", "jobs"))
+        [*map(str, one), *(_time(found[one].get(buffer)) for buffer in sizes)]
+        for one in sorted(levels(limited, which))
     ]
     headings = ["case", "disks", "jobs", *(f"{_blocks(buffer)}, s" for buffer in sizes)]
     return Table(headings, cells, words=0, name="flat", title="Where nothing races")
@@ -196,8 +175,8 @@ def _threshold(rows: Sequence[Row]) -> Table:
     cells = [
         [
             *(f"{row[key]}" for key in ("disks", "jobs", "n", "m")),
-            _figure(row, "f_eff", ".2f"),
-            _figure(row, "divergence", ".2f"),
+            text(row, "f_eff", ".2f"),
+            text(row, "divergence", ".2f"),
         ]
         for row in sorted(rows, key=lambda row: (row["jobs"] != 2, row["disks"], row["f_eff"] or 0))
     ]
@@ -212,11 +191,10 @@ def _threshold(rows: Sequence[Row]) -> Table:
 
 
 def _variants(rows: Sequence[Row]) -> Table:
-    found = _by(rows, "variant", "jobs", "case")
     cells = []
-    for variant, jobs in _unique(rows, "variant", "jobs"):
-        pair = [found.get((variant, jobs, case)) for case in (2, 3)]
-        apart = (_figure(one, "divergence", ".2f") for one in pair)
+    for (variant, jobs), by_case in pivot(rows, ("variant", "jobs"), "case").items():
+        pair = [by_case.get(case) for case in (2, 3)]
+        apart = (text(one, "divergence", ".2f") for one in pair)
         cells.append([variant, f"{jobs}", *map(_time, pair), _ratio(*pair), *apart])
     headings = ["changed", "jobs", "case 2, s", "case 3, s", "2 over 3", "apart in 2", "in 3"]
     title = "Geometry, depletion and what else is open"
@@ -245,14 +223,13 @@ def _three(rows: Sequence[Row]) -> Table:
     cells = []
     for row in rows:
         rest = race.steady(f=row["f"], read=READ_MS)
-        steady = row["steady_ms"]
         cells.append(
             [
                 f"{row['f']:g}",
                 f"{row['predicted_growth']:.2f}",
-                _figure(row, "simulated_growth", ".2f"),
-                NONE if rest is None else f"{rest:,.0f}",
-                NONE if steady is None else f"{steady:,.0f}",
+                text(row, "simulated_growth", ".2f"),
+                number(rest, ",.0f"),
+                number(row["steady_ms"], ",.0f"),
             ]
         )
     headings = ["f", "growth, predicted", "simulated", "rest, predicted, ms", "mean peak, ms"]
@@ -273,8 +250,8 @@ def _rings(rows: Sequence[Row], served: Sequence[Row]) -> Table:
             f"{row['disks']}",
             f"{row['f']:g}",
             f"{row['critical_f']:.2f}",
-            _figure(row, "predicted", ".3f"),
-            _figure(row, "simulated", ".3f"),
+            text(row, "predicted", ".3f"),
+            text(row, "simulated", ".3f"),
             f"{min(reads[at]) / max(reads[at]):.4f}"
             if (at := (row["disks"], row["f"])) in reads
             else NONE,
