@@ -32,6 +32,7 @@ use crate::measures::courses::Courses;
 use crate::measures::device_stats::DeviceStats;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
+use crate::measures::merge::MergeBook;
 use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
 use crate::measures::windows::Plan;
@@ -45,7 +46,7 @@ use crate::result::RunResult;
 use crate::run_errors;
 use crate::snapshot::{Watch, Watched};
 use crate::verify::{self, Verification};
-use crate::workload::{Books, Load};
+use crate::workload::{Load, SourceEvents};
 
 /// One policy's run, ready to begin.
 #[derive(Clone, Copy)]
@@ -181,7 +182,9 @@ impl Runner<'_> {
         let disks_of_each = models.iter().map(|spec| spec.disks());
         let stats = stats.named(self.load.lane_names().zip(disks_of_each));
         let warmup = self.job.warmup;
-        let book = self.load.workload.program_book(self.load.classes.len(), warmup);
+        let processors = self.load.workload.processors();
+        let classes = self.load.classes.len();
+        let book = processors.map(|cpus| ProgramBook::new(classes, cpus.count, warmup, cpus.until));
         let booked = |device: Box<dyn Device>| match &book {
             Some(book) => Box::new(book.over_device(device)),
             None => device,
@@ -533,9 +536,12 @@ impl Runner<'_> {
     ) -> Result<RunResult, Failure> {
         let Observers { guard, programs, sent, data, below, .. } = observers;
         let most = self.job.max_outstanding;
-        let merge = self.load.workload.merge_book();
-        let books = Books { programs, merge: merge.as_ref() };
-        let mut load = self.load.workload.source(Seed(self.seed), most, books);
+        let merge = self.load.workload.merges().map(MergeBook::new);
+        let events = SourceEvents {
+            programs: programs.cloned().map(ProgramBook::receiver),
+            merges: merge.clone().map(MergeBook::receiver),
+        };
+        let mut load = self.load.workload.source(Seed(self.seed), most, events);
         let flushing = (self.job.stop == Stop::Durable).then(Flushing::default);
         let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
         let cache = self.job.buffered().zip(self.load.below_cache.as_ref());

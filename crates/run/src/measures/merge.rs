@@ -88,9 +88,9 @@ impl MergeBook {
         })))
     }
 
-    /// Books `event`.
-    pub(crate) fn book(&self, event: Event) {
-        self.0.borrow_mut().book(event);
+    /// Books each event that it is called with.
+    pub(crate) fn receiver(self) -> Box<dyn FnMut(Event)> {
+        Box::new(move |event| self.0.borrow_mut().book(event))
     }
 
     /// The first job that waits for memory, what it holds, and how much would be enough.

@@ -59,9 +59,9 @@ impl ProgramBook {
         })))
     }
 
-    /// Books `event`.
-    pub(crate) fn book(&self, event: Event) {
-        self.0.borrow_mut().book(event);
+    /// Books each event that it is called with.
+    pub(crate) fn receiver(self) -> Box<dyn FnMut(Event)> {
+        Box::new(move |event| self.0.borrow_mut().book(event))
     }
 
     /// `device`, with the waits of what is sent to it entered here.

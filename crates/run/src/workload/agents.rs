@@ -7,7 +7,7 @@ use penstock_jobs::{AgentSpec, Extent, Job};
 use penstock_live::{Caching, Engine, Order};
 use penstock_workload::{Agent, Agents, Arrivals, Ops, Pattern};
 
-use super::load::{Books, Load, ThreadsOf, Workload, classes};
+use super::load::{Load, SourceEvents, ThreadsOf, Workload, classes};
 use crate::cached_devices;
 use crate::failure::Failure;
 use crate::lane::Lane;
@@ -143,7 +143,7 @@ impl AgentLoad {
 }
 
 impl Workload for AgentLoad {
-    fn source(&self, seed: Seed, _: u32, _: Books<'_>) -> Box<dyn Source> {
+    fn source(&self, seed: Seed, _: u32, _: SourceEvents) -> Box<dyn Source> {
         Box::new(Agents::new(self.agents.clone(), seed))
     }
 

@@ -7,17 +7,16 @@ use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time
 use penstock_device::page_cache::Topology;
 use penstock_jobs::{Class, Job};
 use penstock_live::{Caching, Engine, Order};
+use penstock_workload::{Merge, merge, program};
 
 use crate::failure::Failure;
 use crate::lane::Lane;
-use crate::measures::merge::MergeBook;
-use crate::measures::programs::ProgramBook;
 
 /// What asks in a run. Every policy gets the same.
 pub(crate) trait Workload: Send + Sync {
-    /// A source at its beginning; what is random in it descends from `seed`. It books what happens in
-    /// `books`; of programs `most` may be under way.
-    fn source(&self, seed: Seed, most: u32, books: Books<'_>) -> Box<dyn Source>;
+    /// Creates the source of the requests, whose random numbers descend from `seed`. At most `most`
+    /// programs are under way at once. It tells `events` what its requests do not show.
+    fn source(&self, seed: Seed, most: u32, events: SourceEvents) -> Box<dyn Source>;
 
     /// Whether it asks for anything but reads.
     fn writes(&self) -> bool;
@@ -81,13 +80,13 @@ pub(crate) trait Workload: Send + Sync {
         Ok(())
     }
 
-    /// A book for what happens after `warmup` to the programs of `classes` classes, if it has any.
-    fn program_book(&self, _classes: usize, _warmup: Span) -> Option<ProgramBook> {
+    /// The processors of its programs, if it has any.
+    fn processors(&self) -> Option<Processors> {
         None
     }
 
-    /// A book for what happens to merges, if it has any.
-    fn merge_book(&self) -> Option<MergeBook> {
+    /// Its merges, if it has any.
+    fn merges(&self) -> Option<&Merge> {
         None
     }
 }
@@ -95,11 +94,19 @@ pub(crate) trait Workload: Send + Sync {
 /// On how many threads may be what names an engine, or none.
 pub(crate) type ThreadsOf<'a> = dyn Fn(Option<Engine>) -> usize + 'a;
 
-/// Where a source books what happens that its requests do not show.
+/// The processors on which programs run.
 #[derive(Clone, Copy)]
-pub(crate) struct Books<'a> {
-    pub(crate) programs: Option<&'a ProgramBook>,
-    pub(crate) merge: Option<&'a MergeBook>,
+pub(crate) struct Processors {
+    pub(crate) count: u32,
+    /// The run is over when all programs of this class have ended.
+    pub(crate) until: Option<ClassId>,
+}
+
+/// Receivers of what happens in a source that its requests do not show.
+#[derive(Default)]
+pub(crate) struct SourceEvents {
+    pub(crate) programs: Option<Box<dyn FnMut(program::Event)>>,
+    pub(crate) merges: Option<Box<dyn FnMut(merge::Event)>>,
 }
 
 /// The workload of a job on one target.

@@ -6,9 +6,8 @@ use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
 use penstock_jobs::{Job, MergeSpec};
 use penstock_workload::{Merge, Merges};
 
-use super::load::{Books, Load, Workload, classes};
+use super::load::{Load, SourceEvents, Workload, classes};
 use crate::failure::Failure;
-use crate::measures::merge::MergeBook;
 use crate::place::Place;
 
 /// A guess of what a request takes, of which only the progress of a run and the length of the windows
@@ -38,9 +37,8 @@ pub(super) fn load(job: &Job, spec: &MergeSpec, place: &Place) -> Result<Load, F
 }
 
 impl Workload for Arc<Merge> {
-    fn source(&self, seed: Seed, _: u32, books: Books<'_>) -> Box<dyn Source> {
-        let book = books.merge.cloned();
-        let happened = move |event| book.iter().for_each(|book| book.book(event));
+    fn source(&self, seed: Seed, _: u32, mut events: SourceEvents) -> Box<dyn Source> {
+        let happened = move |event| events.merges.iter_mut().for_each(|tell| tell(event));
         Box::new(Merges::new(Self::clone(self), seed, happened))
     }
 
@@ -61,7 +59,7 @@ impl Workload for Arc<Merge> {
         false
     }
 
-    fn merge_book(&self) -> Option<MergeBook> {
-        Some(MergeBook::new(self))
+    fn merges(&self) -> Option<&Merge> {
+        Some(self)
     }
 }

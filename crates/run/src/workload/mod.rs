@@ -9,7 +9,7 @@ mod trace_devices;
 
 use penstock_jobs::{Job, WorkloadSpec};
 
-pub(crate) use self::load::{Books, Load};
+pub(crate) use self::load::{Load, SourceEvents};
 
 use crate::failure::Failure;
 use crate::place::Place;

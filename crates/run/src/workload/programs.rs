@@ -1,13 +1,12 @@
 //! The programs of a job, on its modelled processors.
 
-use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
+use penstock_core::{ClassId, Seed, Source, StreamId, Time};
 use penstock_jobs::{Job, ProgramsSpec, Stop};
 use penstock_workload::program::{Cpus, Starts};
 use penstock_workload::{Program, Programs};
 
-use super::load::{Books, Load, Workload, classes};
+use super::load::{Load, Processors, SourceEvents, Workload, classes};
 use crate::failure::Failure;
-use crate::measures::programs::ProgramBook;
 
 /// Programs and what they run on.
 struct OnProcessors {
@@ -46,9 +45,8 @@ pub(super) fn load(
 }
 
 impl Workload for OnProcessors {
-    fn source(&self, seed: Seed, most: u32, books: Books<'_>) -> Box<dyn Source> {
-        let book = books.programs.cloned();
-        let happened = move |event| book.iter().for_each(|book| book.book(event));
+    fn source(&self, seed: Seed, most: u32, mut events: SourceEvents) -> Box<dyn Source> {
+        let happened = move |event| events.programs.iter_mut().for_each(|tell| tell(event));
         Box::new(Programs::new(self.programs.clone(), self.cpus, most, seed, happened))
     }
 
@@ -75,7 +73,7 @@ impl Workload for OnProcessors {
         false
     }
 
-    fn program_book(&self, classes: usize, warmup: Span) -> Option<ProgramBook> {
-        Some(ProgramBook::new(classes, self.cpus.count, warmup, self.until))
+    fn processors(&self) -> Option<Processors> {
+        Some(Processors { count: self.cpus.count, until: self.until })
     }
 }

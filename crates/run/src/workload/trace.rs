@@ -10,7 +10,7 @@ use penstock_workload::trace::{
     ClassOf, DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError,
 };
 
-use super::load::{Books, Load, Workload, classes};
+use super::load::{Load, SourceEvents, Workload, classes};
 use super::trace_devices;
 use crate::failure::Failure;
 use crate::lane::Lane;
@@ -144,7 +144,7 @@ fn response_times(trace: &Trace) -> Vec<u64> {
 }
 
 impl Workload for PlayedTrace {
-    fn source(&self, _: Seed, _: u32, _: Books<'_>) -> Box<dyn Source> {
+    fn source(&self, _: Seed, _: u32, _: SourceEvents) -> Box<dyn Source> {
         Box::new(self.replay.clone())
     }
 
