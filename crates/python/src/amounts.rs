@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use penstock_jobs::from_fio;
-use penstock_run::{Failure, amounts, trace_make};
+use penstock_run::Failure;
+use penstock_run::foresee::amounts;
+use penstock_run::traces::trace_make;
 use pyo3::prelude::*;
 
 use crate::answer::{json, raise};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use penstock_run::{races, trace_tools};
+use penstock_run::traces::{races, trace_tools};
 use pyo3::prelude::*;
 
 use crate::answer::{json, raise};

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use penstock_run::races::{RacesResult, races};
+use penstock_run::traces::races::{RacesResult, races};
 use penstock_run::{Options, compare_text};
 
 /// Merges on disks of the model `linear` with a queue before each.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use penstock_jobs::Job;
 use penstock_policy::POLICIES;
 use penstock_run::result::Comparison;
-use penstock_run::{Options, TargetOptions, compare, compare_text, trace_tools};
+use penstock_run::traces::trace_tools;
+use penstock_run::{Options, TargetOptions, compare, compare_text};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)

@@ -9,8 +9,8 @@ use penstock_live::{Engine, registered_buffers};
 use super::check::{Check, State, bytes};
 use super::machine;
 use super::roots::Roots;
-use crate::options::Options;
-use crate::run::compare_text;
+use crate::ask::options::Options;
+use crate::session::run::compare_text;
 
 /// A second of work on a modelled device.
 const TRIAL: &str = r#"

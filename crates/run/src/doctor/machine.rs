@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::check::{Check, bytes};
 use super::roots::Roots;
-use crate::machine;
+use crate::measures::machine;
 
 /// The bit of the capability to lock memory without a limit.
 pub(super) const CAP_IPC_LOCK: u32 = 14;

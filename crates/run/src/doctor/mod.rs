@@ -25,7 +25,7 @@ pub use self::check::{Check, State};
 use self::leftovers::Leftovers;
 use self::roots::Roots;
 use crate::failure::Failure;
-use crate::version::VERSION;
+use crate::result::version::VERSION;
 
 /// Deadlines that the timers are tried with, and how far apart they are.
 const DEADLINES: u32 = 200;

@@ -24,10 +24,12 @@ use super::dispatcher::Desk;
 use super::files::Files;
 use super::inbox::Inbox;
 use super::register::Register;
+use crate::ask::engines;
+use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
-use crate::target::contents;
-use crate::target_options::TargetOptions;
-use crate::{engines, law, place, target};
+use crate::foresee::law;
+use crate::place::target::contents;
+use crate::place::{self, target};
 
 /// What a gate is asked for.
 #[derive(Clone, Debug)]

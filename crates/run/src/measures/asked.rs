@@ -4,7 +4,7 @@ use penstock_core::{Op, Request, Time};
 
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{AskedResult, RunResult};
 
 struct WhatWasAsked(AskedResult);

@@ -8,7 +8,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
-use crate::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{ByOpResult, ClassResult, OpsResult, RunResult, ShareResult};
 
 /// The requests of a class that ask for the same.

@@ -5,7 +5,7 @@ use penstock_core::{ClassId, Request, Span, Time};
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::ratio;
-use crate::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{DemandResult, RunResult};
 
 /// What one open loop wanted for after the warm-up.

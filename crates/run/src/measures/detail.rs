@@ -11,7 +11,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::windows::{Counts, DIGITS, Plan, Windows};
-use crate::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{ClassDetail, Detail, Row, RunResult};
 
 /// Collects the detail of a run.

@@ -5,7 +5,7 @@ use penstock_core::{Request, Time};
 use crate::measures::completed::{Completed, Rated};
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{FileResult, RunResult};
 
 /// What the one file of a job without files is called.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use penstock_core::{ClassId, Device, Done, Op, Request, Span, Tap, Time};
 
-use crate::durable::Flushing;
+use crate::measures::durable::Flushing;
 
 /// A command that came back.
 #[derive(Clone, Copy)]

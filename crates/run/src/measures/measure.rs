@@ -3,8 +3,8 @@
 use penstock_core::{Done, Errno, Request, Source, Span, Time};
 
 use crate::measures::ledger::Spent;
-use crate::parts::ThreadPart;
 use crate::result::RunResult;
+use crate::result::parts::ThreadPart;
 
 /// How a request finished.
 pub(crate) struct Finished {

@@ -2,17 +2,22 @@
 //! the result.
 
 pub(crate) mod arm;
+pub(crate) mod below;
 pub(crate) mod busy;
 pub(crate) mod completed;
 pub(crate) mod courses;
 pub(crate) mod device_stats;
+pub(crate) mod durable;
 pub(crate) mod errors;
 pub(crate) mod histogram;
+pub(crate) mod last_sent;
 pub(crate) mod ledger;
+pub(crate) mod machine;
 pub(crate) mod measure;
 pub(crate) mod merge;
 pub(crate) mod policy_series;
 pub(crate) mod programs;
+pub(crate) mod shares;
 pub(crate) mod subject;
 pub(crate) mod values;
 pub(crate) mod windows;

@@ -5,11 +5,11 @@
 
 use penstock_core::{Request, Source, Span, StreamId, Time};
 
-use crate::machine::processor_wait;
+use crate::measures::machine::processor_wait;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
-use crate::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{Held, RunResult, ScheduleResult};
 
 /// Whether a stream's requests are planned ahead.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::plan::PlannedDisk;
-use crate::below::{Schedulers, Seen, on_one_disk};
+use crate::measures::below::{Schedulers, Seen, on_one_disk};
 
 /// What is said of folders of which several lie on one disk.
 const SHARED: &str =

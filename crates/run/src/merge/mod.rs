@@ -25,6 +25,8 @@
 //! There a block is used up as a whole; here it is when the last record that begins in it has been
 //! merged.
 
+pub(crate) mod facts;
+
 mod below;
 mod disk;
 mod figures;
@@ -65,10 +67,11 @@ pub use self::result::{
     MergedResult, MergesResult, ModelsResult, OtherProgramResult, RoundOfMerges,
 };
 use self::source::{MemoryBounds, MergeFailed, MergeOutcome, MergeSource, Shared, Timekeeper};
-use crate::below::Schedulers;
+use crate::ask::engines;
 use crate::failure::Failure;
+use crate::foresee::law;
+use crate::measures::below::Schedulers;
 use crate::result::{BlockedResult, World};
-use crate::{engines, law};
 
 /// How often the caller is asked whether to go on.
 const BEAT: Duration = Duration::from_millis(50);

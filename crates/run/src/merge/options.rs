@@ -9,9 +9,9 @@ use penstock_workload::Merge;
 use penstock_workload::merge::Shape;
 
 use super::record::RecordFormat;
+use crate::ask::target_options::EMULATED;
 use crate::failure::Failure;
 use crate::place::{model, model_and_path};
-use crate::target_options::EMULATED;
 
 /// What merges of files are asked for.
 #[derive(Clone, Debug, Default)]

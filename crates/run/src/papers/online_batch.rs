@@ -19,14 +19,14 @@ use penstock_jobs::nearest::suggest;
 use penstock_live::{User, fill, lower_priority, use_processor};
 use serde::Serialize;
 
-use crate::below::Seen;
+use crate::ask::target_options::{EMULATED, TargetOptions};
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
+use crate::measures::below::Seen;
 use crate::measures::values::Values;
 use crate::place::model_and_path;
 use crate::pool::{self, Message, Reports, StartLine, Ticket};
 use crate::result::{BelowResult, Distribution};
-use crate::target_options::{EMULATED, TargetOptions};
 
 /// Bytes of a short write.
 const SHORT: u32 = 1_000;

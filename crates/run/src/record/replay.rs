@@ -25,8 +25,8 @@ use super::header::{Header, RecordedDisk};
 use super::reader::{Decisions, Events};
 use super::recorded::{Usual, count};
 use super::tape::{Known, Tape};
-use crate::cached_devices;
 use crate::failure::Failure;
+use crate::place::cached_devices;
 
 /// What is wrong with a record of too large devices.
 const TOO_MANY_BYTES: &str = "its devices have more bytes than an address can name";
@@ -108,7 +108,7 @@ pub(crate) fn observed<O: Observer>(
         return Err(damaged(&crate::record::decisions_of(path), &error));
     }
     let replay = Replay {
-        penstock: crate::version::VERSION,
+        penstock: crate::result::version::VERSION,
         recorded_by: header.penstock,
         policy: header.policy,
         decisions: verdict.recorded,

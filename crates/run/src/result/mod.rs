@@ -1,6 +1,10 @@
 //! The one schema of results, for modelled and for live runs. Field names follow fio's JSON where
 //! fio has one.
 
+pub(crate) mod parts;
+pub(crate) mod version;
+pub(crate) mod without_detail;
+
 mod against_measured;
 mod arm;
 mod class;
@@ -32,7 +36,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::params::Params;
-use crate::parts::ThreadParts;
+use crate::result::parts::ThreadParts;
 use crate::stability::ClassStability;
 
 pub use self::against_measured::AgainstMeasured;

@@ -8,10 +8,10 @@ use penstock_live::{Caching, Engine, Order};
 use penstock_workload::{Agent, Agents, Arrivals, Ops, Pattern};
 
 use super::load::{Load, SourceEvents, ThreadsOf, Workload, classes};
-use crate::cached_devices;
 use crate::failure::Failure;
-use crate::lane::Lane;
 use crate::place::Place;
+use crate::place::cached_devices;
+use crate::place::lane::Lane;
 
 /// What a request takes, about. Only the resolution of a run's course depends on it, where no duration is
 /// given.

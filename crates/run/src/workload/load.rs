@@ -10,7 +10,7 @@ use penstock_live::{Caching, Engine, Order};
 use penstock_workload::{Merge, merge, program};
 
 use crate::failure::Failure;
-use crate::lane::Lane;
+use crate::place::lane::Lane;
 
 /// What asks in a run. Every policy gets the same.
 pub(crate) trait Workload: Send + Sync {

@@ -13,8 +13,8 @@ use penstock_workload::trace::{
 use super::load::{Load, SourceEvents, Workload, classes};
 use super::trace_devices;
 use crate::failure::Failure;
-use crate::lane::Lane;
-use crate::trace_file;
+use crate::place::lane::Lane;
+use crate::traces::trace_file;
 
 /// A trace that is played.
 struct PlayedTrace {

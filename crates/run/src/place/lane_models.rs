@@ -5,7 +5,7 @@ use penstock_core::Seed;
 use penstock_jobs::LaneDevice;
 use penstock_jobs::devices::DeviceSpec;
 
-use crate::lane::Lane;
+use crate::place::lane::Lane;
 
 /// Models, each for a device of a trace or a file.
 #[derive(Clone)]

@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::record::{self, Header, replay};
-use crate::trace_file;
-use crate::trace_tools::classified;
+use crate::traces::trace_file;
+use crate::traces::trace_tools::classified;
 
 /// What was found in a file.
 #[derive(Debug, Serialize)]

@@ -3,8 +3,8 @@
 use penstock_core::Span;
 use serde::Serialize;
 
+use crate::progress::snapshot::Snapshot;
 use crate::result::{ClassResult, World};
-use crate::snapshot::Snapshot;
 
 /// How far long work has come.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -5,7 +5,7 @@ use penstock_live::{Pace, ReportTimer};
 
 use crate::measures::ledger::Spent;
 use crate::measures::measure::Finished;
-use crate::snapshot::{Snapshot, Watched};
+use crate::progress::snapshot::{Snapshot, Watched};
 
 /// Receives how far a run has come; `false` ends it with the result so far.
 pub(crate) trait Progress {

@@ -2,13 +2,14 @@
 
 use penstock_jobs::{Extent, FileTarget, Job};
 
-use crate::engines::RunEngine;
-use crate::extents;
+use crate::ask::engines::RunEngine;
+use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
-use crate::live_target::Live;
-use crate::step::Step;
-use crate::target::{self, Identity, ToBeNamed, created, is_device, named_for_nothing, unlooped};
-use crate::target_options::TargetOptions;
+use crate::place::extents;
+use crate::place::live_target::Live;
+use crate::place::target::{
+    self, Creation, Identity, ToBeNamed, created, is_device, named_for_nothing, unlooped,
+};
 
 /// Targets that are open, each with the file that is on it.
 #[derive(Clone)]
@@ -29,7 +30,7 @@ impl LaneTargets {
         jobs: &[&Job],
         engine: RunEngine,
         options: &TargetOptions,
-        progress: &mut dyn FnMut(Step<'_>) -> bool,
+        progress: &mut Creation<'_>,
     ) -> Result<Self, Failure> {
         let mut files: Vec<FileTarget> = Vec::new();
         for job in jobs {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use penstock_jobs::{AgentSpec, Job, Stop};
 
+use crate::ask::options::Options;
 use crate::failure::Failure;
-use crate::options::Options;
 
 /// Agents in all loops at most: each loop has a place for every agent of the job, of about a kilobyte.
 const AGENTS_MOST: u64 = 1 << 22;

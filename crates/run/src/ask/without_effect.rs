@@ -4,7 +4,7 @@ use penstock_jobs::diagnose::quote;
 use penstock_jobs::{Class, Job};
 use penstock_policy::Facts;
 
-use crate::candidate::Chosen;
+use crate::ask::candidate::Chosen;
 
 /// What results say of the weights and the I/O priorities of `job` that none of `policies` uses.
 pub(crate) fn remarks(job: &Job, policies: &[Chosen]) -> Vec<String> {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::record::check_new;
-use crate::trace_file;
+use crate::traces::trace_file;
 
 /// Every format of traces.
 pub fn formats() -> Value {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use penstock_live::Pace;
 
-use crate::candidate::Candidate;
+use crate::ask::candidate::Candidate;
+use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
 use crate::result::Requests;
-use crate::target_options::TargetOptions;
 
 /// The options of a comparison: all that its job does not say.
 #[derive(Clone, Debug, Default)]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use crate::ask::options::Options;
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::progress::step::Step;
 use crate::result::Comparison;
 use crate::session::{Session, Variant};
-use crate::step::Step;
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
 ///

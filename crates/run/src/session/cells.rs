@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use crate::design::Cell;
+use crate::ask::options::RequestSink;
 use crate::failure::Failure;
-use crate::options::RequestSink;
 use crate::pool::{self, Message, Reports, Window};
-use crate::progress::Progress;
+use crate::progress::report::Progress;
+use crate::progress::snapshot::Snapshot;
+use crate::progress::step::{Patience, Step};
 use crate::result::RunResult;
-use crate::snapshot::Snapshot;
-use crate::step::{Patience, Step};
+use crate::session::design::Cell;
 
 /// Cells that are begun before the requests of an earlier one are handed over: a run may have some
 /// hundred MiB of them.

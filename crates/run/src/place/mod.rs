@@ -1,6 +1,16 @@
 //! Where a job runs: on a model in virtual time, on a model that answers in real time, on a real
 //! target, or on nothing at all.
 
+pub(crate) mod cached_devices;
+pub(crate) mod extents;
+pub(crate) mod lane;
+pub(crate) mod lane_models;
+pub(crate) mod lane_targets;
+pub(crate) mod live_target;
+pub(crate) mod model_data;
+pub(crate) mod queues;
+pub(crate) mod target;
+
 use std::num::NonZeroU32;
 
 use penstock_core::Seed;
@@ -8,21 +18,18 @@ use penstock_jobs::devices::{self, DeviceSpec};
 use penstock_jobs::{AgentSpec, Extent, Job, LaneDevice, Stop};
 use penstock_live::{Engine, Null, Speed};
 
-use crate::candidate::{self, Chosen};
-use crate::engines::RunEngine;
-use crate::extents;
+use self::lane_targets::LaneTargets;
+use self::target::Creation;
+use crate::ask::candidate::{self, Chosen};
+use crate::ask::engines::RunEngine;
+use crate::ask::loops;
+use crate::ask::options::Options;
+use crate::ask::target_options::{EMULATED, TargetOptions};
 use crate::failure::Failure;
-use crate::lane::Lane;
-use crate::lane_models::LaneModels;
-use crate::lane_targets::{self, LaneTargets};
-use crate::live_target::Live;
-use crate::loops;
-use crate::options::Options;
-use crate::queues;
+use crate::place::lane::Lane;
+use crate::place::lane_models::LaneModels;
+use crate::place::live_target::Live;
 use crate::result::{FileResult, World};
-use crate::step::Step;
-use crate::target;
-use crate::target_options::{EMULATED, TargetOptions};
 
 /// The target that does nothing.
 const NULL: &str = "null";
@@ -108,7 +115,7 @@ impl Place {
     pub(crate) fn open(
         asked: &[Asked<'_>],
         options: &Options,
-        progress: &mut dyn FnMut(Step<'_>) -> bool,
+        progress: &mut Creation<'_>,
     ) -> Result<Option<Self>, Failure> {
         let (target, speed) = (&options.target, options.speed.as_deref());
         let Some(on) = target.on.as_deref() else {
@@ -148,7 +155,7 @@ impl Place {
     fn of_files(
         asked: &[Asked<'_>],
         options: &Options,
-        progress: &mut dyn FnMut(Step<'_>) -> bool,
+        progress: &mut Creation<'_>,
     ) -> Result<Self, Failure> {
         for one in asked {
             let files = one.job.workload.file_targets()?;
@@ -288,7 +295,7 @@ impl Place {
         what: &str,
         jobs: &[&Job],
         options: &TargetOptions,
-        progress: &mut dyn FnMut(Step<'_>) -> bool,
+        progress: &mut Creation<'_>,
     ) -> Result<Self, Failure> {
         let (model, path) = model_and_path(what);
         if path == Some("") {

@@ -3,7 +3,7 @@
 use penstock_jobs::{AgentSpec, Job, engines};
 use penstock_live::Engine;
 
-use crate::candidate::Chosen;
+use crate::ask::candidate::Chosen;
 use crate::failure::Failure;
 
 /// The engine called `name`, which works here.

@@ -4,17 +4,17 @@
 use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Guard;
 
-use crate::candidate::QuitFlag;
-use crate::durable::Flushing;
-use crate::last_sent::LastSent;
+use crate::ask::candidate::QuitFlag;
+use crate::measures::durable::Flushing;
+use crate::measures::last_sent::LastSent;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::programs::ProgramBook;
-use crate::model_data::ModelData;
-use crate::parts::ThreadParts;
-use crate::progress::Reporter;
+use crate::place::model_data::ModelData;
+use crate::progress::report::Reporter;
 use crate::record::Recorder;
 use crate::result::RunResult;
+use crate::result::parts::ThreadParts;
 
 /// What may end a run before its time.
 pub(crate) struct Ends<'a> {

@@ -1,34 +1,45 @@
 //! A session: a target that stays open and locked while jobs run on it.
 
+mod cells;
+mod design;
+mod ending;
+mod independent;
+mod observer;
+mod run_errors;
+mod runner;
+mod side_by_side;
+mod threads;
+mod verify;
+
+pub(crate) mod run;
+
 use penstock_jobs::Job;
 use penstock_jobs::diagnose::JobError;
 use std::path::Path;
 
 use penstock_live::Engine;
 
-use crate::candidate::{self, Candidate, Chosen};
-use crate::cells::{self, Report};
-use crate::design::{self, Cell, Task};
+use self::cells::Report;
+use self::design::{Cell, Task};
+use self::verify::Verification;
+use crate::ask::candidate::{self, Candidate, Chosen};
+use crate::ask::loops;
+use crate::ask::options::{Failures, Options, Survey};
+use crate::ask::target_options::{EMULATED, TargetOptions};
+use crate::ask::without_effect;
 use crate::failure::Failure;
-use crate::independent;
-use crate::law;
-use crate::loops;
-use crate::machine::machine;
+use crate::foresee::law;
 use crate::measures::arm::Stretch;
-use crate::options::{Failures, Options, Survey};
+use crate::measures::machine::machine;
+use crate::measures::shares;
 use crate::place::{Asked, Place};
-use crate::progress::Progress;
+use crate::progress::report::Progress;
+use crate::progress::snapshot::Watch;
+use crate::progress::step::Step;
 use crate::record::Recorder;
 use crate::result::{Comparison, Ended, JobResult, Machine, RunResult, SurveyResult};
-use crate::runner::Runner;
-use crate::shares;
-use crate::side_by_side;
-use crate::snapshot::Watch;
+use crate::session::runner::Runner;
 use crate::stability;
-use crate::step::Step;
-use crate::target_options::{EMULATED, TargetOptions};
-use crate::verify::{self, Verification};
-use crate::without_effect;
 use crate::workload;
 
 /// A job that a session runs.
@@ -138,7 +149,8 @@ impl Session {
             // A job's files lie on the devices of its machine.
             options.target.on = None;
         }
-        let place = Place::open(&asked, &options, progress)?;
+        let creation = &mut |path: &str, fraction| progress(Step::Creating { path, fraction });
+        let place = Place::open(&asked, &options, creation)?;
         let real = place.as_ref().is_some_and(Place::is_real);
         let engine = place.as_ref().and_then(Place::engine);
         Ok(Self { place, machine: machine(real, engine.map(Engine::name)), options })
@@ -312,7 +324,7 @@ impl Session {
         let unused = if self.options.survey.is_some() { Vec::new() } else { heeded() };
         Comparison {
             verdict: None,
-            penstock: crate::version::VERSION,
+            penstock: crate::result::version::VERSION,
             job: JobResult { file: job.name.clone(), text: job.text(), set: sets.clone() },
             seed: job.seed,
             world: place.world(),

@@ -9,13 +9,13 @@
 use penstock_core::ClassId;
 use penstock_live::{Engine, Target, scheduler};
 
-use crate::candidate::AS_IS;
+use crate::ask::candidate::AS_IS;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::progress::Progress;
+use crate::progress::report::Progress;
 use crate::result::RunResult;
-use crate::runner::Runner;
-use crate::threads::{self, ThreadTask};
+use crate::session::runner::Runner;
+use crate::session::threads::{self, ThreadTask};
 use crate::workload::Load;
 
 /// What a result says of its device time.

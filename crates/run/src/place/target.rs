@@ -9,9 +9,12 @@ use penstock_jobs::units;
 use penstock_jobs::{Job, View};
 use penstock_live::{Contents, Target, User, VERIFIED_BLOCK};
 
+use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
-use crate::step::Step;
-use crate::target_options::TargetOptions;
+
+/// Gets the path of an owned file that is being written and the share that is written; `false` ends
+/// that.
+pub(crate) type Creation<'a> = dyn FnMut(&str, f64) -> bool + 'a;
 
 /// What stands before the path of a file that a loop device is to be made of.
 pub(crate) const LOOP: &str = "loop:";
@@ -113,7 +116,7 @@ pub(crate) fn open(
     on: &str,
     jobs: &[&Job],
     options: &TargetOptions,
-    progress: &mut dyn FnMut(Step<'_>) -> bool,
+    progress: &mut Creation<'_>,
 ) -> Result<Named, Failure> {
     let create = options.create.as_deref().map(created).transpose()?;
     let (path, looped) = unlooped(on);
@@ -198,7 +201,7 @@ fn owned(
     create: Option<u64>,
     user: User,
     jobs: &[&Job],
-    progress: &mut dyn FnMut(Step<'_>) -> bool,
+    progress: &mut Creation<'_>,
 ) -> Result<Named, Failure> {
     let made = !path.exists();
     if let Some(size) = create.filter(|_| made) {
@@ -209,11 +212,7 @@ fn owned(
     }
     let mut report = |written: u64, of: u64| {
         let fraction = written as f64 / of as f64;
-        if progress(Step::Creating { path: on, fraction }) {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
+        if progress(on, fraction) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let target = if looped {
         Target::open_loop(path, create, user, &mut report)?

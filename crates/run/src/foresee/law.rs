@@ -13,7 +13,7 @@ use penstock_policy::charge::{self, LawCost};
 use penstock_policy::{Params, fcfs};
 use rand::RngExt;
 
-use crate::candidate::Chosen;
+use crate::ask::candidate::Chosen;
 use crate::failure::Failure;
 use crate::place::Place;
 

@@ -2,7 +2,7 @@
 
 use penstock_jobs::Job;
 
-use crate::candidate::Chosen;
+use crate::ask::candidate::Chosen;
 use crate::place::Place;
 use crate::workload::Load;
 

@@ -5,9 +5,9 @@ use penstock_core::Seed;
 use penstock_jobs::Job;
 use penstock_jobs::devices::{self, DeviceSpec};
 
-use crate::candidate::Chosen;
-use crate::extents::too_many_bytes;
+use crate::ask::candidate::Chosen;
 use crate::failure::Failure;
+use crate::place::extents::too_many_bytes;
 
 /// That `models`, of which there are several if there are so many `lanes`, can each have a queue of its
 /// own, and that `policies` and what is `of_one_queue` in `job` need no more than one.

@@ -16,10 +16,10 @@ use penstock_live::{
 };
 
 use crate::failure::Failure;
-use crate::live_target::Live;
-use crate::model_data::{Medium, ModelData, ModelPlan};
 use crate::place::Place;
-use crate::progress::Progress;
+use crate::place::live_target::Live;
+use crate::place::model_data::{Medium, ModelData, ModelPlan};
+use crate::progress::report::Progress;
 use crate::result::{Ended, RunResult, VerifyResult};
 
 /// That the data of `job` can be verified at `place`, which is only to be read if it is `read_only`.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use penstock_core::{RunError, Time};
 
-use crate::candidate::Quit;
+use crate::ask::candidate::Quit;
 use crate::failure::Failure;
 use crate::measures::merge::MergeBook;
 

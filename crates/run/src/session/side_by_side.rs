@@ -3,10 +3,10 @@
 
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::progress::Progress;
+use crate::progress::report::Progress;
 use crate::result::RunResult;
-use crate::runner::Runner;
-use crate::threads::{self, ThreadTask};
+use crate::session::runner::Runner;
+use crate::session::threads::{self, ThreadTask};
 
 /// The run of `runner` at `place`, with a thread for each file that something asks of.
 pub(crate) fn run(

@@ -18,34 +18,34 @@ use penstock_live::{
     Stage,
 };
 
-use crate::below::Seen;
-use crate::candidate::{Chosen, QuitFlag};
-use crate::durable::{Durable, Flushing};
-use crate::ending::Ending;
+use crate::ask::candidate::{Chosen, QuitFlag};
 use crate::failure::Failure;
-use crate::last_sent::LastSent;
-use crate::live_target::Live;
 use crate::measures;
 use crate::measures::arm::Stretch;
+use crate::measures::below::Seen;
 use crate::measures::busy::DeviceBusy;
 use crate::measures::courses::Courses;
 use crate::measures::device_stats::DeviceStats;
+use crate::measures::durable::{Durable, Flushing};
+use crate::measures::last_sent::LastSent;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
 use crate::measures::merge::MergeBook;
 use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
 use crate::measures::windows::Plan;
-use crate::model_data::ModelData;
-use crate::observer::{CellObserver, Ends};
+use crate::place::live_target::Live;
+use crate::place::model_data::ModelData;
 use crate::place::{Place, disks as disks_of};
-use crate::progress::{Progress, Reporter, Rhythm};
+use crate::progress::report::{Progress, Reporter, Rhythm};
+use crate::progress::snapshot::{Watch, Watched};
 use crate::record::recorded::Recorded;
 use crate::record::{Header, RecordedDisk, RecordedLane, RecordedServed, Recorder};
 use crate::result::RunResult;
-use crate::run_errors;
-use crate::snapshot::{Watch, Watched};
-use crate::verify::{self, Verification};
+use crate::session::ending::Ending;
+use crate::session::observer::{CellObserver, Ends};
+use crate::session::run_errors;
+use crate::session::verify::{self, Verification};
 use crate::workload::{Load, SourceEvents};
 
 /// One policy's run, ready to begin.
@@ -452,7 +452,7 @@ impl Runner<'_> {
     fn header(&self, place: &Place, device: &impl Device, disks: NonZeroU32) -> Header {
         let served = Served { classes: &self.load.classes, disks };
         Header {
-            penstock: crate::version::VERSION.into(),
+            penstock: crate::result::version::VERSION.into(),
             policy: self.policy.name().into(),
             job: self.job.name.clone(),
             text: self.job.text(),

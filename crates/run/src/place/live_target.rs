@@ -3,12 +3,11 @@
 use penstock_jobs::Job;
 use penstock_live::{Engine, Target};
 
-use crate::candidate::Chosen;
-use crate::engines::RunEngine;
+use crate::ask::candidate::Chosen;
+use crate::ask::engines::RunEngine;
+use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
-use crate::step::Step;
-use crate::target::{self, Named};
-use crate::target_options::TargetOptions;
+use crate::place::target::{self, Creation, Named};
 
 /// A real target and how it is driven.
 #[derive(Clone)]
@@ -31,7 +30,7 @@ impl Live {
         jobs: &[&Job],
         engine: RunEngine,
         options: &TargetOptions,
-        progress: &mut dyn FnMut(Step<'_>) -> bool,
+        progress: &mut Creation<'_>,
     ) -> Result<Self, Failure> {
         let Named { target, made } = target::open(path, jobs, options, progress)?;
         Ok(Self { target, engine, path: path.into(), made })

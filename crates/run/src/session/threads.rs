@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use penstock_core::Time;
 use penstock_live::Engine;
 
-use crate::below::Seen;
 use crate::failure::Failure;
-use crate::live_target::Live;
 use crate::measures;
+use crate::measures::below::Seen;
 use crate::measures::policy_series;
 use crate::measures::values::ratio;
 use crate::place::Place;
+use crate::place::live_target::Live;
 use crate::pool::{self, Message, Reports, StartLine, Ticket};
-use crate::progress::Progress;
+use crate::progress::report::Progress;
+use crate::progress::snapshot::Snapshot;
 use crate::result::{Ended, RunResult};
-use crate::runner::Runner;
-use crate::snapshot::Snapshot;
+use crate::session::runner::Runner;
 use crate::workload::Load;
 
 /// Bytes of the buffers of all engines together, as of one by itself.

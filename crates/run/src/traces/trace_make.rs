@@ -11,10 +11,10 @@ use penstock_workload::trace::{DeviceId, ProcessId, Record, Requests, Trace, Tra
 use penstock_workload::{Agent, Agents, Arrivals};
 use serde_json::{Value, json};
 
-use crate::amounts::{only_agents, place};
 use crate::failure::Failure;
+use crate::foresee::amounts::{only_agents, place};
 use crate::record::check_new;
-use crate::trace_tools::{self, writer};
+use crate::traces::trace_tools::{self, writer};
 
 /// A longer one is a slip: its text has gigabytes.
 const REQUESTS_MOST: usize = 100_000_000;

@@ -1,0 +1,5 @@
+//! What is known of a run before it runs.
+
+pub mod amounts;
+
+pub(crate) mod law;

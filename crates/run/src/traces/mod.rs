@@ -1,0 +1,7 @@
+//! Traces: their files, what they hold, traces of jobs, and the races in them.
+
+pub mod races;
+pub mod trace_make;
+pub mod trace_tools;
+
+pub(crate) mod trace_file;
