@@ -100,12 +100,6 @@ def test_wrong_input_is_refused(words: tuple[str, ...], said: str, tmp_path: Pat
     assert "Traceback" not in ended.err
 
 
-def test_without_live_its_options_are_refused() -> None:
-    ended = penstock("paper", "fairio", "--law", "disk.toml")
-    assert ended.code == 2
-    assert "--law belongs to the programs in real time" in ended.err
-
-
 def test_a_table_says_which_rows_have_no_counterpart_and_who_asked_for_less() -> None:
     about: dict[str, Any] = {
         "illustration": 1, "policy": "fairio", "mode": "plus", "cycle_ms": 250.0,
