@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice
+from penstock.answer.table import NONE
 from penstock.text import units
 
 
@@ -69,7 +70,7 @@ def table(found: Advice) -> Iterator[list[str]]:
         cells = []
         for policy in POLICIES:
             first = next((one for one in rows if one.policy == policy), None)
-            cells.append("–" if first is None else _cell(first))
+            cells.append(NONE if first is None else _cell(first))
         yield [placement, *cells]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
+from penstock.answer.table import NONE
 from penstock.study import model
 from penstock.study.analysis import Analysis
 from penstock.study.fit import SIGNIFICANT
@@ -149,11 +150,11 @@ def advice(of: Analysis) -> Iterator[list[str]]:
         yield [
             one.factor,
             str(one.best[0]),
-            ", ".join(map(str, one.best[1:])) or "–",
+            ", ".join(map(str, one.best[1:])) or NONE,
             str(one.worst),
             signed(one.effect_pct),
             interval(one.low_pct, one.high_pct),
-            "–" if one.p is None else f"{p_figure(one.p)}{mark}",
+            NONE if one.p is None else f"{p_figure(one.p)}{mark}",
             _why(one, of),
             units.count(len(one.runs)),
         ]
@@ -204,7 +205,7 @@ def configurations(of: Analysis) -> tuple[list[str], list[list[str]]]:
             str(at),
             *(str(one.levels[factor]) for factor in factors),
             figure(one.mean),
-            "–" if one.low is None else f"{figure(one.low)} to {figure(one.high)}",
+            NONE if one.low is None else f"{figure(one.low)} to {figure(one.high)}",
             _runs(one.runs),
         ]
         for at, one in enumerate(of.configurations, 1)
@@ -252,7 +253,7 @@ def anova(of: Analysis) -> Iterator[list[str]]:
 def fit_lines(of: Analysis) -> Iterator[str]:
     """How well the model fits."""
     fit = of.fit
-    adjusted = "–" if fit.r2_adj is None else f"{fit.r2_adj:.4f}"
+    adjusted = NONE if fit.r2_adj is None else f"{fit.r2_adj:.4f}"
     chosen = "as asked for" if of.given else "chosen by F"
     yield (
         f"Model ({chosen}): {model.text(fit.terms)}; R² = {fit.r2:.4f}, adjusted {adjusted}; sums "
@@ -307,7 +308,7 @@ def effects(of: Analysis, *, order: int = 1) -> Iterator[list[str]]:
         yield [
             model.name(one.term),
             ":".join(map(str, one.levels)),
-            "–" if mean is None else figure(mean),
+            NONE if mean is None else figure(mean),
             signed(fit.percent(one.effect)),
             interval(ends[0], ends[1]),
         ]
@@ -322,9 +323,9 @@ def checks(of: Analysis) -> Iterator[list[str]]:
         yield [
             one.what,
             one.test,
-            "–" if one.statistic is None else figure(one.statistic),
-            "–" if one.p is None else p_figure(one.p),
-            {True: "yes", False: "no", None: "–"}[one.holds],
+            NONE if one.statistic is None else figure(one.statistic),
+            NONE if one.p is None else p_figure(one.p),
+            {True: "yes", False: "no", None: NONE}[one.holds],
             one.says,
         ]
 
@@ -361,7 +362,7 @@ def path(of: Analysis) -> Iterator[list[str]]:
         yield [
             units.count(len(step.terms)),
             f"{step.r2:.4f}",
-            "–" if step.rmse is None else size(of.fit.percent(step.rmse)),
+            NONE if step.rmse is None else size(of.fit.percent(step.rmse)),
             "" if step.drops is None else model.name(step.drops),
             "" if step.f is None else figure(step.f) if isfinite(step.f) else "∞",
             "" if step.p is None else p_figure(step.p),
@@ -390,7 +391,7 @@ def path_lines(of: Analysis) -> Iterator[str]:
 def figure(value: float | None) -> str:
     """Three digits, with an exponent where there would be many zeros."""
     if value is None:
-        return "–"
+        return NONE
     if value and not 1e-3 <= abs(value) < 1e12:
         return f"{value:.2e}"
     return units.digits(value)
@@ -410,7 +411,7 @@ def interval(low: float | None, high: float | None, of: object = None) -> str:
     """Two ends, in per cent if nothing else is said."""
     shown = figure if of is figure else signed
     if low is None and high is None:
-        return "–"
+        return NONE
     return " to ".join("…" if end is None else shown(end) for end in (low, high))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from penstock.answer.table import NONE
 from penstock.results import rounds
 from penstock.results.json_types import Comparison, DeviceStats, EachDisk, Milliseconds, Run
 from penstock.results.rounds import Rounds, Spread
@@ -89,10 +90,10 @@ def _device(disk: EachDisk, number: int) -> str:
 def _row(name: str, disk: DeviceStats | EachDisk) -> Row:
     service = disk["service_ms"]
     parts = [of(disk) for _, of in _PARTS]
-    numbers = [units.count(one["n"]) if one else "–" for one in (service, parts[0])]
-    means = [_mean([part]) if part else "–" for part in parts]
+    numbers = [units.count(one["n"]) if one else NONE for one in (service, parts[0])]
+    means = [_mean([part]) if part else NONE for part in parts]
     travel = disk.get("travel")
-    crossed = units.count(round(travel["per_request"])) if travel else "–"
+    crossed = units.count(round(travel["per_request"])) if travel else NONE
     tail = units.latency(service["percentile"]["99.000000"] * _NS)
     served = _mean([service])
     return Row(name, [*numbers, *means, crossed, served, tail, units.percent(disk["utilisation"])])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from penstock.answer.table import NONE
 from penstock.results.json_types import File
 from penstock.results.rounds import Rounds
 from penstock.text import units
@@ -36,7 +37,7 @@ def rows(policy: Rounds) -> Iterator[Sequence[str]]:
 def _row(file: File) -> Sequence[str]:
     stats = file.get("device_stats")
     share = stats["utilisation"] if stats else file.get("device_busy")
-    busy = "–" if share is None else units.percent(share)
-    place = file.get("device") or file.get("path") or "–"
+    busy = NONE if share is None else units.percent(share)
+    place = file.get("device") or file.get("path") or NONE
     rate = units.megabytes(file["bw_bytes"])
     return (file["name"], place, units.count(file["requests"]), rate, busy)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
+from penstock.answer.table import NONE
 from penstock.text import units
 
 Amounts: TypeAlias = dict[str, Any]
@@ -10,8 +11,6 @@ Amounts: TypeAlias = dict[str, Any]
 
 HEADINGS = ("class", "agents", "in flight", "requests", "bytes")
 
-UNKNOWN = "–"
-"""What depends on the device."""
 
 UNBOUNDED = "no bound"
 """Requests in flight of arrivals on a schedule."""
@@ -38,8 +37,8 @@ def rows(found: Amounts) -> list[list[str]]:
             name,
             units.count(one["agents"]),
             UNBOUNDED if one["in_flight"] is None else units.count(one["in_flight"]),
-            UNKNOWN if one["requests"] is None else units.count(one["requests"]),
-            UNKNOWN if one["bytes"] is None else units.size(one["bytes"]),
+            NONE if one["requests"] is None else units.count(one["requests"]),
+            NONE if one["bytes"] is None else units.size(one["bytes"]),
         ]
         for name, one in every
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from penstock.answer.table import NONE
 from penstock.text import units
 
 Found: TypeAlias = Mapping[str, Any]
@@ -64,7 +65,7 @@ def rows(found: Found) -> list[list[str]]:
             units.seconds(one["to_s"]),
             units.seconds(one["lost_s"]),
             units.count(one["queued_writes_max"]),
-            "–" if one["growth"] is None else f"{one['growth']:.2f}",
+            NONE if one["growth"] is None else f"{one['growth']:.2f}",
         ]
         for one in found["races"][:MOST]
     ]

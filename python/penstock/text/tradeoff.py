@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from penstock.answer.table import Table
+from penstock.answer.table import NONE, Table
 from penstock.answer.value import Line, headline
 from penstock.results import judge, rounds
 from penstock.results.figure import Figure
@@ -19,7 +19,7 @@ KEPT = 0.95
 def figure(of: Figure, spread: Spread | None) -> str:
     """A figure with its unit, and its range over rounds."""
     if spread is None:
-        return "–"
+        return NONE
     if of.is_latency:
         return ranges.latency(spread)
     if of.what == "bw":

@@ -5,13 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 from typing import NamedTuple
 
+from penstock.answer.table import NONE
 from penstock.results.json_types import Class
 from penstock.results.percentile import percentile
 from penstock.results.steps import ClassNow, Finished, Now, Running
 from penstock.text import units
-
-NOTHING = "–"
-"""Where no request has completed: zero would be a lie."""
 
 HEADINGS = ("class", "requests/s", "MB/s", "p50", "p99", "queue", "share", "errors")
 """Of what `figures` says."""
@@ -30,12 +28,12 @@ BARS = "▁▂▃▄▅▆▇█"
 
 def latency(ns: float | None) -> str:
     """A latency, if there is one."""
-    return NOTHING if ns is None else units.latency(ns)
+    return NONE if ns is None else units.latency(ns)
 
 
 def throughput(rate: float | None) -> str:
     """A throughput in MB/s, if there is one."""
-    return NOTHING if rate is None else units.megabytes(rate)
+    return NONE if rate is None else units.megabytes(rate)
 
 
 def figures(one: ClassNow, *, windows: int) -> tuple[str, ...]:
@@ -43,12 +41,12 @@ def figures(one: ClassNow, *, windows: int) -> tuple[str, ...]:
     known = windows > 0
     return (
         one["name"],
-        units.rate(one["iops"]) if known else NOTHING,
-        units.megabytes(one["bw_bytes"]) if known else NOTHING,
+        units.rate(one["iops"]) if known else NONE,
+        units.megabytes(one["bw_bytes"]) if known else NONE,
         latency(one["p50_ns"]),
         latency(one["p99_ns"]),
         units.count(one["outstanding"]),
-        units.percent(one["share"]) if known else NOTHING,
+        units.percent(one["share"]) if known else NONE,
         units.count(one["errors"]),
     )
 
@@ -84,7 +82,7 @@ def when(now: Now) -> str:
 
 def p99(one: Class) -> str:
     """The 99th percentile of what a class got in a whole run."""
-    return units.latency(percentile(one["lat_ns"], 99)) if one["requests"] else NOTHING
+    return units.latency(percentile(one["lat_ns"], 99)) if one["requests"] else NONE
 
 
 class Window(NamedTuple):

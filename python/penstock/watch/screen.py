@@ -28,6 +28,7 @@ from textual.widgets import DataTable, Footer, ProgressBar, Static
 
 from penstock import signals
 from penstock._native import Pace
+from penstock.answer.table import NONE
 from penstock.charts import palette
 from penstock.results.steps import Finished, Now, Running, Step
 from penstock.signals import Asked
@@ -314,7 +315,7 @@ class Screen(App[None]):
         rows = []
         for run in self._ended:
             known = {one["name"]: progress.p99(one) for one in run["classes"]}
-            cells = (known.get(name, progress.NOTHING) for name in names)
+            cells = (known.get(name, NONE) for name in names)
             rows.append([Text(progress.in_round(run)), *map(Text, cells)])
         fill(self.query_one("#ended", DataTable), ("policy", *names), rows)
 

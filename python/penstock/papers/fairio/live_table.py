@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from penstock.answer.table import Table
+from penstock.answer.table import NONE, Table
 from penstock.papers.fairio.live import ILLUSTRATIONS, LAW, Row
 from penstock.text import units
 
@@ -35,7 +35,7 @@ def table(rows: Sequence[Row], number: int) -> Table:
             named(row),
             _signed(row.error_pct[0]),
             f"{row.spread_pct:.2f}",
-            "–" if row.simulated_error_pct is None else _signed(row.simulated_error_pct[0]),
+            NONE if row.simulated_error_pct is None else _signed(row.simulated_error_pct[0]),
             f"{row.throughput_mib_s:.2f}",
             *(units.latency(1e6 * ms) for ms in row.p99_ms),
         ]

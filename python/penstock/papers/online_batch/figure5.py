@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypedDict
 
-from penstock.answer.table import Table
+from penstock.answer.table import NONE, Table
 from penstock.papers import files
 from penstock.papers.claims import Claim, alike, grow
 from penstock.papers.online_batch.live import MODES, Figures
@@ -132,7 +132,7 @@ def _milliseconds(
     cells = [one for one in figures if (one.mode, one.online, one.batch) == wanted]
     spread = figure(cells[0]) if cells else None
     if spread is None:
-        return "–"
+        return NONE
     return f"{spread.median / 1e6:.3g}{'*' if cells[0].outlasted else ''}"
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.answer.table import Table
+from penstock.answer.table import NONE, Table
 from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli.answering import NO_RESULT, answer
 from penstock.cli.lists import numbers, words
@@ -191,7 +191,7 @@ def _cells(found: Live) -> Table:
             str(cell.online),
             str(cell.batch),
             *_of_short(cell),
-            "–" if cell.batch_ns is None else units.latency(cell.batch_ns.median),
+            NONE if cell.batch_ns is None else units.latency(cell.batch_ns.median),
         ]
         for cell in found.cells
     ]
@@ -201,7 +201,7 @@ def _cells(found: Live) -> Table:
 def _of_short(cell: Cell) -> list[str]:
     """What short writes met, and transactions: mean, its range, and the others."""
     if not cell.online:
-        return ["–", "", "–", "–", "–", "–"]
+        return [NONE, "", NONE, NONE, NONE, NONE]
     mean = cell.short_mean_ns
     others = (cell.short_p50_ns, cell.short_p99_ns, cell.short_max_ns, cell.transaction_ns)
     return [
