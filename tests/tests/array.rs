@@ -196,7 +196,7 @@ fn an_error_of_a_disk_is_the_requests() {
     }
 }
 
-/// Of two reads at once, each mirror takes one; of idle mirrors the nearer takes the read.
+/// Each mirror takes one of two simultaneous reads; of idle mirrors the nearer takes the read.
 #[test]
 fn mirrors_share_reads() {
     let disks = (0..2).map(|_| Hdd::new(&drive(), Options::MECHANICAL).expect("good facts"));

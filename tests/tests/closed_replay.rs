@@ -40,7 +40,7 @@ enum Shape {
     Batches(u32),
 }
 
-/// One process of the load.
+/// A process of the load.
 #[derive(Clone, Copy)]
 struct Process(Shape, Think);
 

@@ -78,7 +78,7 @@ use penstock_core::{
 /// Unit of addresses in bytes.
 const SECTOR: u32 = 512;
 
-/// One drive.
+/// A single drive.
 #[derive(Debug)]
 pub struct Ssd {
     facts: Facts,

@@ -26,10 +26,10 @@ keys! {
     /// Keys of a class. The greatest weight is that of cgroup v2's `io.weight`, the lowest
     /// priority that of the kernel's ioprio.
     KEYS:
-    /// Its part of the device, relative to the others' weights. If not given, 100; with an I/O
-    /// priority alone 80 at level 0 down to 10 at level 7.
+    /// Share of the device, relative to the weights of the other classes. If not given, 100; with
+    /// an I/O priority alone, 80 at level 0 down to 10 at level 7.
     WEIGHT weight: u32 = Count(1, 10_000);
-    /// The lower goes first.
+    /// Priority; the lower number goes first.
     PRIO prio: u8 = Count(0, 7), or 0;
     /// The I/O priority of its processes: real time (`rt:0` to `rt:7`), best effort (`be:0` to
     /// `be:7`), or `idle`.
@@ -67,7 +67,7 @@ pub(crate) fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
 
 /// Hint for a text that is no name. A name never begins with a digit, so it is no number.
 pub(crate) const NAME_HINT: &str = "a name is a letter, then letters, digits, `-` and `_`";
-/// The same rule as a regular expression.
+/// This rule as a regular expression.
 pub(crate) const NAME_PATTERN: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 
 /// Whether `name` may be the name of a class, an agent or a file.

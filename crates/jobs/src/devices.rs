@@ -84,11 +84,11 @@ keys! {
 keys! {
     /// Keys of every device that stand before those of its model.
     HEAD:
-    /// What results call it; if not given, the file's name.
+    /// Name in results; if not given, the file's name.
     NAME name: String = Text("a text");
-    /// What it is, in one sentence.
+    /// Description in one sentence.
     SUMMARY summary: String = Text("a text");
-    /// What serves the requests.
+    /// The model that serves the requests.
     MODEL model: &'static str = Choice(&[
         (fixed::ENTRY.name, fixed::ENTRY.name),
         (hdd::ENTRY.name, hdd::ENTRY.name),
@@ -100,9 +100,9 @@ keys! {
 keys! {
     /// Keys of every device that stand behind those of its model.
     TAIL:
-    /// How it misbehaves.
+    /// Faults of the device: errors, stalls and corrupted data.
     FAULTS faults: FaultSpec = faults::KIND;
-    /// Several of it as one.
+    /// Makes an array of several such devices.
     ARRAY array: ArraySpec = array::KIND;
 }
 

@@ -9,7 +9,7 @@ use self::Fate::{Anyway, Left, Ours};
 pub(crate) enum Fate {
     /// A key here, which this text shows.
     Ours(&'static str),
-    /// Nothing is needed: the option changes nothing that a job says, or is so here anyway.
+    /// Needs nothing: the option changes nothing that a job says, or is so here anyway.
     Anyway(&'static str),
     /// There is no counterpart; the text says why.
     Left(&'static str),

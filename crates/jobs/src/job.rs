@@ -42,25 +42,25 @@ use crate::{devices, file, machines, named_device, params, policies, sets};
 keys! {
     /// Keys of a job that stand before its sections.
     KEYS:
-    /// Every random number descends from it.
+    /// Seed of every random number.
     SEED seed: u64 = Count(0, u64::MAX), or 1;
-    /// When the agents stop. A job that plays a trace or merges has none; a job in which each agent
-    /// has a `total`, a `count`, `passes` or a `stop` needs none.
+    /// Time at which the agents stop. A job that plays a trace or merges has none; a job in which
+    /// each agent has a `total`, a `count`, `passes` or a `stop` needs none.
     DURATION duration: Span = TIME.above_zero().hint("a run of no length asks for nothing");
-    /// What is due before this is not measured.
+    /// Requests that are due before this time are not measured.
     WARMUP warmup: Span = TIME, or Span::ZERO;
-    /// When the run ends: when all requests have finished (`drained`), when what they wrote is on
-    /// the device too (`durable`: a flush ends the run, and rates are over the time until then), when
-    /// no request can arrive any more (`last-arrival`), when the programs of a class have ended
-    /// (`done:CLASS`), when the last request of a class has been dispatched (`sent:CLASS`), or at
-    /// a time.
+    /// End of the run: when all requests have finished (`drained`), when the data that they wrote
+    /// is on the device too (`durable`: a flush ends the run, and rates refer to the time until
+    /// then), when no request can arrive any more (`last-arrival`), when the programs of a class
+    /// have ended (`done:CLASS`), when the last request of a class has been dispatched
+    /// (`sent:CLASS`), or at a time.
     STOP stop: Stop<String> = stop::KIND, or Stop::Drained;
-    /// Requests that may be outstanding at once, and programs under way.
+    /// Most requests that may be outstanding at once, and most programs that may run at once.
     MAX_OUTSTANDING max_outstanding: u32 = Count(1, MAX_OUTSTANDING_MOST), or 1 << 20;
 }
 
 keys! {
-    /// Where it runs, unless `--on` says: a named device, the path of a device
+    /// The device of the run, unless `--on` names another: a named device, the path of a device
     /// file, or the device itself; for a job with files, a named machine or the path of a machine
     /// file, of which each file takes a device.
     DEVICE device: Node = section(machines::or_device);

@@ -17,7 +17,7 @@ use crate::tree::{self, Node};
 const COMMANDS: Count = Count(1, 4096);
 
 keys! {
-    /// How a device is driven.
+    /// Settings of a live run.
     LIVE live: Node = section(|| table(KEYS));
 }
 
@@ -27,36 +27,37 @@ keys! {
     /// Commands at the device at once. If not given, 32 at a real target, and at a model as many as
     /// it takes.
     DEPTH depth: u32 = COMMANDS;
-    /// Commands that are given to the kernel together, if there are so many; a tenth of the
-    /// depth if not given, at least 2 and at most 8.
+    /// Most commands that are submitted to the kernel together. If not given, a tenth of the depth,
+    /// at least 2 and at most 8.
     BATCH batch: u32 = COMMANDS;
-    /// Threads of each class where no policy of ours is in front of the target (`kernel:NAME`). If not given,
-    /// one, and with an engine that blocks one for each agent.
+    /// Threads of each class where no policy of Penstock is in front of the target (`kernel:NAME`).
+    /// If not given, one; with an engine that blocks, one for each agent.
     THREADS threads: u32 = Count(1, 1024);
-    /// How long a command may be in flight before the run ends; `off`: for ever.
+    /// Time for which a command may be in flight before the run ends; `off`: without limit.
     TIMEOUT timeout: Option<Span> = or_off(TIME.above_zero().hint("to wait for ever, write `off`")),
         or Some(Settings::TIMEOUT);
-    /// What becomes of the target's pages in the machine's page cache before a run with agents that
+    /// Treatment of the target's pages in the machine's page cache before a run with agents that
     /// are `buffered`: `drop` or `keep`.
     PAGES page_cache: bool = Choice(&[("drop", true), ("keep", false)]), or true;
-    /// What the kernel is advised on files that `buffered` agents use: their `pattern`, if it is the same
-    /// of all, or `none`.
+    /// Advice to the kernel on files of `buffered` agents: their `pattern`, if all have the same
+    /// one, or `none`.
     ADVICE advice: bool = Choice(&[("pattern", true), ("none", false)]), or true;
-    /// Whether the kernel is asked not to let a transfer wait (`RWF_NOWAIT`): one that cannot be done or handed to
-    /// the device at once, for want of a free slot, a lock or, through the page cache, of its data, fails with
-    /// `EAGAIN`. The engines `posix-aio` and `mmap` cannot ask for that.
+    /// Whether the kernel is asked not to let a transfer wait (`RWF_NOWAIT`): a transfer that
+    /// cannot be done or passed to the device at once, because a free slot, a lock or, through the
+    /// page cache, its data is missing, fails with `EAGAIN`. The engines `posix-aio` and `mmap` do
+    /// not support that.
     NOWAIT nowait: bool = SWITCH, or false;
-    /// Whether a flush is `fsync`, which writes the times of a file to the device too, or `fdatasync`, which writes
-    /// what its data needs. A model has no times to write.
+    /// Whether a flush is `fsync`, which also writes the times of a file to the device, or
+    /// `fdatasync`, which writes only what the data needs. A model has no times to write.
     FSYNC fsync: bool = SWITCH, or false;
-    /// Whether the buffers of requests lie in huge pages, if they fill one and the kernel has any: large requests are
-    /// then of fewer pieces.
+    /// Whether the buffers of requests lie in huge pages, if they fill one and the kernel has any:
+    /// large requests then have fewer pieces.
     HUGE_PAGES huge_pages: bool = SWITCH, or true;
-    /// The part of the target that may be used: nothing outside is touched. If not
-    /// given, all of it.
+    /// The part of the target that may be used; bytes outside are never accessed. If not given, all
+    /// of it.
     VIEW view: View = Own { read: View::read, text: View::text, schema: || table(VIEW_KEYS) };
-    /// Where the record of verified writes is kept, for agents with `verify`. If not given, next to a file as
-    /// `PATH.verify`, and for a block device in the user's folder for such files
+    /// Path of the record of verified writes, for agents with `verify`. If not given, `PATH.verify`
+    /// next to a file, and for a block device a file in the user's folder for them
     /// (`~/.local/state/penstock`).
     VERIFY_RECORD verify_record: String = Text("the path of a file");
 }
@@ -64,9 +65,9 @@ keys! {
 keys! {
     /// Keys of the view of a target.
     VIEW_KEYS:
-    /// Its first byte.
+    /// First byte.
     START start: u64 = SIZE, or 0;
-    /// Its bytes.
+    /// Number of bytes.
     LENGTH length: u64 = SIZE.above_zero().hint("leave `view` out to use all of it"),
         needs "\"1GiB\"";
 }

@@ -38,12 +38,12 @@ keys! {
 keys! {
     /// Keys of a machine that stand before its memory.
     KEYS:
-    /// What its devices are called after; if not given, the file's name.
+    /// Name from which the names of its devices are formed; if not given, the file's name.
     NAME name: String = Text("a text");
-    /// What it is, in one sentence.
+    /// Description in one sentence.
     SUMMARY summary: String = Text("a text");
-    /// The policy that the machine had before its disks. It is stated for readers: a run names the
-    /// policies that it compares.
+    /// The policy that the machine had before its disks. It is stated for readers only: a run names
+    /// the policies that it compares.
     SCHEDULER scheduler: &'static str = Own {
         read: |node| {
             let found = params::policy(node.text("the name of a policy")?);
@@ -55,7 +55,7 @@ keys! {
 }
 
 keys! {
-    /// Its devices, on each of which one file of a job may lie.
+    /// The machine's devices. Each may hold one file of a job.
     DEVICES devices: Node = section(|| build::some(&table(DEVICE_KEYS))),
         needs "[{ name = \"disk\", device = \"hdd-7200\" }]";
 }
@@ -63,15 +63,16 @@ keys! {
 keys! {
     /// Keys of the devices of a machine: of one, or of several that are alike.
     DEVICE_KEYS:
-    /// What files call it. Several of this name are `disk.0`, `disk.1` and so on.
+    /// Name of the device, which files refer to. Several devices of this name are `disk.0`,
+    /// `disk.1` and so on.
     DEVICE_NAME name: String = Own {
         read: device_name,
         text: |name| quoted(name),
         schema: || build::matching(classes::NAME_PATTERN),
     }, needs "\"disk\"";
-    /// How many there are.
+    /// Number of such devices.
     COUNT count: u32 = Count(1, DEVICES_MOST), or 1;
-    /// What each is: a named device, the path of a device file, or the device itself.
+    /// The device: a named device, the path of a device file, or the device itself.
     DEVICE device: Node = section(named_device::schema), needs "\"hdd-7200\"";
 }
 

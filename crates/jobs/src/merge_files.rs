@@ -19,9 +19,9 @@ keys! {
 keys! {
     /// Keys of a merge of files.
     MERGE_KEYS:
-    /// The files that are merged. A path begins in the folder of the file that names it.
+    /// The files that are merged. A relative path begins in the folder of the file that names it.
     RUNS runs: Vec<String> = Each(&Text("a path")), needs "[\"a.run\", \"b.run\"]";
-    /// What the output is called in the folder that it is written to.
+    /// Name of the output in the folder that it is written to.
     OUTPUT output: String = Text("a name");
 }
 

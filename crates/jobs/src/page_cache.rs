@@ -39,18 +39,18 @@ keys! {
         or Span::from_us(1);
     /// Time to copy a million bytes.
     PER_MB per_mb: Span = QUICK.hint("memory takes microseconds"), or Span::from_us(100);
-    /// How much may be dirty before it is written back.
+    /// Share of memory that may be dirty before it is written back.
     BACKGROUND dirty_background_ratio: Share = SHARE, or Share::percent(10);
-    /// How much may be dirty before writers wait.
+    /// Share of memory that may be dirty before writers wait.
     DIRTY dirty_ratio: Share = SHARE
         .above_zero()
         .hint("to have every write below when it is done, agents are `sync`"),
         or Share::percent(20);
     /// Age at which a dirty page is written back.
     EXPIRE dirty_expire: Span = TIME, or Span::from_secs(30);
-    /// How often is looked for such pages; zero: never.
+    /// Time between two searches for such pages; zero: none.
     WRITEBACK dirty_writeback: Span = TIME, or Span::from_secs(5);
-    /// The longest window that is read ahead; zero: none.
+    /// Longest window of read-ahead; zero: none.
     READ_AHEAD read_ahead: u64 = SIZE.at_most(1 << 30).hint("Linux reads 128KiB ahead"),
         or 128 << 10;
 }

@@ -42,11 +42,11 @@ const DESIGNS: &[(&str, Design)] =
     &[("full", Design::Full), ("fraction", Design::Fraction), ("2k", Design::TwoLevels)];
 
 keys! {
-    /// What a study file has.
+    /// Keys of a study file.
     FILE:
-    /// What runs, and how often.
+    /// The job that runs, and how often.
     STUDY study: Node = section(|| table(KEYS)), needs "{ job = \"job.toml\", policy = \"noop\", response = \"bw_bytes\" }";
-    /// What varies: a section for each factor, by its name.
+    /// The factors: a section for each, by its name.
     FACTOR factor: Node = section(factors_schema),
         needs "{ A = { path = \"agent.*.copies\", levels = [1, 2, 4] } }";
 }
@@ -54,43 +54,47 @@ keys! {
 keys! {
     /// Keys of a study.
     KEYS:
-    /// The job. A path begins in the folder of the study file.
+    /// The job. A relative path begins in the folder of the study file.
     JOB job: String = Text("the path of a job file"), needs "\"job.toml\"";
     /// The policy under which all cells run.
     POLICY policy: String = Text("the name of a policy"), needs "\"noop\"";
-    /// Where they run, as `--on` says it, or a list if each file of the job is on a device of its own. If not
-    /// given, on the job's own device.
+    /// Where the cells run, as in `--on`, or a list if each file of the job is on a device of its
+    /// own. If not given, on the job's own device.
     ON on: Vec<String> = Each(&Text("a device or a target, as of `--on`"));
-    /// Changes of the job for all cells, as `--set` has them.
+    /// Changes of the job for all cells, as in `--set`.
     SET set: Vec<String> = Each(&Text("a change, as `duration=3s`"));
-    /// The seeds of all runs and their order descend from it.
+    /// Seed from which the seeds of all runs and their order are derived.
     SEED seed: u64 = Count(0, SEED_MOST), or 1;
-    /// How often each cell runs, each time with another seed and in another order.
+    /// Runs of each cell, each with another seed and in another order.
     REPEAT repeat: u32 = Count(1, REPEAT_MOST), or 1;
-    /// What is measured: a figure of a class, as `bw_bytes` or `lat_ns.p99`, with the name of the class
-    /// before it if the job has several, or a figure of the whole run, as `device_busy`.
+    /// The measured response: a figure of a class, as `bw_bytes` or `lat_ns.p99`, with the name of
+    /// the class before it if the job has several, or a figure of the whole run, as `device_busy`.
     RESPONSE response: Vec<String> = Each(&Text("a figure of a result")), needs "\"bw_bytes\"";
-    /// Which combinations of levels run: all (`full`), those that are best for estimating effects and
-    /// interactions of two factors (`fraction`), or all of the first and the last level of each factor (`2k`).
+    /// The combinations of levels that run: all (`full`), the best ones for estimating effects and
+    /// interactions of two factors (`fraction`), or all of the first and the last level of each
+    /// factor (`2k`).
     DESIGN design: Design = Choice(DESIGNS), or Design::Full;
-    /// How many cells of a `fraction` run.
+    /// Number of cells of a `fraction` that run.
     RUNS runs: u32 = Count(2, RUNS_MOST);
-    /// Levels that cannot be combined: tables of a level, or a list of levels, for each of some factors.
+    /// Combinations of levels that are left out: tables of a level, or a list of levels, for each
+    /// of some factors.
     EXCEPT except: Node = section(|| build::list(&json!({"type": "object"})));
-    /// In real time: after so many runs a reference cell, the first, runs again, which shows drift.
+    /// In real time: number of runs after which a reference cell, the first, runs again, which
+    /// shows drift.
     REFERENCE reference: u32 = Count(1, RUNS_MOST);
 }
 
 keys! {
     /// Keys of a factor.
     FACTOR_KEYS:
-    /// What it sets: a path in the job, as of `--set`, or a list of paths that change together. `*` stands for
+    /// Path in the job, as in `--set`, or a list of paths that change together. `*` stands for
     /// every agent, file or program.
     PATH path: Vec<String> = Each(&Text("a path in the job")), needs "\"agent.*.copies\"";
-    /// Its levels, two or more; lists with a value for each path if there are several paths.
+    /// The factor's levels, two or more; lists with a value for each path if there are several
+    /// paths.
     LEVELS levels: Node = section(|| json!({"type": "array", "minItems": 2})), needs "[1, 2, 4]";
-    /// What tables and pictures call its levels: a number or a text for each. If not given, they are what stands in
-    /// `levels`, lists as they are written.
+    /// Names of the levels in tables and charts: a number or a text for each. If not given, the
+    /// values in `levels`, lists as they are written.
     NAMES names: Node = section(|| build::list(&json!({"type": ["string", "number", "boolean"]})));
 }
 

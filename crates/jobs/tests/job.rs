@@ -20,7 +20,7 @@ use proptest::prelude::*;
 
 const BANK_DAY: &str = include_str!("../../../examples/bank-day.toml");
 
-/// One class and one agent, which `--set` may change.
+/// A class and an agent, which `--set` may change.
 const SMALL: &str = r#"
 duration = "10s"
 [class.a]

@@ -31,7 +31,7 @@ impl<'a> Draw<'a> {
         least + self.between(span / 2, span)
     }
 
-    /// One of `choices`; put the simplest first.
+    /// Draws one of `choices`; put the simplest first.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.between(0, choices.len() as u64 - 1) as usize]
     }

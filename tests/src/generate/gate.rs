@@ -46,7 +46,7 @@ pub enum Asked {
     },
 }
 
-/// One request.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
     /// Writes bytes at a place, durable or not.

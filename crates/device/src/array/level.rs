@@ -8,14 +8,14 @@ pub enum Level {
         /// Bytes of a stripe unit, which lies on one disk before the next disk follows.
         stripe: u32,
     },
-    /// The same bytes on every disk.
+    /// Every disk has the same bytes.
     Raid1,
     /// Stripes with a unit of parity in every row, on each disk in turn (left-symmetric).
     Raid5 {
         /// Bytes of a stripe unit.
         stripe: u32,
     },
-    /// One disk after the other.
+    /// Concatenates the disks.
     Jbod,
 }
 

@@ -2,7 +2,7 @@
 
 use penstock_core::{Op, Span};
 
-/// One access, part by part.
+/// An access, part by part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
     /// Its operation. The access of a write that was answered earlier is a write too.

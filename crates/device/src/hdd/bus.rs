@@ -20,7 +20,7 @@ impl BusTimes {
     /// A bus that takes no time.
     pub const NONE: Self = Self::same(Span::ZERO);
 
-    /// The same time in both directions.
+    /// Takes equally long in both directions.
     pub const fn same(sector: Span) -> Self {
         Self { read: sector, write: sector }
     }

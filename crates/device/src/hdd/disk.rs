@@ -12,7 +12,7 @@ use super::mechanism::{Mechanism, SECTOR, sectors};
 use super::observer::AccessObserver;
 use super::options::Options;
 
-/// One drive.
+/// A single drive.
 #[derive(Debug)]
 pub struct Hdd {
     pub(super) mechanism: Mechanism,

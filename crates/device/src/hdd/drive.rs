@@ -112,7 +112,7 @@ pub enum ReadAhead {
     Track,
     /// To the end of the cylinder.
     Cylinder,
-    /// As far as [`Cache::ahead_most`] allows.
+    /// Reads ahead as far as [`Cache::ahead_most`] allows.
     Segment,
     /// To the end of the track, or to the end of the next one if the segment's data began before
     /// this track, as in a sequential stream. [`Cache::ahead_most`] does not apply.
@@ -246,7 +246,7 @@ impl Cache {
 }
 
 impl CommandOverheads {
-    /// The same overhead for every command.
+    /// Every command has the same overhead.
     pub const fn constant(overhead: Span) -> Self {
         Self {
             read_after_read: overhead,

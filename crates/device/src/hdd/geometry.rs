@@ -89,7 +89,7 @@ pub(super) struct Map {
     blocks: u64,
 }
 
-/// One zone, with everything precomputed that does not depend on the block.
+/// A zone, with everything precomputed that does not depend on the block.
 #[derive(Debug)]
 struct ZoneMap {
     start: u64,

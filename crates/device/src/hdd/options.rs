@@ -33,7 +33,7 @@ pub enum Overheads {
     /// The overheads of the drive's facts.
     #[default]
     Drive,
-    /// The same for every command.
+    /// Every command has this overhead.
     Constant(Span),
 }
 

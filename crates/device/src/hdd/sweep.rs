@@ -42,9 +42,9 @@ impl Sweep {
 pub(super) enum Order {
     /// From the first sector on.
     Rising,
-    /// As they come round, unless the first sector is the first of its track.
+    /// In the order in which they come round, unless the first sector is the first of its track.
     Inside,
-    /// As they come round.
+    /// In the order in which they come round.
     Any,
 }
 

@@ -101,7 +101,7 @@ impl CachedPage {
 pub(super) struct DirtyCount {
     devices: Box<[u32]>,
     unclean: u32,
-    /// The same, counting at least the reserve for each device.
+    /// Returns the same sum, counting at least the reserve for each device.
     claimed: u32,
     reserve: u32,
 }

@@ -13,7 +13,7 @@ pub(super) enum Way {
     FromHost,
 }
 
-/// One command's turn on the link.
+/// The turn of a command on the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Turn {
     pub(super) id: ReqId,

@@ -33,17 +33,17 @@ const USUAL_STRIPE: u32 = 64 << 10;
 keys! {
     /// Keys of an array.
     KEYS:
-    /// How bytes are laid out.
+    /// Layout of the bytes on the disks.
     LEVEL level: &'static str =
         Choice(&[(RAID0, RAID0), (RAID5, RAID5), (RAID1, RAID1), (JBOD, JBOD)]), needs "\"raid0\"";
-    /// How many disks.
+    /// Number of disks.
     DISKS disks: u32 = Count(1, MOST), needs "4";
 }
 
 keys! {
     /// Keys of an array with stripes.
     STRIPE_KEYS:
-    /// Bytes on one disk before the next: 512B to 1GiB.
+    /// Bytes on one disk before the next disk follows: 512B to 1GiB.
     // A request has at most as many pieces as units: with smaller ones they would fill the memory.
     STRIPE stripe: u32 = SIZE.at_least(512).at_most(1 << 30).hint("a sector is the least"),
         or USUAL_STRIPE;
@@ -52,16 +52,17 @@ keys! {
 keys! {
     /// Keys of an array that stand behind its stripes.
     MORE_KEYS:
-    /// Bytes of a request's neighbouring pieces on one disk that are joined, at most.
+    /// Most bytes of a request's neighbouring pieces on one disk that are joined.
     MAX_EXTENT max_extent: Option<NonZeroU32> = or_off(SIZE.above_zero().at_most(1 << 30)), or None;
-    /// Where requests wait: in one queue for all disks, or in one before each disk, where the policy
-    /// sees the pieces of its disk.
+    /// Place of the queue: one queue for all disks, or one before each disk, where the policy sees
+    /// the pieces of its disk.
     SCHEDULER scheduler: Scheduler =
         Choice(&[("one", Scheduler::One), (EACH, Scheduler::Each)]), or Scheduler::One;
-    /// Requests that its controller takes at once: what a full disk cannot take waits in it. If not
-    /// given, it has none, and a request waits, with all behind it, until its disks have room.
+    /// Requests that the array's controller takes at once; those that a full disk cannot take wait
+    /// in it. If not given, there is no controller, and a request waits, with all behind it, until
+    /// its disks have room.
     DEPTH depth: u32 = Count(1, 65_536);
-    /// Where platters stand at first.
+    /// Angle of the platters at the start: the same for all disks, or random.
     PHASE phase: bool = Choice(&[("same", false), ("random", true)]), or false;
 }
 

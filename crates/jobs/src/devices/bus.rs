@@ -26,7 +26,7 @@ const RATE: Amount = TRANSFER.at_least(100_000).at_most(100_000_000_000);
 keys! {
     /// The key of a device that says something of its bus.
     KEYS:
-    /// What its bus carries: as the drive's facts say, or at these rates.
+    /// Rates of the bus: as in the drive's facts, or these.
     BUS bus: Bus = Own {
         read: bus,
         text,

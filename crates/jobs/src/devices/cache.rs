@@ -20,13 +20,13 @@ const DRIVE: &str = "drive";
 keys! {
     /// The keys of a device that say something of its cache.
     KEYS:
-    /// What it has of a cache.
+    /// The drive's cache.
     CACHE cache: Option<CacheSpec> = Own {
         read: sizes,
         text: |cache| cache.as_ref().map_or_else(|| quoted(NONE), CacheSpec::size_text),
         schema: || any([words([NONE, DRIVE]), table(SIZES)]),
     }, or None;
-    /// How far it reads on.
+    /// Distance of read-ahead.
     READAHEAD readahead: Option<Ahead> = OrWord {
         words: &[
             (NONE, Some(Ahead::By(ReadAhead::None))),
@@ -43,7 +43,7 @@ keys! {
             _ => None,
         },
     }, or None;
-    /// Whether its cache answers writes.
+    /// Whether the cache answers writes.
     WRITE_BACK write_back: Option<bool> = Own {
         read: write_back,
         text: |value| value.map_or_else(|| quoted(DRIVE), |truth| truth.to_string()),
@@ -59,7 +59,7 @@ keys! {
     SIZES:
     /// Parts of the buffer.
     SEGMENTS segments: u32 = Count(1, 4_096), needs "2";
-    /// Sectors of 512 bytes in each.
+    /// Sectors of 512 bytes in each segment.
     BLOCKS blocks: u32 = Count(2, 1 << 22), needs "16";
 }
 

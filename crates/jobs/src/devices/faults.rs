@@ -28,7 +28,7 @@ keys! {
 keys! {
     /// Keys of faults if requests stall.
     STALL_KEYS:
-    /// For how long they stall.
+    /// Length of a stall.
     STALL stall: Span = TIME, needs "\"50ms\"";
 }
 

@@ -37,7 +37,7 @@ keys! {
 keys! {
     /// Keys of every law.
     EITHER:
-    /// Time before that, once for all that are taken together.
+    /// Time before service, once for all requests that are taken together.
     LATENCY latency: Span = TIME, or Span::ZERO;
 }
 
@@ -48,13 +48,13 @@ keys! {
     /// Keys of the device next to those of a law. The capacity is one that no job of today fills,
     /// the depth at most far more than any disk takes.
     KEYS:
-    /// The same of writes; if not given, as of reads.
+    /// Service time of writes; if not given, as of reads.
     WRITES writes: Law = Own {
         read: |node| write_law(node, 1),
         text: |law| rows(law, Rows::of(LAW)).inline(),
         schema: || with(table_with(&[], LAW), rules()),
     };
-    /// Requests in it at once.
+    /// Requests in the device at once.
     DEPTH depth: u32 = Count(1, 65_536), or 1;
     /// Bytes of the device.
     CAPACITY capacity: u64 = SIZE.above_zero(), or 1 << 40;

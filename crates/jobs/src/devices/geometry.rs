@@ -41,26 +41,26 @@ keys! {
     HEADS heads: u32 = Count(1, 64), needs "5";
     /// Turns a minute.
     RPM rpm: u32 = Count(1_000, 100_000), needs "7200";
-    /// What the arm takes to move: a table of times by distance, or a curve.
+    /// Seek times: a table of times by distance, or a curve.
     SEEK seek: SeekSpec = seek::KIND, needs "{ single = \"1ms\", average = \"7ms\", full = \"13ms\" }";
-    /// How much later the next track of a cylinder begins.
+    /// Delay with which the next track of a cylinder begins.
     TRACK_SKEW track_skew: Span = PART, or Span::ZERO;
-    /// How much later the next cylinder begins.
+    /// Delay with which the next cylinder begins.
     CYLINDER_SKEW cylinder_skew: Span = PART, or Span::ZERO;
     /// Time to change heads.
     SWITCH head_switch: Span = PART, or Span::ZERO;
-    /// What a write's seek takes longer.
+    /// Additional time of a write's seek.
     SETTLE write_settle: Span = PART, or Span::ZERO;
-    /// What a read costs in addition, as the drive's own overhead.
+    /// Additional time of a read, the drive's own overhead.
     READ_OVERHEAD read_overhead: Span = PART, or Span::ZERO;
-    /// The same after a write; if not given, as after a read.
+    /// Additional time of a read after a write; if not given, as after a read.
     READ_AFTER_WRITE read_overhead_after_write: Span = PART;
-    /// What a write costs in addition.
+    /// Additional time of a write.
     WRITE_OVERHEAD write_overhead: Span = PART, or Span::ZERO;
-    /// The same after a write; if not given, as after a read.
+    /// Additional time of a write after a write; if not given, as after a read.
     WRITE_AFTER_WRITE write_overhead_after_write: Span = PART;
-    /// Bytes of the drive; the sectors that are left, at the inner edge, are spare. If not given, all
-    /// that the zones hold.
+    /// Bytes of the drive; the remaining sectors, at the inner edge, are spare. If not given, the
+    /// sum of the zones.
     CAPACITY capacity: u64 = SIZE.above_zero();
 }
 
@@ -69,7 +69,7 @@ keys! {
     ZONE_KEYS:
     /// First cylinder.
     FIRST first: u32 = Count(0, CYLINDERS_MOST), needs "0";
-    /// Last cylinder, part of the zone.
+    /// Last cylinder, included in the zone.
     LAST last: u32 = Count(0, CYLINDERS_MOST), needs "881";
     /// Sectors of 512 bytes on each track.
     SECTORS sectors: u32 = Count(2, 1 << 20), needs "390";

@@ -29,13 +29,13 @@ use crate::tree::{Node, Value};
 keys! {
     /// Keys of a drive and what of it takes part.
     KEYS:
-    /// The drive whose facts it has, or its facts: those of a data sheet, or of its geometry.
+    /// A named drive, or the facts of one: those of a data sheet, or its geometry.
     DRIVE drive: DriveSpec = Own {
         read: drive,
         text: DriveSpec::text,
         schema: || any([words(drives::names()), sheet::schema(), geometry::schema()]),
     }, needs "\"ibm18es\"";
-    /// Whether it has too what was observed of the real one.
+    /// Whether facts observed on the real drive are used too.
     OBSERVED observed: bool = SWITCH, or false;
     /// Time that a command costs in addition to seek, turn and transfer.
     OVERHEADS overheads: Overheads = OrWord {
@@ -52,7 +52,7 @@ keys! {
 keys! {
     /// Keys of what is before the drive.
     HOST_KEYS:
-    /// Time after each command in which the disk takes no other; it is no device time.
+    /// Time after each command in which the disk takes no other; it does not count as device time.
     TURNAROUND turnaround: Span = TIME, or Span::ZERO;
     /// The disk's own queue.
     QUEUE queue: QueueSpec = queue::KIND;

@@ -24,7 +24,7 @@ keys! {
     SEEK seek: Span = TIME, or Span::from_us(40);
     /// Time of a turn of the platter.
     TURN turn: Span = TIME, or Span::from_us(16_667);
-    /// How long a request waits for the platter: anything up to a turn, or half of it.
+    /// Wait of a request for the platter: random up to a turn, or half a turn.
     LATENCY latency: Latency =
         Choice(&[("uniform", Latency::Uniform), ("constant", Latency::Constant)]),
         or Latency::Uniform;

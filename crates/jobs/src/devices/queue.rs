@@ -23,7 +23,7 @@ keys! {
     /// Keys of a queue, next to the parameters of its policy. No disk's queue is as deep as the
     /// deepest.
     KEYS:
-    /// How it picks.
+    /// The way the disk picks the next command.
     POLICY policy: &'static str = Own {
         read: |node| {
             let found = params::policy(node.text("the name of a policy")?);
@@ -34,8 +34,8 @@ keys! {
     }, or USUAL;
     /// Commands that the disk holds at once.
     DEPTH depth: u32 = Count(1, 65_536), or 1;
-    /// When the overhead of a command is spent: `hidden`, while it waits and the arm works, or
-    /// `in-service`, when its turn has come.
+    /// Time at which the overhead of a command is spent: `hidden`, while the command waits and the
+    /// arm works, or `in-service`, when its turn has come.
     OVERHEAD overhead: bool = Choice(&[("hidden", true), ("in-service", false)]), or true;
 }
 

@@ -27,7 +27,7 @@ const EXAMPLE: &str = "{ single = \"1ms\", average = \"7ms\", full = \"13ms\" } 
 keys! {
     /// Keys of a curve.
     KEYS:
-    /// To the next cylinder.
+    /// Seek to the next cylinder.
     SINGLE single: Span = SEEK, needs "\"1ms\"";
     /// Average seek: one over a third of the cylinders.
     AVERAGE average: Span = SEEK;
@@ -35,7 +35,7 @@ keys! {
     KNEE knee: u32 = Count(2, DISTANCE_MOST);
     /// Time of a seek over that distance.
     AT_KNEE at_knee: Span = SEEK;
-    /// Over all cylinders.
+    /// Seek over all cylinders.
     FULL full: Span = SEEK, needs "\"13ms\"";
 }
 /// Keys of a curve through three times, and of a curve with a knee.
@@ -45,9 +45,9 @@ const BENT: Keys = &[&KNEE, &AT_KNEE];
 keys! {
     /// Keys of a measured time.
     POINT_KEYS:
-    /// Cylinders.
+    /// Distance in cylinders.
     DISTANCE distance: u32 = Count(1, DISTANCE_MOST), needs "1";
-    /// What the arm takes to move so far.
+    /// Time of a seek over this distance.
     MEASURED takes: Span = SEEK, needs "\"1ms\"";
 }
 

@@ -46,11 +46,11 @@ keys! {
     INNER inner_rate: u64 = RATE, needs "\"95MB/s\"";
     /// Surfaces that carry data.
     HEADS heads: u32 = Count(1, 64), or 8;
-    /// Time to change heads; if not given, as `single_seek`.
+    /// Time to change heads; if not given, that of `single_seek`.
     SWITCH head_switch: Span = SEEK;
-    /// What a write's seek takes longer.
+    /// Additional time of a write's seek.
     SETTLE write_settle: Span = SEEK, or Span::ZERO;
-    /// Bytes of its buffer.
+    /// Bytes of the drive's buffer.
     BUFFER buffer: u64 = SIZE.at_least(1 << 20).at_most(2 << 30), or BUFFER_USUAL;
 }
 

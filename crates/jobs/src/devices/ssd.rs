@@ -29,13 +29,13 @@ keys! {
     KEYS:
     /// Bytes of the device.
     CAPACITY capacity: u64 = SIZE.above_zero(), needs "\"960GB\"";
-    /// Flash dies, which work side by side.
+    /// Flash dies, which work in parallel.
     DIES dies: u32 = Count(1, 65_536), needs "16";
     /// Dies of a chip, which takes a command for one of them at a time.
     DIES_PER_CHIP dies_per_chip: u32 = Count(1, 64), or 1;
     /// Channels between controller and dies.
     CHANNELS channels: u32 = Count(1, 1_024), or 8;
-    /// What one read of a die fetches.
+    /// Bytes of one read of a die.
     PAGE page: u32 = SIZE.at_least(512).at_most(16 << 20), or 16_384;
     /// Pages of a die that are programmed together.
     PLANES planes: u32 = Count(1, 16), or 2;
@@ -55,22 +55,23 @@ keys! {
     LINK_RATE link_rate: u64 = RATE, needs "\"550MB/s\"";
     /// Whether the link carries one direction at a time or both.
     LINK_DUPLEX link_duplex: bool = Choice(&[("half", false), ("full", true)]), or true;
-    /// What a command passes before it is the turn of others; `off`: all that it has ready.
+    /// Bytes of a command that pass the link before it is the turn of others; `off`: all that are
+    /// ready.
     LINK_TURN link_turn: Option<u32> = or_off(SIZE.at_least(512).at_most(16 << 20)), or Some(16_384);
     /// Time of the link for a command, without its data.
     LINK_OVERHEAD link_overhead: Span = PART, or Span::ZERO;
-    /// Time until a command is decoded.
+    /// Time to decode a command.
     COMMAND_OVERHEAD command_overhead: Span = PART, or Span::from_us(20);
     /// Least time between two commands: `1us` is a million a second.
     COMMAND_INTERVAL command_interval: Span = PART, or Span::ZERO;
-    /// Bytes that are acknowledged early.
+    /// Bytes of the buffer in which writes are acknowledged early.
     WRITE_BUFFER write_buffer: u64 = SIZE.above_zero(), or 8 << 20;
-    /// Whether a flush has nothing to do.
+    /// Whether the buffer survives a loss of power, so that a flush has nothing to do.
     POWER_LOSS_PROTECTION power_loss_protection: bool = SWITCH, or false;
-    /// Flash for collection in addition to the capacity, as a part of it.
+    /// Flash for garbage collection in addition to the capacity, as a share of the capacity.
     // The difference between a binary capacity and a decimal one.
     OVER_PROVISIONING over_provisioning: Share = SHARE.at_least(10_000_000), or Share::percent(7);
-    /// Commands that it holds at once.
+    /// Commands that the drive holds at once.
     QUEUE_DEPTH queue_depth: u32 = Count(1, 65_536), or 32;
 }
 

@@ -27,7 +27,7 @@ const SYNC_ENGINES: [(&str, Engine); 6] = [
     ("pvsync2", Engine::Vsync),
     ("mmap", Engine::Mmap),
 ];
-/// The same for engines with several requests in flight.
+/// Like the above, for engines with several requests in flight.
 const ASYNC_ENGINES: [(&str, Engine); 3] =
     [("libaio", Engine::Aio), ("io_uring", Engine::Uring), ("posixaio", Engine::PosixAio)];
 const NO_ENGINE: &str = "null";

@@ -17,13 +17,14 @@ pub(crate) const COPIES_MOST: u64 = 1 << 16;
 keys! {
     /// Keys of an agent that say where it works.
     KEYS:
-    /// The files that it works on: all that have a name (`data`), one of them (`data.0`), or a list. It
-    /// may be left out if the job has one `[[file]]` section, or none.
+    /// The files of the agent: all of a name (`data`), one of them (`data.0`), or a list. It may be
+    /// left out if the job has at most one `[[file]]` section.
     NAMES file: Vec<String> = Each(&Text("the name of a file"));
-    /// How many agents of this kind there are on each of its files. Each is a stream of its own, with
-    /// random numbers of its own.
+    /// Number of agents of this kind on each of the files. Each is a stream of its own, with random
+    /// numbers of its own.
     COPIES copies: u32 = Count(1, COPIES_MOST), or 1;
-    /// What the copies on a file share: each works on the whole region, or each on a slice of its own.
+    /// Regions of the copies on a file: each copy works on the whole region, or each on a slice of
+    /// its own.
     SHARE share: Parts = Choice(&[("whole", Parts::Whole), ("slices", Parts::Slices)]), or Parts::Whole;
 }
 

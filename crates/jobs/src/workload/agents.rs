@@ -39,41 +39,42 @@ const SYNC_CALL: &str = "sync";
 pub(crate) const CLASSES: Text = Text("the name of a class");
 
 keys! {
-    /// Who asks.
+    /// The agents, which issue requests.
     AGENT agent: Node = section(|| build::some(&schema()));
 }
 
 keys! {
     /// Keys of an agent.
     KEYS:
-    /// What `--set` may call it, in the place of its number.
+    /// Name that `--set` may use in place of the agent's number.
     NAME name: String = Text("the name of an agent");
-    /// The class of its requests.
+    /// Class of the requests.
     CLASS class: String = CLASSES, needs "\"…\"";
-    /// What all of its requests ask for. A `trim` says that a range is no longer needed.
+    /// Operation of all requests. A `trim` says that a range is no longer needed.
     OP op: Op = OPERATIONS;
-    /// In place of `op`: the share of its requests that are reads; the others are writes.
+    /// In place of `op`: the share of requests that are reads; the others are writes.
     MIX mix: u32 = Own {
         read: mix,
         text: |reads| (f64::from(*reads) / f64::from(ALL_REQUESTS)).to_string(),
         schema: mix_schema,
     };
-    /// A flush after so many of its writes and trims, when the last of them has completed. It takes
-    /// the place of a request in flight.
+    /// Number of writes and trims after which a flush follows, when the last of them has completed.
+    /// It takes the place of a request in flight.
     FLUSH flush: NonZeroU32 = Count(1, u32::MAX as u64);
-    /// Whether a program waits for each of its writes until it is durable (`O_DSYNC`). How many
-    /// requests it has in flight is `call` and `buffers`.
+    /// Whether a program waits for each of its writes until it is durable (`O_DSYNC`). The number
+    /// of requests in flight is set by `call` and `buffers`.
     SYNC sync: bool = SWITCH, or false;
-    /// One request at a time (`sync`), or several (`async`).
+    /// Kind of calls: one request at a time (`sync`), or several (`async`).
     CALL call: bool = Choice(&[(SYNC_CALL, true), ("async", false)]);
-    /// Requests in flight at most. Arrivals on a schedule are then due as scheduled, and issued when
-    /// a buffer is free; if not given, they have no bound, and a closed loop has one.
+    /// Most requests in flight. Arrivals on a schedule are then due as scheduled, and issued when a
+    /// buffer is free. If not given, a schedule has no limit, and a closed loop has one request in
+    /// flight.
     BUFFERS buffers: u32 = Count(1, MAX_OUTSTANDING_MOST);
-    /// Through the page cache, or past it.
+    /// Whether requests go through the page cache or past it.
     CACHE cache: bool = Choice(&[("buffered", true), ("direct", false)]), or false;
-    /// How its requests are made on a real target. A policy of ours has one engine for all agents; without one
-    /// (`kernel:NAME`) each agent may have its own. If not given, that of the run, and without a policy of ours
-    /// `psync` where `call` is `sync`.
+    /// Engine of the requests on a real target. A policy of Penstock has one engine for all agents;
+    /// without one (`kernel:NAME`) each agent may have its own. If not given, the engine of the
+    /// run, and without a policy of Penstock `psync` where `call` is `sync`.
     ENGINE engine: Engine = Own {
         read: |node| {
             let name = node.text("the name of an engine")?;
@@ -82,10 +83,11 @@ keys! {
         text: |engine| quoted(engine.name()),
         schema: || build::words(engines::names()),
     };
-    /// Whether its data is verified, on a file or device: `write` gives each block that it writes a stamp and
-    /// records it, `read` compares what it reads with what an earlier job recorded, `both` does the two
-    /// and reads at the end of the run all again that is recorded of its region. Reads in the region
-    /// of an agent that checks are checked whichever agent makes them. If not given, data is not looked at.
+    /// Whether data is verified, on a file or device: `write` stamps each block that it writes and
+    /// records it, `read` compares the data that it reads with the record of an earlier job, `both`
+    /// does the two, and at the end of the run reads all recorded blocks of its region again. Reads
+    /// in the region of an agent that verifies are checked whichever agent issues them. If not
+    /// given, data is not checked.
     VERIFY verify: Verify = verify::KIND;
     /// Bytes of a request; or several sizes, each with its weight, as in
     /// `[["4KiB", 60], ["64KiB", 40]]`.
@@ -95,11 +97,11 @@ keys! {
 keys! {
     /// Keys of an agent that say when it asks.
     WHEN_KEYS:
-    /// When it asks; if not given, whenever a request has completed.
+    /// Arrivals of requests; if not given, one after each completion.
     ARRIVALS arrivals: (Arrivals, Option<u32>) = arrivals::KIND, or (arrivals::CLOSED_LOOP, None);
-    /// When it begins.
+    /// Time at which the agent begins.
     START start: Span = TIME, or Span::ZERO;
-    /// When it stops asking; if not given, with the job.
+    /// Time at which the agent stops; if not given, the end of the job.
     STOP stop: Span = TIME;
 }
 

@@ -31,19 +31,19 @@ const TURNS: &str = "turns";
 keys! {
     /// The key whose word says which others there are, and one that goes with all of them.
     HEAD:
-    /// On a schedule (`poisson`, `fixed`), after completions (`closed`), or one request at
-    /// a time in turn with all other agents of this kind, in a random order (`turns`).
+    /// On a schedule (`poisson`, `fixed`), after completions (`closed`), or one request at a time
+    /// in turn with all other agents of this kind, in a random order (`turns`).
     HOW kind: &'static str = Choice(&[
         (POISSON, POISSON), (FIXED, FIXED), (CLOSED, CLOSED), (TURNS, TURNS),
     ]), needs "\"poisson\"";
-    /// The same as `count` of the agent.
+    /// Number of requests: the same as `count` of the agent.
     COUNT count: u32 = Count(1, u32::MAX as u64);
 }
 
 keys! {
     /// Keys of arrivals on a schedule.
     OPEN_KEYS:
-    /// Arrivals on a schedule: how many.
+    /// Rate of arrivals on a schedule.
     RATE rate: f64 = Rate("leave the agent out if it is idle"), needs "\"20/s\"";
     /// Factors of the rate, over equal parts of the time.
     CURVE curve: Vec<f64> = FACTORS;
@@ -54,14 +54,14 @@ keys! {
     CLOSED_KEYS:
     /// Requests kept outstanding: the same as `buffers` of the agent.
     DEPTH depth: u32 = Count(1, MAX_OUTSTANDING_MOST), or 1;
-    /// Time between a completion and the next request: always as long, or drawn.
+    /// Time between a completion and the next request: constant or random.
     THINK think: Think = PAUSE, or Think::NONE;
 }
 
 keys! {
     /// Laws of think times.
     THINK_KEYS:
-    /// Exponentially distributed, with this mean.
+    /// Mean of an exponential distribution.
     EXPONENTIAL exponential: Span = TIME.above_zero();
 }
 

@@ -28,34 +28,36 @@ use crate::workload::region::{Edge, whole_blocks};
 const FILES_MOST: u64 = 1 << 10;
 
 keys! {
-    /// What agents read and write: one file, or several that are alike, each on a device of its own.
+    /// The files of the agents: one, or several that are alike, each on a device of its own.
     FILE file: Node = section(|| build::some(&table(KEYS)));
 }
 
 keys! {
     /// Keys of a file.
     KEYS:
-    /// What agents call it. Several of this name are `data.0`, `data.1` and so on.
+    /// Name of the file, which agents refer to. Several files of this name are `data.0`, `data.1`
+    /// and so on.
     NAME name: String = Own {
         read: name,
         text: |name| quoted(name),
         schema: || build::matching(classes::NAME_PATTERN),
     }, needs "\"data\"";
-    /// How many there are, each on a device of its own.
+    /// Number of such files, each on a device of its own.
     COUNT count: u32 = Count(1, FILES_MOST), or 1;
-    /// Bytes of each.
+    /// Bytes of each file.
     BYTES size: u64 = SIZE.above_zero().hint("a file holds something"), needs "\"4GiB\"";
-    /// Where on its device each begins: a share of the device, or bytes.
+    /// Begin of each file on its device: a share of the device, or bytes.
     AT at: Edge = Own { read: Edge::read, text: Edge::quoted, schema: Edge::schema }, or Edge::At(0);
-    /// The device of each: a named device, the path of a device file, or the device itself; on a
-    /// machine, which of its devices. If not given, that of the job, or the machine's next.
+    /// The device of each file: a named device, the path of a device file, or the device itself; on
+    /// a machine, the name of one of its devices. If not given, the device of the job, or the
+    /// machine's next.
     DEVICE device: Node = section(device_schema);
-    /// The real target of each, with which the job runs live unless `--on` names models: the path of a
-    /// file that Penstock owns, the same behind a loop device as `loop:PATH`, or a block device. Of
-    /// several files a list, in their order, or one path with `%d` in the place of the number, as
-    /// `/mnt/disk%d/data`.
+    /// The real target of each file, on which the job runs live unless `--on` names models: the
+    /// path of a file that Penstock owns, the same behind a loop device as `loop:PATH`, or a block
+    /// device. For several files a list, in their order, or one path with `%d` in place of the
+    /// number, as `/mnt/disk%d/data`.
     PATH path: Vec<String> = Each(&Text("the path of a target"));
-    /// Devices of single files of this name, by their number, where they are others; or their paths.
+    /// Other devices or paths for single files of this name, by their number.
     ON on: Node = section(|| json!({
         "type": "object",
         "propertyNames": build::matching("^[0-9]+$"),

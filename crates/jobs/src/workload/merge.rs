@@ -32,19 +32,19 @@ const BLOCKS: u64 = 1 << 32;
 const UNIT: &str = "blocks";
 
 keys! {
-    /// Merges side by side, in place of agents.
+    /// Merges in parallel, in place of agents.
     MERGE merge: Node = section(|| table(KEYS));
 }
 
 keys! {
     /// Keys of merges. The usual ones are those of J. B. Sinclair and others, "Impact of data placement on parallel I/O systems", 1993.
     KEYS:
-    /// Merges that go on side by side, each of a class of its own: `job0`, `job1` and so on, unless the
-    /// job names as many classes.
+    /// Number of merges in parallel, each with a class of its own: `job0`, `job1` and so on, unless
+    /// the job names as many classes.
     JOBS jobs: u32 = Count(1, CLASSES as u64), needs "5";
-    /// Runs of each.
+    /// Runs of each merge.
     RUNS_OF_JOB runs: NonZeroU32 = Count(1, RUNS), or number(20);
-    /// How long a run is: a number of blocks, or a size.
+    /// Length of a run: a number of blocks, or a size.
     RUN run: Length = Own { read: length, text: Length::text, schema: Length::schema },
         or Length::Blocks(number(1000));
     /// Bytes of a block.
@@ -53,36 +53,38 @@ keys! {
     READ read: NonZeroU32 = Count(1, u32::MAX as u64), or number(12);
     /// Blocks that are written at once.
     WRITE write: NonZeroU32 = Count(1, u32::MAX as u64), or number(40);
-    /// Which disks have the runs and outputs: outputs on disks of their own (`dedicated`), the runs on
-    /// every disk but that of the own output (`separate`), the same with those of the disk before it on
-    /// that of the output (`shared`), runs on every disk (`all`), or a list of the disks of each job.
+    /// Disks of the runs and outputs: outputs on disks of their own (`dedicated`); the runs on
+    /// every disk except that of the own output (`separate`); the same, with the runs of the disk
+    /// before it on that of the output (`shared`); runs on every disk (`all`); or a list of the
+    /// disks of each job.
     PLACEMENT placement: Placement =
         Own { read: placement, text: placement_text, schema: placement_schema },
         or Placement::Separate;
-    /// Where outputs lie among the runs of their disk.
+    /// Place of the outputs among the runs of their disk.
     LAYOUT layout: OutputAt = Choice(&[
         ("output-last", OutputAt::Last),
         ("output-first", OutputAt::First),
         ("output-middle", OutputAt::Middle),
     ]), or OutputAt::Last;
-    /// Blocks that may be in memory.
+    /// Most blocks in memory.
     MEMORY memory: Memory = Own {
         read: |node| one_of_keys(node, MEMORIES, MEMORY_KEYS, "memory for merges", memory),
         text: |memory| memory_text(*memory),
         schema: || any([words(MEMORIES), one_of(table(MEMORY_KEYS))]),
     }, or Memory::Unlimited;
-    /// What a job does that has no memory to read ahead: it waits, or goes on and reads ahead later.
+    /// Behaviour of a job that has no memory for read-ahead: it waits, or continues and reads ahead
+    /// later.
     WHEN_FULL when_full: WhenFull =
         Choice(&[("block", WhenFull::Block), ("defer", WhenFull::Defer)]), or WhenFull::Block;
-    /// Which run is used up next.
+    /// Order in which runs are used up.
     DEPLETION depletion: Depletion = Own {
         read: |node| one_of_keys(node, DEPLETIONS, DEPLETION_KEYS, "an order of depletion", depletion),
         text: |depletion| depletion_text(*depletion),
         schema: || any([words(DEPLETIONS), one_of(table(DEPLETION_KEYS))]),
     }, or Depletion::RandomBlock;
-    /// From the beginning of one job to that of the next.
+    /// Time between the starts of two jobs.
     STAGGER stagger: Span = TIME, or Span::ZERO;
-    /// Time of a processor for each block.
+    /// Processor time of each block.
     COMPUTE cpu: Span = TIME, or Span::ZERO;
 }
 
@@ -92,11 +94,11 @@ const MEMORIES: &[(&str, Memory)] = &[("unlimited", Memory::Unlimited)];
 keys! {
     /// Blocks that may be in memory: one of these.
     MEMORY_KEYS:
-    /// So many for each job.
+    /// Blocks of each job.
     PARTITION partition: u32 = Count(1, u32::MAX as u64);
-    /// So many for all jobs together.
+    /// Blocks of all jobs together.
     POOL pool: u32 = Count(1, u32::MAX as u64);
-    /// So many of the output of each job; what is read has no bound.
+    /// Blocks for the output of each job; reads have no limit.
     WRITES writes: u32 = Count(1, u32::MAX as u64);
 }
 
@@ -106,16 +108,16 @@ const DEPLETIONS: &[(&str, Depletion)] = &[("random-block", Depletion::RandomBlo
 keys! {
     /// The order in which blocks are used up: this.
     DEPLETION_KEYS:
-    /// That of random keys, of which so many are in a block.
+    /// Number of keys in a block; blocks are used up in the order of random keys.
     KEYS_OF_BLOCK keys: u32 = Count(1, 1 << 20);
 }
 
 keys! {
     /// The disks of a job, by number from 0.
     DISKS_KEYS:
-    /// Those with its runs, which are dealt out to them in this order.
+    /// Disks with the job's runs, which are assigned to them in this order.
     INPUTS inputs: Vec<u32> = Each(&DISK), needs "[1, 2]";
-    /// The one with its output.
+    /// Disk with the job's output.
     OUTPUT output: u32 = DISK, needs "0";
 }
 

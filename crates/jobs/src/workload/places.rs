@@ -29,27 +29,27 @@ const BACKWARDS: &str = "backwards";
 keys! {
     /// Keys of an agent that say where its requests lie.
     KEYS:
-    /// Where the next request begins: anywhere, behind the one before, or before it. At the end of
-    /// its region a sequential pattern begins again, and at the beginning one that goes backwards. Reads and
-    /// writes of a mix have a position each.
+    /// Place of the next request: anywhere, behind the one before, or before it. At the end of its
+    /// region a sequential pattern begins again, and so does one that goes backwards at the
+    /// beginning. Reads and writes of a mix have separate positions.
     PATTERN pattern: Pattern = PATTERNS, needs "\"random\"";
-    /// How random requests are spread over the region: each place alike (`uniform`), each `once` before any
-    /// comes again, or a law.
+    /// Distribution of random requests over the region: all places equally likely (`uniform`), each
+    /// `once` before any comes again, or another distribution.
     SPREAD spread: SpreadSpec = spread::KIND, or SpreadSpec::Uniform;
-    /// Requests begin at multiples of this, counted from the region's first byte; if not given,
-    /// random ones at multiples of their size, of several sizes the smallest, and sequential ones
+    /// Requests begin at multiples of this, counted from the region's first byte. If not given,
+    /// random ones begin at multiples of their size (the smallest of several), and sequential ones
     /// anywhere.
     ALIGN align: u32 = SIZE.above_zero().at_most(REQUEST_MOST);
-    /// Where in its region the first of its sequential requests begins.
+    /// Place in the region at which the first sequential request begins.
     FIRST first: Edge = Own { read: Edge::read, text: Edge::quoted, schema: Edge::schema },
         or Edge::At(0);
-    /// Bytes from the beginning of each of its sequential requests to that of the next.
+    /// Bytes from the begin of each sequential request to that of the next.
     STRIDE stride: u64 = SIZE.above_zero();
-    /// Bytes that are left out behind each of its sequential requests; in place of `stride`.
+    /// Bytes that are left out behind each sequential request; in place of `stride`.
     GAP gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
-    /// What grows with the number of requests.
+    /// Growth of requests or gaps with the number of requests.
     GROWTH growth: Growth = Own { read: growth, text: growth_text, schema: || table(GROWTH_KEYS) };
-    /// Its part of the file, or of the device of a job without files: shares, or bytes.
+    /// The agent's part of the file, or of the device of a job without files: shares, or bytes.
     REGION region: Region = region::KIND, or Region::WHOLE;
 }
 
@@ -57,9 +57,9 @@ keys! {
 pub(crate) const OWN: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &GAP, &GROWTH];
 
 keys! {
-    /// Keys of what grows.
+    /// Keys of growth.
     GROWTH_KEYS:
-    /// After how many requests.
+    /// Number of requests after which they grow.
     EVERY every: u32 = Count(1, u32::MAX as u64), needs "100";
     /// Bytes by which requests grow.
     LONGER size: u32 = SIZE.at_most(REQUEST_MOST), or 0;

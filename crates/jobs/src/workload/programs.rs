@@ -37,16 +37,16 @@ keys! {
 keys! {
     /// Keys of `[cpu]`. The time slice is as in the literature.
     CPU_KEYS:
-    /// How many there are.
+    /// Number of processors.
     COUNT count: u32 = Count(1, 4096), or 1;
-    /// How long a task computes at most in one go.
+    /// Longest time for which a task computes without a break.
     SLICE slice: Span = LASTS, or Span::from_ms(10);
-    /// Who goes first: who waits longest, or the lower `prio`.
+    /// Task that goes first: the one that waits longest, or the one with the lower `prio`.
     ORDER order: Order = Choice(&[("fifo", Order::Fifo), ("priority", Order::Priority)]),
         or Order::Fifo;
-    /// Whether the lower `prio` takes a processor at once.
+    /// Whether a task with a lower `prio` takes a processor at once.
     PREEMPT preempt: bool = SWITCH, or false;
-    /// Which idle processor a task is given, to stay.
+    /// Idle processor that a task gets, and keeps.
     PICK pick: Pick = Choice(&[("round-robin", Pick::RoundRobin), ("lowest", Pick::Lowest)]),
         or Pick::RoundRobin;
 }
@@ -54,36 +54,36 @@ keys! {
 keys! {
     /// Keys of a program.
     KEYS:
-    /// The class of its requests.
+    /// Class of the requests.
     CLASS class: String = CLASSES, needs "\"…\"";
-    /// What it does, one after the other.
+    /// The phases, one after the other.
     PHASES phases: Vec<Phase> = Own {
         read: phases,
         text: |phases| list(phases, phase_text),
         schema: || build::some(&build::one_of(table(PHASE_KEYS))),
     }, needs "[{ cpu = \"10ms\" }]";
-    /// How often it does that.
+    /// Number of times that the phases are repeated.
     REPEAT repeat: u32 = Count(1, u32::MAX as u64), or 1;
-    /// Where the next request begins.
+    /// Place of the next request.
     PATTERN pattern: Pattern = PATTERNS, or Pattern::Sequential;
-    /// Its part of the device: shares, or bytes.
+    /// The program's part of the device: shares, or bytes.
     REGION region: Region = region::KIND, or Region::WHOLE;
-    /// When tasks that do it arrive.
+    /// Arrivals of tasks of the program.
     ARRIVALS arrivals: Starts = starts::KIND, needs "{ kind = \"once\", count = 4 }";
-    /// When the first may arrive.
+    /// Time of the first arrivals.
     START start: Span = TIME, or Span::ZERO;
-    /// When no more arrive; if not given, with the job.
+    /// Time after which no more tasks arrive; if not given, the end of the job.
     STOP stop: Span = TIME;
 }
 
 keys! {
-    /// What a phase is: one of these.
+    /// Keys of a phase, which has one of them.
     PHASE_KEYS:
-    /// It computes for so long.
+    /// Computes for this time.
     COMPUTE cpu: Span = LASTS;
-    /// It reads so much and waits for it.
+    /// Reads these bytes and waits for them.
     READ read: u32 = REQUEST;
-    /// It writes so much and waits for it.
+    /// Writes these bytes and waits for them.
     WRITE write: u32 = REQUEST;
 }
 

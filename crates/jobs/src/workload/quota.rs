@@ -12,13 +12,13 @@ use crate::units::size_text;
 keys! {
     /// How much an agent asks for: one of these at most.
     KEYS:
-    /// Bytes of all its requests: it stops when it has asked for them. What is left for the last
-    /// request, if that is less than its size, makes a shorter one.
+    /// Bytes of all requests of the agent, after which it stops. If less than its size is left for
+    /// the last request, that is shorter.
     TOTAL total: u64 = SIZE.above_zero().hint("leave the agent out if it is idle");
-    /// Requests: it stops when it has issued them. Flushes are not counted.
+    /// Number of requests, after which the agent stops. Flushes are not counted.
     COUNT count: u32 = Count(1, u32::MAX as u64);
-    /// Times through its region: it stops at the end of the last. A random pattern asks each time
-    /// for as many bytes as the region has.
+    /// Number of passes through the region, after which the agent stops. Each pass of a random
+    /// pattern has as many bytes as the region.
     PASSES passes: u32 = Count(1, u32::MAX as u64);
 }
 

@@ -28,7 +28,7 @@ const EDGE: Own<Edge> = Own { read: Edge::read, text: Edge::quoted, schema: Edge
 keys! {
     /// Laws other than the uniform one.
     KEYS:
-    /// By rank: the frequency of rank `i` in proportion to `1/i^theta`. Ranks lie scattered over
+    /// By rank: the frequency of rank `i` is in proportion to `1/i^theta`. Ranks are scattered over
     /// the region.
     ZIPF zipf: f64 = Own {
         read: |node| Reader::new(node, "the law of Zipf", &[ZIPF_KEYS])?.get(&THETA),
@@ -36,13 +36,13 @@ keys! {
         schema: || table(ZIPF_KEYS),
     };
     /// By rank: the first part `h` of the ranks gets the part `1 - h` of the requests, and so on
-    /// within each. Ranks lie scattered over the region.
+    /// within each. Ranks are scattered over the region.
     PARETO pareto: f64 = Own {
         read: |node| Reader::new(node, "the law of Pareto", &[PARETO_KEYS])?.get(&H),
         text: |h| Rows::of(&[PARETO_KEYS]).put(&H, h).inline(),
         schema: || table(PARETO_KEYS),
     };
-    /// Around a place, normally distributed; what falls outside is drawn again.
+    /// A normal distribution around a place; values outside the region are drawn again.
     NORMAL normal: (Edge, Edge) = Own {
         read: |node| {
             let reader = Reader::new(node, "the normal law", &[NORMAL_KEYS])?;
@@ -58,8 +58,8 @@ keys! {
         text: |mean| Rows::of(&[POISSON_KEYS]).put(&MEAN, mean).inline(),
         schema: || table(POISSON_KEYS),
     };
-    /// Zones, one behind the other: the share of the region that each has, and the percentage of
-    /// the requests that go there, as in `[["10%", 60], ["90%", 40]]`.
+    /// Zones, one behind the other: the share of the region of each, and the percentage of the
+    /// requests in it, as in `[["10%", 60], ["90%", 40]]`.
     ZONED zoned: Vec<(Share, u32)> = Own {
         read: zones,
         text: |zones| weighted_text(zones.iter().map(|&(share, weight)| (share, weight.into())), &SHARE),
@@ -70,7 +70,7 @@ keys! {
 keys! {
     /// Keys of the law of Zipf.
     ZIPF_KEYS:
-    /// How steep it is: above 0, at most 10, and not 1.
+    /// The exponent: above 0, at most 10, and not 1.
     THETA theta: f64 = Own { read: theta, text: f64::to_string, schema: theta_schema },
         needs "1.2";
 }

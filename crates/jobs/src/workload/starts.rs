@@ -20,7 +20,7 @@ const ONCE: &str = "once";
 keys! {
     /// The key whose word says which others there are.
     HEAD:
-    /// In `groups`, at random (`poisson`), or so many `once`.
+    /// In `groups`, at random (`poisson`), or a number of tasks `once`.
     HOW kind: &'static str = Choice(&[(GROUPS, GROUPS), (POISSON, POISSON), (ONCE, ONCE)]),
         needs "\"once\"";
 }
@@ -28,13 +28,13 @@ keys! {
 keys! {
     /// Keys of arrivals in groups.
     GROUPS_KEYS:
-    /// When in its group each arrives, ascending.
+    /// Times of the arrivals in a group, ascending.
     OFFSETS offsets: Vec<Span> = Own {
         read: offsets,
         text: |offsets| list(offsets, |offset| TIME.text(offset)),
         schema: || build::some(&TIME.reference()),
     }, or vec![Span::ZERO];
-    /// From a group to the next.
+    /// Time from one group to the next.
     PERIOD period: Span = TIME.above_zero().hint("what takes no time is left out"),
         needs "\"200ms\"";
 }
@@ -42,16 +42,16 @@ keys! {
 keys! {
     /// Keys of arrivals at random.
     POISSON_KEYS:
-    /// How many arrive at random.
+    /// Rate of random arrivals.
     RATE rate: f64 = Rate("leave it out if it is idle"), needs "\"20/s\"";
 }
 
 keys! {
     /// Keys of arrivals at the start.
     ONCE_KEYS:
-    /// How many arrive once.
+    /// Number of tasks that arrive once.
     COUNT count: u32 = Count(1, u32::MAX as u64), or 1;
-    /// From one of them to the next.
+    /// Time from one task to the next.
     STAGGER stagger: Span = TIME, or Span::ZERO;
 }
 

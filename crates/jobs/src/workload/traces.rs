@@ -36,20 +36,20 @@ keys! {
 }
 
 keys! {
-    /// Which request of a trace is of which class: the first rule that fits wins.
+    /// Rules for the classes of requests of a trace: the first rule that fits wins.
     RULE rule: Node = section(|| build::list(&table(RULE_KEYS)));
 }
 
 keys! {
     /// Keys of a trace.
     KEYS:
-    /// Where it lies, seen from the job's folder.
+    /// Path of the trace, relative to the job's folder.
     FILE file: PathBuf = Own {
         read: |node| node.text("the path of a trace").map(PathBuf::from),
         text: |path| quoted(&path.display().to_string()),
         schema: build::text,
     }, needs "\"day.blkparse.gz\"";
-    /// Its format; if not given, found from its contents.
+    /// Format of the trace; if not given, it is found from the contents.
     FORMAT format: &'static str = Own {
         read: |node| {
             let name = node.text("the name of a format")?;
@@ -58,8 +58,8 @@ keys! {
         text: |name| quoted(name),
         schema: || words(FORMATS.iter().map(|format| format.name)),
     };
-    /// When its requests are asked: as recorded (`original`), when each process
-    /// would ask (`closed`), as fast as possible (`afap`), faster or slower.
+    /// Times of the requests: as recorded (`original`), when each process would issue them
+    /// (`closed`), as fast as possible (`afap`), faster or slower.
     TIMING timing: Timing = Own {
         read: timing,
         text: timing_text,
@@ -67,20 +67,20 @@ keys! {
     }, or Timing::Original;
     /// Devices of the trace whose requests are played; if not given, all.
     ONLY device: Vec<String> = Each(&Text("the name of a device of the trace"));
-    /// Where its devices lie if it has several: each on a device of its own (`each`), or behind each
-    /// other on one (`side-by-side`); if not given, several are an error.
+    /// Place of the trace's devices if it has several: each on a device of its own (`each`), or one
+    /// behind the other on one device (`side-by-side`). If not given, several devices are an error.
     LAYOUT layout: Layout = Choice(&LAYOUTS);
-    /// What each of its devices is played on, by the name that the trace has for it: a named device,
-    /// the path of a device file, or the device itself. It takes the place of the job's device.
+    /// Devices for single devices of the trace, by their name there: a named device, the path of a
+    /// device file, or the device itself. It replaces the job's device.
     ON on: Node = section(trace_devices::schema);
-    /// What becomes of requests past the device's end; if not given, they are an error.
+    /// Treatment of requests past the device's end; if not given, they are an error.
     FIT fit: Fit = Choice(&[("wrap", Fit::Wrap), ("scale", Fit::Scale)]);
 }
 
 keys! {
     /// Keys of a timing.
     TIMING_KEYS:
-    /// 2 is twice as fast as recorded.
+    /// Factor of the recorded speed: 2 is twice as fast.
     SPEED speed: f64 = Own {
         read: |node| match node.factor(SPEED_MOST)? {
             0.0 => Err(node.expected("a factor above zero").hint("2 is twice as fast")),
@@ -89,16 +89,16 @@ keys! {
         text: f64::to_string,
         schema: || json!({"type": "number", "exclusiveMinimum": 0, "maximum": SPEED_MOST}),
     };
-    /// As fast as possible, with so many outstanding.
+    /// Requests outstanding, issued as fast as possible.
     DEPTH depth: u32 = Count(1, 1 << 20);
-    /// Closed; requests without a completion in the trace took so long there.
+    /// Closed timing: the latency in the trace of requests whose completion it does not have.
     LATENCY latency: Span = TIME;
 }
 
 keys! {
     /// Keys of a rule.
     RULE_KEYS:
-    /// The class of what fits.
+    /// Class of the requests that fit.
     CLASS class: String = Text("the name of a class"), needs "\"…\"";
     /// Names of processes.
     PROCESS process: Vec<String> = Each(&Text("the name of a process"));
@@ -110,13 +110,13 @@ keys! {
     OP op: Vec<Op> = Each(&Choice(&[
         ("read", Op::Read), ("write", Op::Write), ("flush", Op::Flush), ("discard", Op::Discard),
     ]));
-    /// Whether somebody waits for it.
+    /// Whether a program waits for the request.
     SYNC sync: bool = SWITCH;
-    /// Bytes at least.
+    /// Least bytes of a request.
     MIN_SIZE min_size: u64 = SIZE;
-    /// Bytes at most.
+    /// Most bytes of a request.
     MAX_SIZE max_size: u64 = SIZE;
-    /// Where it begins: at or behind the one, before the other.
+    /// Begin of the request: at or behind the first border, before the second.
     RANGE range: [u64; 2] = Own {
         read: |node| {
             let expected = "two borders, as in [\"1GiB\", \"2GiB\"]";

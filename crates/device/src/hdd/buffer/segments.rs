@@ -10,7 +10,7 @@ pub(super) struct Segments {
     uses: u64,
 }
 
-/// One segment. It is empty if it holds no sector.
+/// A segment. It is empty if it holds no sector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Segment {
     /// First sector.
