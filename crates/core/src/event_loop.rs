@@ -25,7 +25,7 @@ pub trait Observer {
     }
     /// A request was submitted, and this turn may submit more. Returning `false` ends the run here:
     /// a turn in which millions of requests arrive at one instant takes long.
-    fn goes_on(&mut self, _now: Time) -> bool {
+    fn continues(&mut self, _now: Time) -> bool {
         true
     }
     /// A request was handed to the device.
@@ -267,7 +267,7 @@ fn submit(
         observer.arrived(now, &req);
         device.start(now, &req);
         submitted = Submitted::Requests;
-        if !observer.goes_on(now) {
+        if !observer.continues(now) {
             return Ok(Submitted::Interrupted);
         }
     }

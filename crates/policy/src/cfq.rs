@@ -107,7 +107,7 @@ pub const ENTRY: Entry = Entry {
             name: "slice_async_rq",
             kind: Kind::Count(1),
             default: Value::Count(2),
-            doc: "slices: commands in a turn of such requests at level 7, twice as many at level 6, \
+            doc: "slices: commands in such a turn at level 7, twice as many at level 6, \
                   and so on",
             source: KERNEL,
         },

@@ -65,7 +65,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// A long turn is at `now`; whether the run goes on.
-    pub(crate) fn goes_on(&mut self, now: Time) -> bool {
+    pub(crate) fn continues(&mut self, now: Time) -> bool {
         !self.timer.due() || self.report(now)
     }
 

@@ -37,8 +37,8 @@ impl Ends<'_> {
         self.programs.and_then(ProgramBook::over).or(sent)
     }
 
-    /// Whether the run goes on at `now`.
-    fn goes_on(&self, now: Time) -> bool {
+    /// Whether the run continues at `now`.
+    fn continues(&self, now: Time) -> bool {
         self.quit.get().is_none()
             // What is decided at the end's instant belongs to the run.
             && self.over().is_none_or(|over| now <= over)
@@ -155,7 +155,7 @@ impl<'a> CellObserver<'a> {
 
 impl Observer for CellObserver<'_> {
     fn turn(&mut self, now: Time) -> bool {
-        if !self.ends.goes_on(now) {
+        if !self.ends.continues(now) {
             return false;
         }
         self.charge();
@@ -171,8 +171,8 @@ impl Observer for CellObserver<'_> {
         self.reporter.turn(now)
     }
 
-    fn goes_on(&mut self, now: Time) -> bool {
-        self.reporter.goes_on(now)
+    fn continues(&mut self, now: Time) -> bool {
+        self.reporter.continues(now)
     }
 
     fn arrived(&mut self, now: Time, req: &Request) {
