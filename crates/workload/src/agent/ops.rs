@@ -9,7 +9,7 @@ pub const ALL_REQUESTS: u32 = 1_000_000_000;
 /// The operations of an agent's requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ops {
-    /// The same operation for all requests.
+    /// A single operation for all requests.
     Only(Op),
     /// A read or a write for each request, drawn independently.
     Mix {

@@ -317,7 +317,7 @@ fn a_flush_follows_so_many_writes_and_takes_the_place_of_a_request() {
     assert_eq!((ios[2].start, ios[2].len, ios[2].flags), (0, 0, Flags::SYNC));
     assert_eq!(ios[3].start, 8192, "places go on behind a flush");
 
-    // With several in flight, there are never more.
+    // There are never more, even if several requests are in flight.
     let deep = Agent { arrivals: Arrivals::closed(3, Span::from_ms(1)), ..writes.clone() };
     let mut agents = Agents::new(vec![deep], Seed(1));
     let first: Vec<Io> = std::iter::from_fn(|| agents.take(Time::ZERO)).collect();

@@ -14,7 +14,7 @@ pub enum Placement {
     Dedicated,
     /// Job `k` writes disk `k` and reads all others.
     Separate,
-    /// As `Separate`, but the runs that job `k` would have on disk `k − 1` are on disk `k`: each
+    /// A variant of `Separate`: the runs that job `k` would have on disk `k − 1` are on disk `k`. Each
     /// disk that is written has runs of the job that writes it.
     Shared,
     /// Job `k` writes disk `k` and reads all disks.

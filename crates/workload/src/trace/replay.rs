@@ -32,14 +32,14 @@ pub enum Timing {
     Original,
     /// At a multiple of the recorded speed: at 2 a trace lasts half as long, at 0.5 twice as long.
     Scaled(f64),
-    /// As the programs would issue them: each process (each class if no process was recorded) waits
+    /// The times of the programs: each process (each class if no process was recorded) waits
     /// for the completions that it had waited for, and thinks for the recorded time.
     Closed {
         /// Assumed latency of requests without a recorded completion. By default it is the median
         /// of the others; then at least half of all requests must have one.
         latency: Option<Span>,
     },
-    /// As fast as possible: the next request is issued as soon as fewer than `depth` are
+    /// The fastest possible: the next request is issued as soon as fewer than `depth` are
     /// outstanding. It is due when its place became free.
     Afap {
         /// Largest number of outstanding requests, at least 1.

@@ -139,7 +139,7 @@ fn bucket(value: u64) -> u64 {
 /// Sequential runs of each process on each device.
 #[derive(Default)]
 struct SequentialRuns {
-    /// By device and process: end of the last request, and number of requests in the run so far.
+    /// End of the last request and number of requests in the run so far, by device and process.
     open: BTreeMap<(u16, u32), (u64, u64)>,
     ended: Counts,
 }

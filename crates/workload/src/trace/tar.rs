@@ -62,7 +62,7 @@ pub(super) struct Untar<R> {
 }
 
 enum Untarring {
-    /// Nothing has been read.
+    /// The state before the first read.
     Begin,
     /// The input is not an archive.
     Plain,
