@@ -29,7 +29,7 @@ impl From<Files> for MergeOptions {
     }
 }
 
-/// Merges whose folders are there.
+/// Merges whose options are checked.
 #[pyclass(frozen, module = "penstock._native")]
 pub(crate) struct MergeSession(Opened);
 
@@ -42,8 +42,7 @@ impl MergeSession {
         opened.map(Self).map_err(|failure| raise(py, &failure))
     }
 
-    /// Merges once, as round `number`, and returns what came of it, as JSON. A signal's handler that
-    /// raises ends it.
+    /// Runs round `number`, and returns its result as JSON. If a signal handler raises, the merges end.
     fn merge(&self, py: Python<'_>, number: u32) -> PyResult<String> {
         interruptible(py, |go_on| self.0.merge(number, go_on).map(|result| json(&result)))
     }

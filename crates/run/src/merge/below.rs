@@ -1,20 +1,20 @@
-//! What lies below the folders of merges: disks, their schedulers, and whether several have the same.
+//! The disks below the folders of merges, and their schedulers.
 
 use std::collections::BTreeSet;
 
-use super::plan::PlannedDisk;
+use super::layout::PlannedDisk;
 use crate::measures::below::{Schedulers, Seen, on_one_disk};
 
-/// What is said of folders of which several lie on one disk.
+/// The end of the remark on folders that share a disk.
 const SHARED: &str =
     "all merges use that disk, so these figures do not show the effect of placement";
 
-/// The kernel's schedulers in front of all disks below, and what has to be known of the figures.
+/// Returns the kernel's scheduler in front of each disk below, and remarks on these disks.
 pub(super) fn below(disks: &[PlannedDisk]) -> (Schedulers, Vec<String>) {
     let seen = disks.iter().filter_map(|disk| disk.files.first());
     let seen: Vec<Seen> = seen.map(|(_, target)| Seen::now(target)).collect();
     let below: Vec<Schedulers> = seen.iter().map(Seen::schedulers).collect();
-    // Folders on loop devices give the same remark on the disk below them: one is enough.
+    // Folders on loop devices give the same remark on the disk below them; one is enough.
     let remarks: BTreeSet<String> = seen.iter().flat_map(Seen::remarks).collect();
     let remarks = remarks.into_iter().chain(on_one_disk(&below, "folders", SHARED)).collect();
     (below.into_iter().flatten().collect(), remarks)

@@ -3,21 +3,23 @@
 use penstock_core::{Device, Done, Op, Request, Time};
 use penstock_live::LiveDevice;
 
-/// Files that lie on one disk, each at its place, with so many commands at a time to all of them.
+/// The files on one disk, each at its address. Their commands share the depth of the disk.
 pub(super) struct FilesOfDisk {
-    /// In the order of their places.
+    /// First byte and device of each file, in ascending order.
     files: Vec<(u64, LiveDevice)>,
     capacity: u64,
     room: u32,
 }
 
 impl FilesOfDisk {
-    /// `files` by their first bytes on a disk of `capacity` bytes.
+    /// Creates a disk of `capacity` bytes that takes `depth` commands at one time. `files` has the first byte
+    /// of each file.
     pub(super) fn new(mut files: Vec<(u64, LiveDevice)>, capacity: u64, depth: u32) -> Self {
         files.sort_by_key(|(start, _)| *start);
         Self { files, capacity, room: depth }
     }
 
+    /// Returns the index of the file with byte `start`.
     fn file(&self, start: u64) -> usize {
         self.files.partition_point(|(first, _)| *first <= start).saturating_sub(1)
     }

@@ -1,4 +1,4 @@
-//! What a job with merges asks for, before it runs.
+//! The merges of a job and their needs, before it runs.
 
 use penstock_jobs::Job;
 use penstock_workload::merge::Memory;
@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// What the merges of a job are alike in, and what they need.
+/// The shape of the merges of a job, which is the same for all, and their needs.
 #[derive(Debug, Serialize)]
 pub struct MergeFacts {
-    /// How many there are.
+    /// Number of merges.
     pub jobs: u32,
-    /// Runs of each.
+    /// Runs of each merge.
     pub runs: u32,
     /// Blocks of a run.
     pub run: u32,
@@ -22,18 +22,18 @@ pub struct MergeFacts {
     pub read: u32,
     /// Blocks that are written at once.
     pub write: u32,
-    /// Requests of all of them.
+    /// Requests of all merges.
     pub requests: u64,
-    /// Blocks of memory without which none can end, if each has so many of its own.
+    /// Fewest blocks of memory of its own with which a merge can end.
     pub least: u64,
-    /// Blocks of memory with which each ends whatever happens.
+    /// Blocks of memory of its own with which a merge always ends.
     pub enough: u64,
 }
 
-/// The facts of the job `text`, which messages call `name`, changed by `sets`.
+/// Returns the facts of the job `text`, changed by `sets`. Messages call it `name`.
 ///
 /// # Errors
-/// [`Failure`]: it is wrong, has no merges, or they do not fit its device.
+/// [`Failure`]: the job is wrong, has no merges, or they do not fit its device.
 pub fn merge_facts(name: &str, text: &str, sets: &[String]) -> Result<MergeFacts, Failure> {
     let job = Job::parse(name, text, sets)?;
     let place = Place::own(&job)?;

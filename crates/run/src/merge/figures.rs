@@ -1,27 +1,34 @@
-//! What is measured of merges while they go on.
+//! What is measured of merges while they run.
 
 use penstock_core::{Span, Time};
 
-use super::job::MergeWait;
+/// What a merge can wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum MergeWait {
+    /// A group of a run that is being read.
+    Read,
+    /// Memory.
+    Memory,
+}
 
-/// What all merges of a run have met.
+/// The figures of all merges.
 #[derive(Debug)]
 pub(super) struct MergeTimes {
     pub(super) merges: Vec<MergeTime>,
-    /// The most that any two were apart, as a part of their outputs.
-    pub(super) apart_most: f64,
-    /// Writes at each disk, and the most there ever were.
+    /// The largest difference between the progress of two merges, as a part of an output.
+    pub(super) divergence_max: f64,
+    /// Writes at each disk, and the largest number at one disk so far.
     writes: Vec<u64>,
-    pub(super) most_writes: u64,
+    pub(super) writes_max: u64,
 }
 
-/// What one has met.
+/// The figures of one merge.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MergeTime {
     pub(super) finished: Option<Time>,
     pub(super) for_reads: Span,
     pub(super) for_memory: Span,
-    /// Time of a processor.
+    /// Processor time of merging.
     pub(super) processor: Span,
 }
 
@@ -29,37 +36,37 @@ impl MergeTimes {
     pub(super) fn new(merges: usize, disks: usize) -> Self {
         Self {
             merges: vec![MergeTime::default(); merges],
-            apart_most: 0.0,
+            divergence_max: 0.0,
             writes: vec![0; disks],
-            most_writes: 0,
+            writes_max: 0,
         }
     }
 
-    /// Merge `job` has waited like this until `now`.
-    pub(super) fn waited(&mut self, job: usize, (wait, since): (MergeWait, Time), now: Time) {
+    /// Adds a wait of merge `job` from `since` to `now`.
+    pub(super) fn add_wait(&mut self, job: usize, wait: MergeWait, since: Time, now: Time) {
         let merge = &mut self.merges[job];
-        let of = match wait {
+        let waited = match wait {
             MergeWait::Read => &mut merge.for_reads,
-            MergeWait::Memory(_) => &mut merge.for_memory,
+            MergeWait::Memory => &mut merge.for_memory,
         };
-        *of += now.since(since);
+        *waited += now.since(since);
     }
 
-    /// How far each merge is, as a part of its output.
-    pub(super) fn progress(&mut self, parts: impl Iterator<Item = f64>) {
-        let (least, most) =
-            parts.fold((1.0_f64, 0.0_f64), |(least, most), part| (least.min(part), most.max(part)));
-        self.apart_most = self.apart_most.max(most - least);
+    /// Compares the progress of all merges, each a part of its output.
+    pub(super) fn compare_progress(&mut self, progress: impl Iterator<Item = f64>) {
+        let (least, most) = progress
+            .fold((1.0_f64, 0.0_f64), |(least, most), part| (least.min(part), most.max(part)));
+        self.divergence_max = self.divergence_max.max(most - least);
     }
 
-    /// A write is sent to `disk`.
-    pub(super) fn writes(&mut self, disk: usize) {
+    /// Counts a write that is sent to `disk`.
+    pub(super) fn add_write(&mut self, disk: usize) {
         self.writes[disk] += 1;
-        self.most_writes = self.most_writes.max(self.writes[disk]);
+        self.writes_max = self.writes_max.max(self.writes[disk]);
     }
 
-    /// A write of `disk` has ended.
-    pub(super) fn wrote(&mut self, disk: usize) {
+    /// Counts a write that `disk` has done.
+    pub(super) fn remove_write(&mut self, disk: usize) {
         self.writes[disk] -= 1;
     }
 }

@@ -1,4 +1,4 @@
-//! Runs to be merged, where there are none: lines with random keys.
+//! Makes runs: lines with random keys.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -10,19 +10,19 @@ use rand::RngExt;
 
 use crate::failure::Failure;
 
-/// Bytes of a line where no number of keys says how long one is.
-const LINE: u32 = 64;
-/// The caller is asked before so many blocks whether to go on.
-const BLOCKS: u32 = 1024;
-/// Digits of a key, and the end of its line.
-const SHORTEST: u32 = 17;
+/// Bytes of a line if the number of keys in a block is not set.
+const LINE_BYTES: u32 = 64;
+/// Blocks between two calls that ask whether to continue.
+const CHECK_BLOCKS: u32 = 1024;
+/// Bytes of the shortest line: the digits of a key, and the end of the line.
+const LINE_BYTES_MIN: u32 = 17;
 
-/// Makes the `runs` of merge `job`: so many as `shape` has, used up in the order that `depletion` names.
-/// With random blocks that is the order of a simulated job of the same seed. None is finished if `go_on`
-/// says `false` meanwhile.
+/// Makes the `runs` of merge `job`, of the given `shape`. A merge uses their blocks up in the order that
+/// `depletion` names; with random blocks this is the order of a simulated job with the same seed. If
+/// `go_on` returns `false` meanwhile, no run is finished.
 ///
 /// # Errors
-/// [`Failure`]: a block is too small for so many lines; a run cannot be written.
+/// [`Failure`]: a block is too small for its lines; a run cannot be written.
 pub(super) fn make(
     job: u32,
     runs: Vec<Output>,
@@ -32,12 +32,12 @@ pub(super) fn make(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), Failure> {
     let lines = match depletion {
-        Depletion::RandomBlock => shape.block / LINE,
+        Depletion::RandomBlock => shape.block / LINE_BYTES,
         Depletion::Keys(keys) => keys,
     };
-    if lines == 0 || !shape.block.is_multiple_of(lines) || shape.block / lines < SHORTEST {
+    if lines == 0 || !shape.block.is_multiple_of(lines) || shape.block / lines < LINE_BYTES_MIN {
         let message = format!("{lines} lines to a block of {} bytes", shape.block);
-        let hint = format!("a line has {SHORTEST} bytes at least, and all are equally long");
+        let hint = format!("a line has {LINE_BYTES_MIN} bytes at least, and all are equally long");
         return Err(Failure::wrong(message, hint));
     }
     let width = (shape.block / lines) as usize;
@@ -49,15 +49,15 @@ pub(super) fn make(
     match depletion {
         Depletion::RandomBlock => {
             let order = DepletionOrder::new(depletion, shape, seed.stream("merge", job.into()));
-            in_order(&mut files, order, (lines, width), go_on)
+            write_in_order(&mut files, order, (lines, width), go_on)
         }
         Depletion::Keys(_) => {
             let first = u64::from(job) * u64::from(shape.runs);
             let numbered = (first..).zip(&mut files).enumerate();
             let lines = shape.run as usize * lines as usize;
             let mut made = numbered.map(|(run, (number, file))| {
-                goes_on(go_on())
-                    .and_then(|()| random(file, lines, width, seed.stream("run", number)))
+                check(go_on())
+                    .and_then(|()| write_random(file, lines, width, seed.stream("run", number)))
                     .map_err(|error| (run, error))
             });
             made.try_for_each(|made| made)
@@ -74,8 +74,8 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::half_written(path, error)
 }
 
-/// Each block has the keys that come next, in the run whose turn it is.
-fn in_order(
+/// Writes ascending keys; each block goes to the run that is next in `order`.
+fn write_in_order(
     files: &mut [impl Write],
     mut order: DepletionOrder,
     (lines, width): (u32, usize),
@@ -87,30 +87,31 @@ fn in_order(
             break;
         }
         let run = order.next_run() as usize;
-        if block.is_multiple_of(BLOCKS) {
-            goes_on(go_on()).map_err(|error| (run, error))?;
+        if block.is_multiple_of(CHECK_BLOCKS) {
+            check(go_on()).map_err(|error| (run, error))?;
         }
         for _ in 0..lines {
-            line(&mut files[run], key, width).map_err(|error| (run, error))?;
+            write_line(&mut files[run], key, width).map_err(|error| (run, error))?;
             key += 1;
         }
     }
     Ok(())
 }
 
-fn goes_on(goes_on: bool) -> io::Result<()> {
+/// Returns an error unless the caller `goes_on`.
+fn check(goes_on: bool) -> io::Result<()> {
     if goes_on { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
 }
 
-/// So many random keys, sorted.
-fn random(file: &mut impl Write, count: usize, width: usize, mut rng: Rng) -> io::Result<()> {
+/// Writes `count` random keys in order.
+fn write_random(file: &mut impl Write, count: usize, width: usize, mut rng: Rng) -> io::Result<()> {
     let mut keys: Vec<u64> = (0..count).map(|_| rng.random()).collect();
     keys.sort_unstable();
-    keys.into_iter().try_for_each(|key| line(file, key, width))
+    keys.into_iter().try_for_each(|key| write_line(file, key, width))
 }
 
-/// A line of `width` bytes with `key`.
-fn line(file: &mut impl Write, key: u64, width: usize) -> io::Result<()> {
-    let fill = width - SHORTEST as usize;
+/// Writes a line of `width` bytes with `key`.
+fn write_line(file: &mut impl Write, key: u64, width: usize) -> io::Result<()> {
+    let fill = width - LINE_BYTES_MIN as usize;
     writeln!(file, "{key:016x}{:.<fill$}", "")
 }

@@ -1,29 +1,29 @@
 //! Merges of real files side by side: sorted runs become one sorted file each.
 //!
-//! Use it for what `sort -m` does where several such merges share disks: each disk has a queue with a
-//! policy before it, each merge reads ahead and writes in groups of blocks, and its memory has a bound.
-//! The output is that of `LC_ALL=C sort -m`, byte for byte; of records it is that of a stable sort by
-//! the key. A model that answers in real time may stand for each disk.
+//! Use it in place of `sort -m` where several merges share disks: each disk has a queue with a policy
+//! before it, each merge reads ahead and writes in groups of blocks, and its memory has a limit. The
+//! output is that of `LC_ALL=C sort -m`, byte for byte; of records it is that of a stable sort by the
+//! key. Each disk may be replaced by a model that answers in real time.
 //!
-//! Always true: runs are only read; there is room for all outputs before anything of them is written; an
-//! output is a new file and has its name when it is whole.
+//! Always true: runs are only read; space for all outputs is reserved before any is written; an output is
+//! a new file and gets its name when it is complete.
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `options` | what is asked for |
-//! | `folders` | what `--to` names |
-//! | `plan` | which file lies in which folder; all of them opened |
-//! | `make` | runs, where there are none |
-//! | `record`, `run`, `tree` | records, a run of them, and the run whose record comes next |
-//! | `job` | one merge |
-//! | `source` | all of them as a source of requests |
+//! | `options` | the options, and the job that follows from them |
+//! | `folders` | the folders that `--to` names |
+//! | `layout` | opens all files and gives each a place on a disk |
+//! | `make` | makes runs |
+//! | `record`, `run_reader`, `tree` | records, a run of them, and the run whose record comes next |
+//! | `job` | one merge and its states |
+//! | `source` | all merges as a source of requests |
 //! | `disk` | the files of a disk as a device |
-//! | `below` | what lies below these disks |
-//! | `figures`, `result` | what is measured |
+//! | `timekeeper` | real time, or the time of models |
+//! | `below` | the disks below the folders |
+//! | `figures`, `outcome`, `result` | what is measured, how it ended, and the JSON |
 //!
-//! Source: as `penstock_workload::merge`, whose rules for reading ahead, writing and memory these are.
-//! There a block is used up as a whole; here it is when the last record that begins in it has been
-//! merged.
+//! Source: the rules for reading ahead, writing and memory are those of `penstock_workload::merge`. There a
+//! block is used up at once; here it is used up when the last record that begins in it has been merged.
 
 pub(crate) mod facts;
 
@@ -32,13 +32,15 @@ mod disk;
 mod figures;
 mod folders;
 mod job;
+mod layout;
 mod make;
 mod options;
-mod plan;
+mod outcome;
 mod record;
 mod result;
-mod run;
+mod run_reader;
 mod source;
+mod timekeeper;
 mod tree;
 
 use std::panic::resume_unwind;
@@ -60,29 +62,31 @@ use penstock_live::{
 use penstock_policy::{Entry, Params};
 
 use self::disk::FilesOfDisk;
+use self::layout::{MergePlan, PlannedDisk, PlannedMerge};
 use self::options::AskedMerges;
 pub use self::options::MergeOptions;
-use self::plan::{MergePlan, PlannedDisk, PlannedMerge};
+use self::outcome::{MergeFailed, MergeOutcome};
 pub use self::result::{
     MergedResult, MergesResult, ModelsResult, OtherProgramResult, RoundOfMerges,
 };
-use self::source::{MemoryBounds, MergeFailed, MergeOutcome, MergeSource, Shared, Timekeeper};
+use self::source::{MemoryBounds, MergeSource};
+use self::timekeeper::Timekeeper;
 use crate::ask::engines;
 use crate::failure::Failure;
 use crate::foresee::law;
 use crate::measures::below::Schedulers;
 use crate::result::{BlockedResult, World};
 
-/// How often the caller is asked whether to go on.
+/// Interval at which the caller is asked whether to continue.
 const BEAT: Duration = Duration::from_millis(50);
-/// Commands at a disk at once: enough that it always has one.
+/// Commands at a disk at one time: enough that it always has one.
 const DEPTH: u32 = 4;
-/// The same below a model with room for any number.
-const MOST: u32 = 32;
-/// Requests that may wait: as many as there can be blocks in memory.
+/// Most commands at the files of a model at one time, if the model takes any number.
+const MODEL_DEPTH_MAX: u32 = 32;
+/// Most requests that may be outstanding: as many as there can be blocks in memory.
 const OUTSTANDING: u32 = 1 << 24;
 
-/// Merges whose folders are there: they may go on once or in rounds.
+/// Merges whose options are checked; they can run once or in rounds.
 pub struct MergeSession {
     options: MergeOptions,
     asked: AskedMerges,
@@ -90,18 +94,19 @@ pub struct MergeSession {
 }
 
 impl MergeSession {
-    /// Checks `options` and finds the folders that they name.
+    /// Checks `options` and finds their folders.
     ///
     /// # Errors
-    /// [`Failure`]: options that do not go together; a folder that is not there.
+    /// [`Failure`]: options that do not go together; a folder that does not exist.
     pub fn open(options: MergeOptions) -> Result<Self, Failure> {
         let asked = AskedMerges::new(&options)?;
         let folders = folders::open(&asked, &options)?;
         Ok(Self { options, asked, folders })
     }
 
-    /// Merges once, as round `round`, counted from 0: each has the next seed, and the first makes the runs.
-    /// `go_on` is asked some times a second; `false` ends the merges, and no output is complete.
+    /// Runs round `round` of the merges, counted from 0. Each round has the next seed, and the first makes
+    /// the runs. `go_on` is called several times a second; if it returns `false`, the merges end without
+    /// complete outputs.
     ///
     /// # Errors
     /// [`Failure`]: a file that cannot be used; a run that is not sorted; too little memory; no room for an
@@ -113,7 +118,7 @@ impl MergeSession {
     ) -> Result<MergesResult, Failure> {
         let Self { options, asked, folders } = self;
         let parts = MergeParts::new(asked, options, round)?;
-        let plan = plan::plan(asked, options, folders, round, go_on)?;
+        let plan = layout::plan(asked, options, folders, round, go_on)?;
         let stop = Arc::new(AtomicBool::new(false));
         let work = MergeWork { parts, plan, stop: Arc::clone(&stop) };
         // Never joined: a disk that does not answer may hold its thread.
@@ -130,7 +135,7 @@ impl MergeSession {
     }
 }
 
-/// What the stack of merges is made of.
+/// The settings of the stack of layers.
 struct MergeParts {
     entry: &'static Entry,
     params: Params,
@@ -151,11 +156,11 @@ impl MergeParts {
         let params = if asked.model.is_none() { entry.real(params) } else { params };
         // Each request carries its own data; a merged command would carry that of its first request.
         let params = entry.unmerged(params);
-        // A model goes on while its last commands are still at their files.
+        // A model starts further commands while the files of earlier ones are still accessed.
         let room = asked.model.as_ref().map(|(spec, ..)| spec.build(Seed(0)).room());
-        let usual = room.map_or(DEPTH, |room| room.clamp(DEPTH, MOST));
+        let default_depth = room.map_or(DEPTH, |room| room.clamp(DEPTH, MODEL_DEPTH_MAX));
         let live = &asked.job.live;
-        let depth = live.depth.unwrap_or(usual);
+        let depth = live.depth.unwrap_or(default_depth);
         let spec = asked.spec();
         let shape = spec.shape;
         let longest = shape.read.max(shape.write) * shape.block;
@@ -175,7 +180,7 @@ impl MergeParts {
         })
     }
 
-    /// A queue with its policy before each of `disks`, and the clock of all of them.
+    /// Builds a queue with a policy before each of `disks`, and the clock of all of them.
     fn build(&self, disks: &[PlannedDisk], cargo: &Cargo) -> Result<MergeStage, EngineError> {
         let targets: Vec<_> =
             disks.iter().flat_map(|disk| &disk.files).map(|(_, target)| target.clone()).collect();
@@ -194,7 +199,7 @@ impl MergeParts {
             let device: Box<dyn Device> = match &self.model {
                 None => Box::new(files),
                 Some((spec, speed, _)) => {
-                    // As in virtual time: the same disks for the same seed.
+                    // The same disks for the same seed as in virtual time.
                     let first = answers.len() as u32 * spec.disks();
                     let model = spec.build_behind(self.seed, first);
                     let model = Emulated::new(model, *speed, Some(files)).answers_are_due();
@@ -213,15 +218,15 @@ impl MergeParts {
 /// A queue with its policy before a disk.
 type MergeDisk = Queued<Box<dyn Policy>, Box<dyn Device>>;
 
-/// Where merges run.
+/// The layers below the merges, and their clock.
 struct MergeStage {
     rack: Rack<MergeDisk>,
     clock: LiveClock,
-    /// What the model of each disk answers, if there are models.
+    /// The answers of the model of each disk; empty without models.
     answers: Vec<Rc<Answers>>,
 }
 
-/// Merges, on the thread that does them.
+/// One round of merges, run on a thread of its own.
 struct MergeWork {
     parts: MergeParts,
     plan: MergePlan,
@@ -249,17 +254,18 @@ impl MergeWork {
             base += disk.capacity();
         }
         let places = files.iter().map(|file| file.places.clone()).collect();
-        let mut source = MergeSource::new(jobs, places, disks.len(), parts.bounds, (cargo, time));
-        let outcome = source.outcome();
+        let bounds = parts.bounds;
+        let mut source =
+            MergeSource::new(jobs, places, disks.len(), bounds, (cargo, time), Arc::clone(&stop));
         let guard = clock.guard();
-        let mut watch = MergeWatch { guard: &guard, outcome: &outcome, stop: &stop };
+        let mut watch = MergeWatch { guard: &guard, stop: &stop };
         let limits = Limits { until: Time::NEVER, max_outstanding: OUTSTANDING };
         let end = penstock_core::run(&mut source, &mut rack, &mut clock, &mut watch, limits);
         let at = end.as_ref().map_or(Time::ZERO, |end| end.at);
         let trouble = guard.end(at, None).map(ToString::to_string);
         let remarks = clock.remarks().to_vec();
-        drop((source, rack));
-        let outcome = outcome.borrow();
+        let outcome = source.into_outcome();
+        drop(rack);
         let failed = failure((&outcome, &parts, &files), trouble, end.map(|end| end.interrupted));
         if let Some(failure) = failed {
             return Err(failure);
@@ -275,21 +281,22 @@ impl MergeWork {
     }
 }
 
-/// Why merges failed, if they did, whose loop `ended` and met `trouble`.
+/// Returns why the merges failed, if they did. `trouble` is what the guard found, and `ended` says whether the
+/// loop was interrupted.
 fn failure(
     (outcome, parts, files): (&MergeOutcome, &MergeParts, &[PlannedMerge]),
     trouble: Option<String>,
     ended: Result<bool, RunError>,
 ) -> Option<Failure> {
-    let run = |what: &str| Some(Failure::run(states(what, outcome, files)));
+    let run = |message: &str| Some(Failure::run(with_progress(message, outcome, files)));
     match (&outcome.failed, trouble, ended) {
-        // What became of a target explains what was read from it.
-        (_, Some(what), _) => run(&what),
-        (Some(MergeFailed::Input(what)), ..) => {
+        // Trouble with a file explains what was read from it.
+        (_, Some(trouble), _) => run(&trouble),
+        (Some(MergeFailed::Input(message)), ..) => {
             let hint = "sort it, with `LC_ALL=C sort` if it has lines";
-            Some(Failure::wrong(what, format!("{hint}; {NO_OUTPUT}")))
+            Some(Failure::wrong(message, format!("{hint}; {NO_OUTPUT}")))
         }
-        (Some(MergeFailed::Disk(what)), ..) => run(what),
+        (Some(MergeFailed::Disk(message)), ..) => run(message),
         (None, _, Err(RunError::Deadlock { .. })) => Some(deadlock(outcome, parts)),
         (None, _, Err(error)) => run(&error.to_string()),
         (None, _, Ok(true)) => run("the merges were ended"),
@@ -297,20 +304,20 @@ fn failure(
     }
 }
 
-/// What a failure says of outputs.
+/// The end of the hint of a failure.
 const NO_OUTPUT: &str = "no output is complete";
 
-/// `what` went wrong, and how far each merge was.
-fn states(what: &str, outcome: &MergeOutcome, files: &[PlannedMerge]) -> String {
-    let state = |(progress, file): (&f64, &PlannedMerge)| {
+/// Adds the progress of each merge to `message`.
+fn with_progress(message: &str, outcome: &MergeOutcome, files: &[PlannedMerge]) -> String {
+    let line = |(progress, file): (&f64, &PlannedMerge)| {
         let (part, path) = (100.0 * progress, file.output.path().display());
         format!("\n  {path}: {part:.0} % merged; it was not made")
     };
-    let states: String = outcome.progress.iter().zip(files).map(state).collect();
-    format!("{what}{states}")
+    let lines: String = outcome.progress.iter().zip(files).map(line).collect();
+    format!("{message}{lines}")
 }
 
-/// The memory is too small.
+/// Returns the failure of merges that all wait for memory.
 fn deadlock(outcome: &MergeOutcome, parts: &MergeParts) -> Failure {
     let block = f64::from(parts.bounds.block);
     let blocks = |bytes: u64| bytes as f64 / block;
@@ -332,17 +339,15 @@ fn deadlock(outcome: &MergeOutcome, parts: &MergeParts) -> Failure {
     Failure::run(message).hint(format!("{hint}; {NO_OUTPUT}"))
 }
 
-/// Ends the loop when something has failed, a disk does not answer, or the caller says so.
+/// Ends the loop when a disk does not answer, or when a merge or the caller asks for it.
 struct MergeWatch<'a> {
     guard: &'a Guard,
-    outcome: &'a Shared,
     stop: &'a AtomicBool,
 }
 
 impl Observer for MergeWatch<'_> {
     fn turn(&mut self, now: Time) -> bool {
-        let goes_on = self.guard.look(now) && !self.stop.load(Ordering::Relaxed);
-        goes_on && self.outcome.borrow().failed.is_none()
+        self.guard.look(now) && !self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -385,8 +390,8 @@ fn result(
         policy: parts.entry.name.into(),
         makespan_s: (0..files.len()).map(finished).fold(0.0, f64::max),
         merges: files.iter().enumerate().map(merged).collect(),
-        divergence_max: outcome.times.apart_most,
-        max_queued_writes: outcome.times.most_writes,
+        divergence_max: outcome.times.divergence_max,
+        max_queued_writes: outcome.times.writes_max,
         cpu_s: 0.0,
         direct: true,
         emulation: None,

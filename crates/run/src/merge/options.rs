@@ -1,4 +1,4 @@
-//! How merges of files are asked for, and what follows before any file is opened.
+//! The options of merges of files, and the job that follows from them before any file is opened.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::ask::target_options::EMULATED;
 use crate::failure::Failure;
 use crate::place::{model, model_and_path};
 
-/// What merges of files are asked for.
+/// The options of merges of files.
 #[derive(Clone, Debug, Default)]
 pub struct MergeOptions {
-    /// The runs of one merge; none if `jobs` names them, or they are made.
+    /// The runs of a single merge; empty if `jobs` names runs, or if they are made.
     pub runs: Vec<PathBuf>,
     /// A file with the runs and the output of each merge.
     pub jobs: Option<PathBuf>,
@@ -29,35 +29,36 @@ pub struct MergeOptions {
     pub policy: String,
     /// Changes of `merge`, `live`, `seed` and of policies, as `merge.read=12`.
     pub sets: Vec<String>,
-    /// Where runs and outputs lie: a word or a list, as in a job; where they are, if not given.
+    /// The placement of runs and outputs: a word or a list, as in a job. If not given, runs may lie anywhere.
     pub placement: Option<String>,
-    /// Bytes of a record, and from where to where its key is; lines if not given.
+    /// Bytes of a record, the first byte of its key, and bytes of the key; runs consist of lines if not
+    /// given.
     pub record: Option<(u32, u32, u32)>,
-    /// Make the runs first, in the first round.
+    /// Make the runs in the first round.
     pub make: bool,
-    /// How files are driven; the first engine that works if not given.
+    /// The engine for the files; the first one that works if not given.
     pub engine: Option<String>,
 }
 
-/// Options that go together, and what they name.
+/// Options that have been checked.
 pub(super) struct AskedMerges {
     pub(super) merges: Vec<MergeFiles>,
-    /// Where the paths of disks begin, if they are emulated ones.
+    /// The folder in which the folders of emulated disks lie, if it is given.
     pub(super) folder: Option<PathBuf>,
-    /// The model before each disk, its speed, and what both are called.
+    /// The model before each disk, its speed, and the name of both.
     pub(super) model: Option<(DeviceSpec, Speed, String)>,
     pub(super) format: RecordFormat,
     pub(super) job: Job,
 }
 
-/// What a job is called that an error of `--set` is found in.
+/// The name of the job in errors of `--set`.
 const NAME: &str = "the merges";
 
 impl AskedMerges {
-    /// What `options` ask for.
+    /// Checks `options`.
     ///
     /// # Errors
-    /// [`Failure`]: they do not go together, or something in them is wrong.
+    /// [`Failure`]: an option is wrong, or does not go with another.
     pub(super) fn new(options: &MergeOptions) -> Result<Self, Failure> {
         let (model, folder) = place(options)?;
         let format = format(options)?;
@@ -76,15 +77,15 @@ impl AskedMerges {
         self.spec().shape
     }
 
-    /// That of a round, from 0: each has the next.
+    /// The seed of `round`, counted from 0: each round has the next.
     pub(super) fn seed(&self, round: u32) -> Seed {
         Seed(self.job.seed.wrapping_add(round.into()))
     }
 
-    /// Where the merges lie on so many disks by the placement.
+    /// Returns the merges with their places on this number of `disks`.
     ///
     /// # Errors
-    /// [`Failure`]: there are too few disks; models of them are too small.
+    /// [`Failure`]: there are too few disks, or their models are too small.
     pub(super) fn laid(&self, disks: u32) -> Result<Merge, Failure> {
         let spec = self.spec();
         if let Err(error) = spec.placement.disks(spec.jobs, disks, spec.shape.runs) {
@@ -100,9 +101,9 @@ impl AskedMerges {
     }
 }
 
-/// The job with `keys` of `[merge]` and what `options` change.
+/// Returns the job with these `keys` of `[merge]` and the changes of `options`.
 fn job(options: &MergeOptions, keys: &str) -> Result<Job, Failure> {
-    // A list is a value of a file, a word one of an argument.
+    // A list is valid in a file, a word in an argument.
     let (list, word) = match options.placement.as_deref() {
         Some(list) if list.starts_with('[') => (format!("placement = {list}\n"), None),
         word => (String::new(), word.map(|word| format!("merge.placement={word}"))),
@@ -117,7 +118,7 @@ fn job(options: &MergeOptions, keys: &str) -> Result<Job, Failure> {
     Ok(job)
 }
 
-/// The job of merges of these files: their number and length is that of the files.
+/// Returns the job of merges of these files. It has their number and their length.
 fn of_files(options: &MergeOptions, merges: &[MergeFiles]) -> Result<Job, Failure> {
     let most = |count: fn(&MergeFiles) -> usize| merges.iter().map(count).max().unwrap_or(1);
     let runs = most(|merge| merge.runs.len());
@@ -128,26 +129,26 @@ fn of_files(options: &MergeOptions, merges: &[MergeFiles]) -> Result<Job, Failur
     }
     let jobs = merges.len();
     let keys = |more: &str| format!("jobs = {jobs}\nruns = {runs}\n{more}");
-    // A block of any length is shorter than that.
+    // A run of 64 GiB is longer than a block of any size.
     let any = job(options, &keys("run = \"64GiB\"\n"))?;
     let shape = any.workload.merges().expect("the job has merges alone").shape;
     let blocks = longest.div_ceil(shape.block.into());
-    // What is usual is less where runs are shorter; what a person says is not changed.
-    let [read, write] = [shape.read, shape.write].map(|usual| u64::from(usual).min(blocks));
+    // Defaults shrink with short runs; values that are set stay.
+    let [read, write] = [shape.read, shape.write].map(|default| u64::from(default).min(blocks));
     let more = format!("run = \"{blocks}blocks\"\nread = {read}\nwrite = {write}\n");
     job(options, &keys(&more))
 }
 
-/// The model, its speed and what it is called, and the folder of its disks.
+/// The model with its speed and name, and the folder of its disks.
 type AskedModel = (Option<(DeviceSpec, Speed, String)>, Option<PathBuf>);
 
 fn place(options: &MergeOptions) -> Result<AskedModel, Failure> {
     let Some(on) = &options.on else { return Ok((None, None)) };
-    let Some(what) = on.strip_prefix(EMULATED) else {
+    let Some(model_and_folder) = on.strip_prefix(EMULATED) else {
         let message = format!("--on {on}: merges of files are on real disks, or on emulated ones");
         return Err(Failure::wrong(message, "as emulated:linear-1992@20; `--to` names the disks"));
     };
-    let (name, folder) = model_and_path(what);
+    let (name, folder) = model_and_path(model_and_folder);
     let (spec, speed) = model(name)?;
     Ok((Some((spec, speed, name.to_owned())), folder.map(PathBuf::from)))
 }

@@ -1,18 +1,18 @@
-//! What runs are made of: lines, or records of one length with a key in them.
+//! Records of runs: lines, or records of a fixed length with a key in them.
 
 use std::cmp::Ordering;
 
-/// How a run is divided into records, and what of one is compared.
+/// How a run is divided into records, and which bytes of a record are its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RecordFormat {
-    /// Lines, which are compared as a whole, byte by byte.
+    /// Lines. The key is the whole line.
     Lines,
-    /// Records of `length` bytes, of which those from `key` up to `end` are compared.
+    /// Records of `length` bytes. The key is the bytes from `key` to `end`.
     Fixed { length: usize, key: usize, end: usize },
 }
 
 impl RecordFormat {
-    /// Bytes of the record that `bytes` begin with, if all of it is there.
+    /// Returns the length of the record at the beginning of `bytes`; `None` if its end is missing.
     pub(super) fn first(self, bytes: &[u8]) -> Option<usize> {
         match self {
             Self::Lines => memchr::memchr(b'\n', bytes).map(|end| end + 1),
@@ -20,7 +20,8 @@ impl RecordFormat {
         }
     }
 
-    /// How many of `bytes`, behind the `before` bytes of a record that came first, complete it.
+    /// Returns how many of `bytes` complete a record of which `before` bytes came before; `None` if its
+    /// end is missing.
     pub(super) fn completes(self, before: usize, bytes: &[u8]) -> Option<usize> {
         match self {
             Self::Lines => self.first(bytes),
@@ -31,7 +32,7 @@ impl RecordFormat {
         }
     }
 
-    /// What of `record` is compared.
+    /// Returns the key of `record`.
     pub(super) fn key(self, record: &[u8]) -> &[u8] {
         match self {
             // The end of a line is below every byte of a longer one.
@@ -41,7 +42,7 @@ impl RecordFormat {
     }
 }
 
-/// The beginning of `key` as a number: of two keys the one with the lower number is the lower one.
+/// Returns the first eight bytes of `key` as a number. The key with the lower number is the lower key.
 pub(super) fn prefix(key: &[u8]) -> u64 {
     if let Some(first) = key.first_chunk() {
         return u64::from_be_bytes(*first);
@@ -51,12 +52,12 @@ pub(super) fn prefix(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// The order of two keys with the same [`prefix`].
-pub(super) fn compare(one: &[u8], other: &[u8]) -> Ordering {
+/// Compares two keys with the same [`prefix`].
+pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     // Short keys may have a prefix in common with longer ones that go on with zeros.
-    match (one.get(8..), other.get(8..)) {
-        (Some(one), Some(other)) => one.cmp(other),
-        _ => one.cmp(other),
+    match (a.get(8..), b.get(8..)) {
+        (Some(a), Some(b)) => a.cmp(b),
+        _ => a.cmp(b),
     }
 }
 
@@ -77,10 +78,10 @@ mod tests {
             b"abcdefghi",
             b"\xff",
         ];
-        for (at, one) in keys.iter().enumerate() {
-            for (to, other) in keys.iter().enumerate() {
-                let found = prefix(one).cmp(&prefix(other)).then_with(|| compare(one, other));
-                assert_eq!(found, at.cmp(&to), "{one:?} and {other:?}");
+        for (i, a) in keys.iter().enumerate() {
+            for (j, b) in keys.iter().enumerate() {
+                let order = prefix(a).cmp(&prefix(b)).then_with(|| compare(a, b));
+                assert_eq!(order, i.cmp(&j), "{a:?} and {b:?}");
             }
         }
     }

@@ -1,29 +1,30 @@
 //! All merges as one source of requests that carry their data.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, Request, Source, StreamId, Time};
-use penstock_live::{Answers, Cargo, Load, Stopwatch, processor_time};
+use penstock_live::{Cargo, Load, processor_time};
 use penstock_workload::merge::{Accounts, Memory, WhenFull};
 
 use super::figures::MergeTimes;
-use super::job::{MergePhase, MergeStop, MergeWait, Merging};
-use super::run::BadRun;
+use super::job::{MergeState, MergeStop, Merging};
+use super::outcome::{MergeFailed, MergeOutcome, StarvedMerge};
+use super::timekeeper::Timekeeper;
 
-/// Where a run or an output lies.
+/// The place of a run or an output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct FilePlace {
     pub(super) disk: u32,
-    /// Its first byte among those of all disks.
+    /// Its first byte in the address space of all disks.
     pub(super) address: u64,
-    /// What its writes are rounded up to.
+    /// Writes are rounded up to a multiple of this.
     pub(super) unit: u32,
 }
 
-/// The files of a merge, as messages call them, and where they lie.
+/// The names in messages of the files of a merge, and their places.
 #[derive(Clone, Debug)]
 pub(super) struct MergePlaces {
     pub(super) runs: Vec<(String, FilePlace)>,
@@ -31,14 +32,14 @@ pub(super) struct MergePlaces {
 }
 
 impl MergePlaces {
-    /// What lies on `disk` lies `base` bytes further.
+    /// Adds `base` to the addresses on `disk`.
     pub(super) fn move_disk(&mut self, disk: u32, base: u64) {
         let all = self.runs.iter_mut().chain([&mut self.output]).map(|(_, place)| place);
         all.filter(|place| place.disk == disk).for_each(|place| place.address += base);
     }
 }
 
-/// The bounds of memory.
+/// The limit on memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemoryBounds {
     pub(super) memory: Memory,
@@ -46,77 +47,7 @@ pub(super) struct MemoryBounds {
     pub(super) block: u32,
 }
 
-/// What became of merges.
-#[derive(Debug)]
-pub(super) struct MergeOutcome {
-    pub(super) times: MergeTimes,
-    /// How far each merge is.
-    pub(super) progress: Vec<f64>,
-    /// What ended them early, and whether that was wrong input.
-    pub(super) failed: Option<MergeFailed>,
-    /// What each that waits for memory has and lacks, in bytes.
-    pub(super) starved: Vec<StarvedMerge>,
-}
-
-/// Why merges ended early.
-#[derive(Clone, Debug)]
-pub(super) enum MergeFailed {
-    /// A run is not sorted.
-    Input(String),
-    /// A disk answered with an error, or with other bytes than before.
-    Disk(String),
-}
-
-impl From<BadRun> for MergeFailed {
-    fn from(run: BadRun) -> Self {
-        match run {
-            BadRun::Unsorted(what) => Self::Input(what),
-            BadRun::Changed(what) => Self::Disk(what),
-        }
-    }
-}
-
-/// A merge that waits for memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StarvedMerge {
-    pub(super) job: usize,
-    pub(super) read: u64,
-    pub(super) output: u64,
-    pub(super) needs: u64,
-}
-
-/// The outcome so far, shared with the observer of the loop. Clones share one outcome.
-pub(super) type Shared = Rc<RefCell<MergeOutcome>>;
-
-/// When things happen to merges.
-#[derive(Debug)]
-pub(super) enum Timekeeper {
-    /// In real time, which goes on while records are merged.
-    Real(Stopwatch),
-    /// As models have it: when the last completion of each disk was due. To merge takes none of their
-    /// time.
-    Models(Vec<Rc<Answers>>),
-}
-
-impl Timekeeper {
-    /// The time of a completion of `disk` that is handled at `now`.
-    fn of_completion(&self, disk: u32, now: Time) -> Time {
-        match self {
-            Self::Real(_) => now,
-            Self::Models(answers) => answers[disk as usize].last().min(now),
-        }
-    }
-
-    /// The time when what was done at `now` is done.
-    fn after(&self, now: Time) -> Time {
-        match self {
-            Self::Real(stopwatch) => stopwatch.now(),
-            Self::Models(_) => now,
-        }
-    }
-}
-
-/// The merges.
+/// All merges of a round.
 pub(super) struct MergeSource {
     jobs: Vec<Merging>,
     places: Vec<MergePlaces>,
@@ -124,85 +55,96 @@ pub(super) struct MergeSource {
     bounds: MemoryBounds,
     cargo: Cargo,
     time: Timekeeper,
-    /// Requests on their way, by stream.
+    /// Requests that are not done, by stream.
     flights: Vec<Option<MergeFlight>>,
-    asked: VecDeque<Io>,
-    outcome: Shared,
+    /// Requests that the loop has not taken.
+    requests: VecDeque<Io>,
+    times: MergeTimes,
+    /// The part of each output that is merged.
+    progress: Vec<f64>,
+    failed: Option<MergeFailed>,
+    /// Ends the loop once it is true.
+    stop: Arc<AtomicBool>,
 }
 
-/// A request on its way.
+/// A request that is not done.
 #[derive(Clone, Copy, Debug)]
 struct MergeFlight {
     job: usize,
-    /// The run that is read; none for a write.
+    /// The run that is read; `None` for a write.
     run: Option<usize>,
     disk: u32,
-    /// Bytes of it that belong to the run or the output.
+    /// Bytes of the run or of the output, without what the request was rounded up by.
     bytes: u64,
 }
 
 impl MergeSource {
-    /// `jobs`, whose files lie at `places` on so many disks.
+    /// Creates a source of `jobs`, whose files are at `places` on `disks` disks. It sets `stop` when a
+    /// merge fails.
     pub(super) fn new(
         jobs: Vec<Merging>,
         places: Vec<MergePlaces>,
         disks: usize,
         bounds: MemoryBounds,
         (cargo, time): (Cargo, Timekeeper),
+        stop: Arc<AtomicBool>,
     ) -> Self {
-        let outcome = MergeOutcome {
+        Self {
+            accounts: Accounts::new(bounds.memory, jobs.len() as u32, bounds.block),
             times: MergeTimes::new(jobs.len(), disks),
             progress: vec![0.0; jobs.len()],
             failed: None,
-            starved: Vec::new(),
-        };
-        Self {
-            accounts: Accounts::new(bounds.memory, jobs.len() as u32, bounds.block),
             jobs,
             places,
             bounds,
             cargo,
             time,
             flights: Vec::new(),
-            asked: VecDeque::new(),
-            outcome: Rc::new(RefCell::new(outcome)),
+            requests: VecDeque::new(),
+            stop,
         }
     }
 
-    /// What becomes of them.
-    pub(super) fn outcome(&self) -> Shared {
-        Rc::clone(&self.outcome)
+    /// Returns how the merges have ended.
+    pub(super) fn into_outcome(self) -> MergeOutcome {
+        let starved = self.jobs.iter().enumerate().filter_map(|(job, merge)| match merge.state() {
+            MergeState::WaitsToFill { needs } | MergeState::WaitsForMemory { needs } => {
+                Some(StarvedMerge { job, read: merge.held(), output: merge.unwritten(), needs })
+            }
+            _ => None,
+        });
+        let starved = starved.collect();
+        let Self { times, progress, failed, .. } = self;
+        MergeOutcome { times, progress, failed, starved }
     }
 
-    /// Asks for the first groups of `job`, if there is memory for them.
-    fn begin(&mut self, job: usize, now: Time) {
-        self.goes_on(job, now);
-        let groups = self.jobs[job].runs.iter().map(|run| run.group().bytes);
-        let needs = groups.sum();
+    /// Reads the first groups of `job` if there is memory for them.
+    fn start(&mut self, job: usize, now: Time) {
+        self.resume(job, now);
+        let groups = self.jobs[job].runs.iter().map(|run| run.next_group());
+        let (reads, needs) = groups.fold((0, 0), |(reads, needs), group| {
+            (reads + u32::from(group.read > 0), needs + group.bytes)
+        });
         if !self.accounts.take(job as u32, needs) {
-            return self.wait(job, MergeWait::Memory(needs), now);
+            return self.wait(job, MergeState::WaitsToFill { needs }, now);
         }
-        let count = self.jobs[job].runs.len();
-        let reads = |run: &usize| self.jobs[job].runs[*run].group().read > 0;
-        self.jobs[job].phase = MergePhase::Fills((0..count).filter(reads).count() as u32);
-        (0..count).for_each(|run| self.read(job, run, now));
-        self.wait(job, MergeWait::Read, now);
-        if self.jobs[job].phase == MergePhase::Fills(0) {
-            self.jobs[job].phase = MergePhase::Merges;
-            self.go_on(job, now);
+        (0..self.jobs[job].runs.len()).for_each(|run| self.read(job, run, now));
+        self.wait(job, MergeState::Filling { missing: reads }, now);
+        if reads == 0 {
+            self.merge(job, now);
         }
     }
 
-    /// Asks for the next group of `run`.
+    /// Requests the next group of `run`. Its memory is taken.
     fn read(&mut self, job: usize, run: usize, now: Time) {
-        let group = self.jobs[job].runs[run].group();
-        self.jobs[job].runs[run].asks();
+        let group = self.jobs[job].request(run);
+        self.check_memory(job);
         if group.bytes == 0 {
             return;
         }
         if group.read == 0 {
             let nothing = self.jobs[job].buffer(0);
-            return self.jobs[job].runs[run].arrives(nothing);
+            return self.jobs[job].runs[run].receive(nothing);
         }
         let FilePlace { disk, address, .. } = self.places[job].runs[run].1;
         let bytes = self.jobs[job].buffer(group.read as usize);
@@ -216,10 +158,10 @@ impl MergeSource {
         let FilePlace { disk, address, unit } = self.places[job].output.1;
         let flight = MergeFlight { job, run: None, disk, bytes: bytes.len() as u64 };
         if at + flight.bytes == self.jobs[job].bytes {
-            // The file is cut to its length when it is whole.
+            // The file is cut to its length when it is complete.
             bytes.resize(bytes.len().next_multiple_of(unit as usize), 0);
         }
-        self.outcome.borrow_mut().times.writes(disk as usize);
+        self.times.add_write(disk as usize);
         self.send(Op::Write, address + at, Load { start: at, bytes }, flight, now);
     }
 
@@ -232,91 +174,112 @@ impl MergeSource {
         }
         self.flights[place] = Some(flight);
         let (class, prio, flags) = (ClassId(flight.job as u16), Prio::default(), Flags::NONE);
-        self.asked.push_back(Io { due: now, start, len, stream, class, op, prio, flags });
+        self.requests.push_back(Io { due: now, start, len, stream, class, op, prio, flags });
     }
 
-    /// `job` merges until it has to wait.
-    fn go_on(&mut self, job: usize, now: Time) {
-        self.goes_on(job, now);
-        let began = processor_time();
-        let wait = self.merge_on(job, now);
-        let mut outcome = self.outcome.borrow_mut();
-        outcome.times.merges[job].processor += processor_time() - began;
-        outcome.progress[job] = self.jobs[job].progress();
-        let MergeOutcome { times, progress, .. } = &mut *outcome;
-        times.progress(progress.iter().copied());
-        drop(outcome);
-        match wait {
-            Ok(Some(wait)) => self.wait(job, wait, now),
-            Ok(None) => {}
-            Err(failed) => self.outcome.borrow_mut().failed = Some(failed),
+    /// Checks that `job` uses no more memory than it may.
+    fn check_memory(&self, job: usize) {
+        let bytes = |blocks: u32| u64::from(blocks) * u64::from(self.bounds.block);
+        match self.bounds.memory {
+            Memory::Partition(blocks) => assert!(self.jobs[job].in_memory() <= bytes(blocks)),
+            Memory::Pool(blocks) => {
+                let all: u64 = self.jobs.iter().map(Merging::in_memory).sum();
+                assert!(all <= bytes(blocks));
+            }
+            // A record may be longer than the rest of the limit on writes.
+            Memory::Unlimited | Memory::Writes(_) => {}
         }
-        self.ends(job, now);
     }
 
-    /// The same; what it then waits for, if for anything but its last writes.
-    fn merge_on(&mut self, job: usize, now: Time) -> Result<Option<MergeWait>, MergeFailed> {
+    /// Merges records of `job` until it has to wait or all are merged.
+    fn merge(&mut self, job: usize, now: Time) {
+        self.resume(job, now);
+        self.jobs[job].enter(MergeState::Merging);
+        let began = processor_time();
+        let next = self.merge_records(job, now);
+        self.times.merges[job].processor += processor_time() - began;
+        self.progress[job] = self.jobs[job].progress();
+        self.times.compare_progress(self.progress.iter().copied());
+        match next {
+            Ok(MergeState::Draining) => {
+                self.jobs[job].enter(MergeState::Draining);
+                self.end_if_written(job, now);
+            }
+            Ok(state) => self.wait(job, state, now),
+            Err(failed) => {
+                self.jobs[job].enter(MergeState::Failed);
+                self.fail(failed);
+            }
+        }
+    }
+
+    /// Merges records of `job`, and reads and writes groups meanwhile. Returns the state to go to.
+    fn merge_records(&mut self, job: usize, now: Time) -> Result<MergeState, MergeFailed> {
         loop {
             self.jobs[job].collect_spent();
             while let Some((at, bytes)) = self.jobs[job].next_write(false) {
                 self.write(job, at, bytes, now);
             }
-            let short = self.read_ahead(job, now);
-            if short.is_some() && self.bounds.when_full == WhenFull::Block {
-                return Ok(short.map(MergeWait::Memory));
+            let short = self.read_ahead(job, now).map(|needs| MergeState::WaitsForMemory { needs });
+            if let Some(waits) = short.filter(|_| self.bounds.when_full == WhenFull::Block) {
+                return Ok(waits);
             }
             if !self.jobs[job].is_filled() && !self.jobs[job].fill()? {
                 if self.jobs[job].wanted().is_some() && short.is_none() {
                     continue;
                 }
-                return Ok(Some(short.map_or(MergeWait::Read, MergeWait::Memory)));
+                return Ok(short.unwrap_or(MergeState::WaitsForGroups));
             }
-            let most = match self.bounds.memory {
-                Memory::Writes(blocks) => {
-                    let most = u64::from(blocks) * u64::from(self.bounds.block);
-                    if self.jobs[job].unwritten() >= most {
-                        return Ok(Some(MergeWait::Memory(self.bounds.block.into())));
-                    }
-                    most - self.jobs[job].on_their_way()
-                }
-                _ => u64::MAX,
+            let Some(limit) = self.output_limit(job) else {
+                return Ok(MergeState::WaitsForMemory { needs: self.bounds.block.into() });
             };
-            let most = usize::try_from(most).unwrap_or(usize::MAX);
-            match self.jobs[job].merge(most)? {
+            match self.jobs[job].merge(limit)? {
                 MergeStop::Pause => {}
-                MergeStop::Lacks if self.jobs[job].is_reading() => {
-                    return Ok(Some(MergeWait::Read));
-                }
                 MergeStop::Lacks => {
-                    if let Some(needs) = short {
-                        return Ok(Some(MergeWait::Memory(needs)));
+                    if let Some(run) = self.jobs[job].reads_winner() {
+                        return Ok(MergeState::WaitsForRead { run });
+                    }
+                    if let Some(waits) = short {
+                        return Ok(waits);
                     }
                 }
                 MergeStop::Over => {
                     while let Some((at, bytes)) = self.jobs[job].next_write(true) {
                         self.write(job, at, bytes, now);
                     }
-                    self.jobs[job].phase = MergePhase::Writes;
-                    return Ok(None);
+                    return Ok(MergeState::Draining);
                 }
             }
         }
     }
 
-    /// Asks for the groups that `job` wants, as far as there is memory. Returns how many bytes the first
-    /// has for which there is none.
+    /// Returns how many merged bytes of `job` may be in memory besides those in flight; `None` if there is
+    /// no memory for any more.
+    fn output_limit(&self, job: usize) -> Option<usize> {
+        let Memory::Writes(blocks) = self.bounds.memory else { return Some(usize::MAX) };
+        let limit = u64::from(blocks) * u64::from(self.bounds.block);
+        let merge = &self.jobs[job];
+        if merge.unwritten() >= limit {
+            return None;
+        }
+        Some(usize::try_from(limit - merge.in_flight()).unwrap_or(usize::MAX))
+    }
+
+    /// Reads the groups that `job` wants as long as there is memory. Returns the bytes of the first group
+    /// for which there is none.
     fn read_ahead(&mut self, job: usize, now: Time) -> Option<u64> {
         while let Some((run, group)) = self.jobs[job].wanted() {
             if !self.accounts.take(job as u32, group.bytes) {
                 return Some(group.bytes);
             }
             self.read(job, run, now);
-            self.jobs[job].asked();
+            self.jobs[job].pop_wanted();
         }
         None
     }
 
-    /// So many bytes of `job` are written and their memory is free.
+    /// Frees the memory of `bytes` bytes that `job` has written, and lets merges that wait for memory try
+    /// again.
     fn release(&mut self, job: usize, bytes: u64, now: Time) {
         self.accounts.give(job as u32, bytes);
         self.retry(job, now);
@@ -328,59 +291,73 @@ impl MergeSource {
         }
     }
 
-    /// `job` tries again what it had no memory for.
+    /// Lets `job` try again to get memory, if it lacks any.
     fn retry(&mut self, job: usize, now: Time) {
-        let Merging { phase, waits, .. } = &self.jobs[job];
-        match phase {
-            MergePhase::Begins(_) if waits.is_some() => self.begin(job, now),
-            MergePhase::Merges => {
-                let waits_for_a_read = matches!(waits, Some((MergeWait::Read, _)));
-                if !waits_for_a_read || self.jobs[job].wanted().is_some() {
-                    self.go_on(job, now);
-                }
+        match self.jobs[job].state() {
+            MergeState::WaitsToFill { .. } => self.start(job, now),
+            MergeState::WaitsForMemory { .. } => self.merge(job, now),
+            MergeState::WaitsForGroups | MergeState::WaitsForRead { .. }
+                if self.jobs[job].wanted().is_some() =>
+            {
+                self.merge(job, now);
             }
             _ => {}
         }
     }
 
-    /// `job` is over if all of it is written.
-    fn ends(&mut self, job: usize, now: Time) {
+    /// Lets `job` go on after a group of `run` has arrived, if it needs that group.
+    fn arrived(&mut self, job: usize, run: usize, now: Time) {
         let merge = &mut self.jobs[job];
-        if merge.phase != MergePhase::Over && merge.is_written() {
-            merge.phase = MergePhase::Over;
-            let outcome = &mut *self.outcome.borrow_mut();
-            outcome.times.merges[job].finished = Some(merge.latest.max(now));
-            outcome.progress[job] = 1.0;
+        let goes_on = match merge.state() {
+            MergeState::Filling { missing } => {
+                merge.enter(MergeState::Filling { missing: missing - 1 });
+                missing == 1
+            }
+            MergeState::WaitsForGroups => true,
+            MergeState::WaitsForRead { run: awaited } => awaited == run,
+            MergeState::WaitsForMemory { .. } => !merge.is_filled() || merge.lacks_group_of(run),
+            _ => false,
+        };
+        if goes_on {
+            self.merge(job, now);
         }
     }
 
-    fn wait(&mut self, job: usize, wait: MergeWait, now: Time) {
+    /// Ends `job` if it has written its whole output.
+    fn end_if_written(&mut self, job: usize, now: Time) {
+        let merge = &mut self.jobs[job];
+        if merge.state() == MergeState::Draining && merge.unwritten() == 0 {
+            merge.enter(MergeState::Done);
+            self.times.merges[job].finished = Some(merge.latest.max(now));
+            self.progress[job] = 1.0;
+        }
+    }
+
+    /// Lets `job` wait in `state`.
+    fn wait(&mut self, job: usize, state: MergeState, now: Time) {
         let merge = &mut self.jobs[job];
         merge.latest = self.time.after(now).max(merge.latest);
-        merge.waits = Some((wait, merge.latest));
+        merge.waits_since = merge.latest;
+        merge.enter(state);
     }
 
-    fn goes_on(&mut self, job: usize, now: Time) {
+    /// Ends the wait of `job`, if it waits.
+    fn resume(&mut self, job: usize, now: Time) {
         let merge = &mut self.jobs[job];
         merge.latest = merge.latest.max(now);
-        if let Some(wait) = merge.waits.take() {
-            self.outcome.borrow_mut().times.waited(job, wait, merge.latest);
+        if let Some(wait) = merge.state().wait() {
+            self.times.add_wait(job, wait, merge.waits_since, merge.latest);
         }
     }
 
-    /// Notes which merges wait for memory, for the message of a deadlock.
-    fn note_starved(&self) {
-        let starved = self.jobs.iter().enumerate().filter_map(|(job, merge)| match merge.waits {
-            Some((MergeWait::Memory(needs), _)) => {
-                Some(StarvedMerge { job, read: merge.held(), output: merge.unwritten(), needs })
-            }
-            _ => None,
-        });
-        self.outcome.borrow_mut().starved = starved.collect();
+    /// Ends all merges; the first failure is the one that is reported.
+    fn fail(&mut self, failed: MergeFailed) {
+        self.failed.get_or_insert(failed);
+        self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// A request of `flight` failed.
-    fn fail(&self, req: &Request, flight: MergeFlight, error: penstock_core::Errno) {
+    /// Ends all merges because the request `req` failed.
+    fn fail_request(&mut self, req: &Request, flight: MergeFlight, error: penstock_core::Errno) {
         let places = &self.places[flight.job];
         let (verb, (path, place)) = match flight.run {
             Some(run) => ("read", &places.runs[run]),
@@ -389,28 +366,27 @@ impl MergeSource {
         let (len, at) = (req.len, req.start - place.address);
         let error = io::Error::from_raw_os_error(error.code());
         let message = format!("{verb} of {len} bytes at byte {at} of {path}: {error}");
-        self.outcome.borrow_mut().failed.get_or_insert(MergeFailed::Disk(message));
+        self.fail(MergeFailed::Disk(message));
     }
 }
 
 impl Source for MergeSource {
     fn next_due(&self) -> Time {
-        let begins = self.jobs.iter().filter_map(|job| match job.phase {
-            MergePhase::Begins(at) if job.waits.is_none() => Some(at),
+        let starts = self.jobs.iter().filter_map(|job| match job.state() {
+            MergeState::Starting(at) => Some(at),
             _ => None,
         });
-        let next = begins.min().unwrap_or(Time::NEVER);
-        self.asked.front().map_or(next, |io| io.due.min(next))
+        let next = starts.min().unwrap_or(Time::NEVER);
+        self.requests.front().map_or(next, |io| io.due.min(next))
     }
 
     fn take(&mut self, now: Time) -> Option<Io> {
         for job in 0..self.jobs.len() {
-            let Merging { phase, waits, .. } = &self.jobs[job];
-            if matches!(phase, MergePhase::Begins(at) if *at <= now) && waits.is_none() {
-                self.begin(job, now);
+            if matches!(self.jobs[job].state(), MergeState::Starting(at) if at <= now) {
+                self.start(job, now);
             }
         }
-        self.asked.pop_front()
+        self.requests.pop_front()
     }
 
     fn finished(&mut self, now: Time, req: &Request, done: &Done) {
@@ -420,39 +396,25 @@ impl Source for MergeSource {
         let MergeFlight { job, run, disk, .. } = flight;
         let now = self.time.of_completion(disk, now);
         if let Some(error) = done.error {
-            self.fail(req, flight, error);
+            self.fail_request(req, flight, error);
         }
-        if self.outcome.borrow().failed.is_some() {
-            // The run ends with this turn.
+        if self.failed.is_some() {
+            // The loop ends with this turn.
             return;
         }
-        let Some(run) = run else {
+        if let Some(run) = run {
+            self.jobs[job].runs[run].receive(bytes);
+            self.arrived(job, run, now);
+        } else {
             self.jobs[job].spare(bytes);
             self.jobs[job].wrote(flight.bytes);
-            self.outcome.borrow_mut().times.wrote(disk as usize);
+            self.times.remove_write(disk as usize);
             self.release(job, flight.bytes, now);
-            return self.ends(job, now);
-        };
-        self.jobs[job].runs[run].arrives(bytes);
-        let goes_on = match self.jobs[job].phase {
-            MergePhase::Fills(left) => {
-                self.jobs[job].phase =
-                    if left > 1 { MergePhase::Fills(left - 1) } else { MergePhase::Merges };
-                left == 1
-            }
-            MergePhase::Merges => !self.jobs[job].is_filled() || self.jobs[job].lacks_of(run),
-            _ => false,
-        };
-        if goes_on {
-            self.go_on(job, now);
+            self.end_if_written(job, now);
         }
     }
 
     fn waits(&self) -> bool {
-        let waits = self.jobs.iter().any(|job| job.phase != MergePhase::Over);
-        if waits {
-            self.note_starved();
-        }
-        waits
+        self.jobs.iter().any(|job| job.state() != MergeState::Done)
     }
 }

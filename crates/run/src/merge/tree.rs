@@ -1,27 +1,29 @@
-//! A tree of losers: of many runs the one whose record comes next, with a comparison for each level.
+//! A tree of losers: finds the run whose record comes next, with a comparison for each level.
 //!
 //! Source: D. E. Knuth, The Art of Computer Programming 3, section 5.4.1.
 
 use std::cmp::Ordering;
 
 use super::record::compare;
-use super::run::RunReader;
+use super::run_reader::RunReader;
 
-/// The tree over some runs. A run that is used up is behind all others.
+/// The tree over the runs of a merge. A run that is used up comes after all others.
 #[derive(Debug)]
 pub(super) struct LoserTree {
-    /// Of each inner node, from 1 on: the run that lost there.
+    /// `losers[n]` is the run that lost at inner node `n`. Index 0 is unused.
     losers: Vec<u32>,
     /// The run whose record comes next.
     pub(super) winner: usize,
-    /// Of each run: the beginning of its key.
+    /// The prefix of the key of each run's present record.
     pub(super) prefixes: Vec<u64>,
+    /// Whether each run is used up.
     over: Vec<bool>,
+    /// Number of runs that are not used up.
     left: usize,
 }
 
 impl LoserTree {
-    /// The tree of `runs`, each with its first record or used up.
+    /// Creates the tree of `runs`. Each has its first record, or is used up.
     pub(super) fn new(runs: &[RunReader]) -> Self {
         let count = runs.len();
         let over: Vec<bool> = runs.iter().map(RunReader::is_over).collect();
@@ -37,9 +39,9 @@ impl LoserTree {
         let mut winners: Vec<usize> =
             (0..2 * count).map(|node| node.saturating_sub(count)).collect();
         for node in (1..count).rev() {
-            let (one, other) = (winners[2 * node], winners[2 * node + 1]);
+            let (left, right) = (winners[2 * node], winners[2 * node + 1]);
             let (winner, loser) =
-                if tree.is_first(runs, one, other) { (one, other) } else { (other, one) };
+                if tree.is_first(runs, left, right) { (left, right) } else { (right, left) };
             winners[node] = winner;
             tree.losers[node] = loser as u32;
         }
@@ -47,12 +49,12 @@ impl LoserTree {
         tree
     }
 
-    /// Whether all runs are used up.
+    /// Returns whether all runs are used up.
     pub(super) fn is_over(&self) -> bool {
         self.left == 0
     }
 
-    /// The winner has another record.
+    /// Finds the winner again after the present one has gone to its next record.
     pub(super) fn replay(&mut self, runs: &[RunReader]) {
         let mut winner = self.winner;
         let mut node = usize::midpoint(winner, self.losers.len());
@@ -67,29 +69,30 @@ impl LoserTree {
         self.winner = winner;
     }
 
-    /// The winner is used up.
-    pub(super) fn end(&mut self, runs: &[RunReader]) {
+    /// Marks the winner as used up, and finds the next.
+    pub(super) fn remove_winner(&mut self, runs: &[RunReader]) {
         self.prefixes[self.winner] = u64::MAX;
         self.over[self.winner] = true;
         self.left -= 1;
         self.replay(runs);
     }
 
-    /// Whether the record of run `one` comes before that of run `other`. Of equal ones that of the run
-    /// with the lower number does.
+    /// Returns whether the record of run `a` comes before that of run `b`. If the keys are equal, the run
+    /// with the lower number is first.
     #[inline]
-    fn is_first(&self, runs: &[RunReader], one: usize, other: usize) -> bool {
-        match self.prefixes[one].cmp(&self.prefixes[other]) {
-            Ordering::Equal => self.is_first_of_equals(runs, one, other),
+    fn is_first(&self, runs: &[RunReader], a: usize, b: usize) -> bool {
+        match self.prefixes[a].cmp(&self.prefixes[b]) {
+            Ordering::Equal => self.is_first_of_equals(runs, a, b),
             order => order == Ordering::Less,
         }
     }
 
-    fn is_first_of_equals(&self, runs: &[RunReader], one: usize, other: usize) -> bool {
-        match (self.over[one], self.over[other]) {
+    /// As [`is_first`](Self::is_first), for keys with the same prefix.
+    fn is_first_of_equals(&self, runs: &[RunReader], a: usize, b: usize) -> bool {
+        match (self.over[a], self.over[b]) {
             (false, false) => {
-                let order = compare(runs[one].key(), runs[other].key());
-                order.then(one.cmp(&other)) == Ordering::Less
+                let order = compare(runs[a].key(), runs[b].key());
+                order.then(a.cmp(&b)) == Ordering::Less
             }
             (over, _) => !over,
         }

@@ -1,4 +1,4 @@
-//! Which file lies in which folder and where on its disk, all of them opened and checked before anything is
+//! Finds the folder of each file and its place on a disk. All files are opened and checked before anything is
 //! written.
 
 use std::collections::BTreeSet;
@@ -14,17 +14,16 @@ use super::job::Merging;
 use super::make::make;
 use super::options::{AskedMerges, MergeOptions};
 use super::record::RecordFormat;
-use super::run::RunReader;
+use super::run_reader::RunReader;
 use super::source::{FilePlace, MergePlaces};
 use crate::failure::Failure;
 
-/// Merges that can begin.
+/// Merges that are ready to start.
 pub(super) struct MergePlan {
     pub(super) jobs: Vec<Merging>,
     pub(super) files: Vec<PlannedMerge>,
-    /// Bytes that are laid on each disk.
     pub(super) disks: Vec<PlannedDisk>,
-    /// Whether every file goes past the page cache.
+    /// Whether every file is accessed past the page cache.
     pub(super) direct: bool,
 }
 
@@ -36,29 +35,29 @@ pub(super) struct PlannedMerge {
     pub(super) bytes: u64,
 }
 
-/// A disk, and what lies on it.
+/// A disk and its files.
 pub(super) struct PlannedDisk {
     pub(super) path: PathBuf,
-    /// Files by their first bytes.
+    /// First byte and target of each file.
     pub(super) files: Vec<(u64, Target)>,
-    /// Bytes of it.
     pub(super) capacity: u64,
 }
 
-/// Where everything is to lie.
+/// The disks of all files.
 struct MergeSites {
+    /// A folder on each disk.
     paths: Vec<PathBuf>,
-    /// By merge: the disk of each run and of the output.
+    /// The disks of each merge.
     jobs: Vec<JobDisks>,
-    /// Where it lies on modelled disks.
+    /// The places on modelled disks.
     merge: Option<Merge>,
 }
 
-/// The plan for what `asked` names, on disks of which each has one of `folders`. Runs that are asked for
-/// are made in round 0.
+/// Plans the merges that `asked` names, on disks with these `folders`. In round 0 runs are made if `options`
+/// say so.
 ///
 /// # Errors
-/// [`Failure`]: a file that cannot be used; merges that cannot lie so; no room for an output.
+/// [`Failure`]: a file that cannot be used; a placement that is not possible; no room for an output.
 pub(super) fn plan(
     asked: &AskedMerges,
     options: &MergeOptions,
@@ -66,16 +65,16 @@ pub(super) fn plan(
     round: u32,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<MergePlan, Failure> {
-    let merges = if options.make { made(asked, folders)? } else { files(asked) };
+    let merges = if options.make { made_files(asked, folders)? } else { named_files(asked) };
     let sites = sites(asked, options, folders, &merges)?;
     check_names(&merges, &sites)?;
     if options.make && round == 0 {
         let spec = asked.spec();
         let Shape { run, block, .. } = spec.shape;
         let bytes = u64::from(run) * u64::from(block);
-        let new = |path: &PathBuf| Output::create(path, bytes, PageCache::Used);
+        let create = |path: &PathBuf| Output::create(path, bytes, PageCache::Used);
         for (job, (inputs, _)) in (0..).zip(&merges) {
-            let runs = inputs.iter().map(new).collect::<Result<_, _>>()?;
+            let runs = inputs.iter().map(create).collect::<Result<_, _>>()?;
             make(job, runs, &spec.shape, spec.depletion, asked.seed(round), go_on)?;
         }
     }
@@ -87,13 +86,13 @@ pub(super) fn plan(
     };
     let stagger = asked.spec().stagger;
     for (number, (inputs, name)) in merges.into_iter().enumerate() {
-        plan.add(asked, &sites, number, inputs, &name, Time::ZERO + later(stagger, number))?;
+        plan.add(asked, &sites, number, inputs, &name, Time::ZERO + delay(stagger, number))?;
     }
     Ok(plan)
 }
 
-/// How long after the first merge merge `number` begins.
-fn later(stagger: Span, number: usize) -> Span {
+/// Time between the start of the first merge and that of merge `number`.
+fn delay(stagger: Span, number: usize) -> Span {
     stagger.share(number as u64, 1)
 }
 
@@ -102,21 +101,25 @@ fn disk(path: &Path, sites: &MergeSites) -> PlannedDisk {
     PlannedDisk { path: path.to_owned(), files: Vec::new(), capacity }
 }
 
-/// The runs of each merge, and what its output is called.
-fn files(asked: &AskedMerges) -> Vec<(Vec<PathBuf>, String)> {
+/// Returns the runs of each merge, and the name of its output.
+fn named_files(asked: &AskedMerges) -> Vec<(Vec<PathBuf>, String)> {
     let several = asked.merges.len() > 1;
-    let usual = |job| if several { format!("merged{job}") } else { "merged".into() };
+    let default_name = |job| if several { format!("merged{job}") } else { "merged".into() };
     let merges = asked.merges.iter().enumerate();
     merges
         .map(|(job, merge)| {
-            let name = merge.output.clone().unwrap_or_else(|| usual(job));
+            let name = merge.output.clone().unwrap_or_else(|| default_name(job));
             (merge.runs.clone(), name)
         })
         .collect()
 }
 
-/// The same of runs that are made, on the disks of their placement.
-fn made(asked: &AskedMerges, folders: &[PathBuf]) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
+/// Returns the runs of each merge that are to be made, on the disks of their placement, and the name of its
+/// output.
+fn made_files(
+    asked: &AskedMerges,
+    folders: &[PathBuf],
+) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
     let spec = asked.spec();
     let merge = asked.laid(folders.len() as u32)?;
     Ok((0..spec.jobs)
@@ -130,7 +133,7 @@ fn made(asked: &AskedMerges, folders: &[PathBuf]) -> Result<Vec<(Vec<PathBuf>, S
         .collect())
 }
 
-/// Which disk has what.
+/// Finds the disk of each run and of each output.
 fn sites(
     asked: &AskedMerges,
     options: &MergeOptions,
@@ -143,12 +146,12 @@ fn sites(
         .then(|| asked.laid(disks as u32))
         .transpose()?;
     if let Some(merge) = laid.as_ref().filter(|_| options.make || asked.model.is_some()) {
-        let of =
+        let disks =
             |(layout, (runs, _)): (&penstock_workload::merge::JobLayout, &(Vec<_>, _))| JobDisks {
                 inputs: layout.runs.iter().take(runs.len()).map(|place| place.disk).collect(),
                 output: layout.output.disk,
             };
-        let jobs = merge.layout.jobs.iter().zip(merges).map(of).collect();
+        let jobs = merge.layout.jobs.iter().zip(merges).map(disks).collect();
         let merge = laid.filter(|_| asked.model.is_some());
         return Ok(MergeSites { paths, jobs, merge });
     }
@@ -168,27 +171,27 @@ fn sites(
     Ok(MergeSites { paths, jobs, merge: None })
 }
 
-/// The disk that has the run at `path`: the one with its folder, or with its file system. What is on
-/// neither becomes a disk of its own.
+/// Returns the disk of the run at `path`: the one with its folder, or with its file system. If there is neither,
+/// the folder of the run becomes a further disk.
 fn disk_of(path: &Path, disks: &mut Vec<PathBuf>) -> Result<u32, Failure> {
     let unreadable = |error| Failure::unreadable(path, &error);
     let real = std::fs::canonicalize(path).map_err(unreadable)?;
     let inside = |disk: &&PathBuf| real.starts_with(disk);
     let deepest = disks.iter().filter(inside).max_by_key(|disk| disk.as_os_str().len());
     let device = |path: &Path| std::fs::metadata(path).map(|meta| meta.dev());
-    let found = if let Some(deepest) = deepest {
+    let number = if let Some(deepest) = deepest {
         disks.iter().position(|disk| disk == deepest)
     } else {
-        let own = device(&real).map_err(unreadable)?;
-        disks.iter().position(|disk| device(disk).is_ok_and(|device| device == own))
+        let run_device = device(&real).map_err(unreadable)?;
+        disks.iter().position(|disk| device(disk).is_ok_and(|device| device == run_device))
     };
-    Ok(found.unwrap_or_else(|| {
+    Ok(number.unwrap_or_else(|| {
         disks.push(real.parent().unwrap_or(Path::new("/")).to_owned());
         disks.len() - 1
     }) as u32)
 }
 
-/// That runs lie where `placement` has them.
+/// Checks that the runs lie where `placement` allows.
 fn check_placement(
     placement: &Placement,
     jobs: &[JobDisks],
@@ -198,7 +201,7 @@ fn check_placement(
     let count = jobs.len() as u32;
     for (job, (disks_of_job, (runs, _))) in (0..).zip(jobs.iter().zip(merges)) {
         for (disk, run) in disks_of_job.inputs.iter().zip(runs) {
-            let wrong = match placement {
+            let output_of = match placement {
                 Placement::Dedicated if *disk < count => Some(*disk),
                 Placement::Separate if *disk == job => Some(job),
                 Placement::Shared if count > 1 && *disk == (job + count - 1) % count => Some(*disk),
@@ -212,7 +215,7 @@ fn check_placement(
                 }
                 _ => None,
             };
-            if let Some(other) = wrong {
+            if let Some(other) = output_of {
                 let message = format!(
                     "{} lies on {}, which is also the target of the output of merge {other}",
                     run.display(),
@@ -227,7 +230,7 @@ fn check_placement(
     Ok(())
 }
 
-/// That no file is to be written twice, or is read and written.
+/// Checks that no two outputs have the same path.
 fn check_names(merges: &[(Vec<PathBuf>, String)], sites: &MergeSites) -> Result<(), Failure> {
     let mut outputs = BTreeSet::new();
     for ((_, name), disks) in merges.iter().zip(&sites.jobs) {
@@ -241,7 +244,7 @@ fn check_names(merges: &[(Vec<PathBuf>, String)], sites: &MergeSites) -> Result<
 }
 
 impl MergePlan {
-    /// Opens the files of merge `number`, which begins at `begins`.
+    /// Opens the files of merge `number`, which starts at `start`.
     fn add(
         &mut self,
         asked: &AskedMerges,
@@ -249,7 +252,7 @@ impl MergePlan {
         number: usize,
         inputs: Vec<PathBuf>,
         name: &str,
-        begins: Time,
+        start: Time,
     ) -> Result<(), Failure> {
         let shape = asked.shape();
         let cache = if asked.model.is_some() { PageCache::Used } else { PageCache::Avoided };
@@ -260,55 +263,56 @@ impl MergePlan {
         let mut places = Vec::new();
         for (run, path) in inputs.iter().enumerate() {
             let input = Input::open(path, cache)?;
-            let (target, rest) = whole_records(path, input, asked.format, &mut self.direct)?;
-            let laid = layout.map(|layout| layout.runs[run].block * block);
-            let place = self.lay(disks.inputs[run], target.as_ref(), laid, asked)?;
+            let (target, rest) = split(path, input, asked.format, &mut self.direct)?;
+            let address = layout.map(|layout| layout.runs[run].block * block);
+            let place = self.place(disks.inputs[run], target.as_ref(), address, asked)?;
             let parts = (target.map_or(0, |target| target.capacity()), rest);
             let group = u64::from(shape.read) * block;
             runs.push(RunReader::new(path.clone(), asked.format, parts, group, block));
             places.push((path.display().to_string(), place));
         }
-        let merging = Merging::new(runs, (shape.write * shape.block) as usize, begins);
+        let merging = Merging::new(runs, (shape.write * shape.block) as usize, start);
         let path = self.disks[disks.output as usize].path.join(name);
         let output = Output::create(&path, merging.bytes, cache)?;
         self.direct &= output.direct || merging.bytes == 0;
-        let laid = layout.map(|layout| layout.output.block * block);
-        let place = self.lay(disks.output, output.target.as_ref(), laid, asked)?;
+        let address = layout.map(|layout| layout.output.block * block);
+        let place = self.place(disks.output, output.target.as_ref(), address, asked)?;
         let places = MergePlaces { runs: places, output: (path.display().to_string(), place) };
         self.files.push(PlannedMerge { inputs, output, places, bytes: merging.bytes });
         self.jobs.push(merging);
         Ok(())
     }
 
-    /// Lays `target` on `disk`: at byte `laid`, or behind what lies there.
-    fn lay(
+    /// Places `target` on `disk`: at byte `address`, or behind the files there.
+    fn place(
         &mut self,
         disk: u32,
         target: Option<&Target>,
-        laid: Option<u64>,
+        address: Option<u64>,
         asked: &AskedMerges,
     ) -> Result<FilePlace, Failure> {
         let planned = &mut self.disks[disk as usize];
-        let address = laid.unwrap_or(planned.capacity);
+        let start = address.unwrap_or(planned.capacity);
         let mut unit = 1;
         if let Some(target) = target {
-            let whole = asked.shape().block.is_multiple_of(target.unit());
+            let is_aligned = asked.shape().block.is_multiple_of(target.unit());
             if asked.model.is_none() {
                 asked.spec().fits_units(target.unit(), &target.path().display().to_string())?;
             }
-            // Where blocks are no whole units, the device completes them.
-            unit = if whole { target.unit() } else { 1 };
-            if laid.is_none() {
+            // Otherwise the device completes the blocks to units.
+            unit = if is_aligned { target.unit() } else { 1 };
+            if address.is_none() {
                 planned.capacity += target.capacity();
             }
-            planned.files.push((address, target.clone()));
+            planned.files.push((start, target.clone()));
         }
-        Ok(FilePlace { disk, address, unit })
+        Ok(FilePlace { disk, address: start, unit })
     }
 }
 
-/// What of `input` at `path` is read in whole blocks, and what comes behind that.
-fn whole_records(
+/// Splits `input` at `path` into the part that is read in whole blocks, and the bytes behind it. Checks that it
+/// consists of whole records.
+fn split(
     path: &Path,
     input: Input,
     format: RecordFormat,
@@ -318,7 +322,7 @@ fn whole_records(
     *direct &= input.direct || input.target.is_none();
     let Input { target, mut rest, last, .. } = input;
     match format {
-        // As `sort` does.
+        // `sort` adds the missing end of the last line too.
         RecordFormat::Lines if last.is_some_and(|last| last != b'\n') => rest.push(b'\n'),
         RecordFormat::Lines => {}
         RecordFormat::Fixed { length, .. } => {
