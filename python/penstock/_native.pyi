@@ -118,13 +118,13 @@ class Session:
 
 @final
 class MergeSession:
-    """Merges whose folders are there."""
+    """Merges whose options are checked."""
 
     def __new__(cls, files: Files) -> MergeSession:
         """Check `files` and find their folders."""
 
     def merge(self, number: int) -> str:
-        """Merge once, as round `number`; what came of it, as JSON."""
+        """Run round `number`, and return its result as JSON."""
 
 def replay_decisions(path: str | PathLike[str], *, sets: Sequence[str] = ...) -> str:
     """Feed a record to its policy and return the comparison of decisions as JSON."""

@@ -1,4 +1,4 @@
-"""Merges of real files, in rounds, next to GNU sort that merges the same files."""
+"""Merges of real files, in rounds, compared with GNU sort."""
 
 import fcntl
 import filecmp
@@ -26,7 +26,7 @@ _PAUSE_S = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """What is merged, and how."""
+    """The files to merge, and the options of the merges."""
 
     runs: Sequence[str]
     to: Sequence[str]
@@ -168,7 +168,7 @@ def _stays(path: Path, until: float) -> bool:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 if not _is_in_memory(file.fileno()):
                     return False
-                # What the kernel is just working on stays for a moment.
+                # Pages that the kernel is working on stay for a moment.
                 if time.monotonic() > until:
                     return True
                 time.sleep(_PAUSE_S)

@@ -1,4 +1,4 @@
-"""`penstock merge`: sorted files become one each, side by side, with a policy for each disk."""
+"""`penstock merge`: merges sorted files, several merges side by side."""
 
 import json
 from collections.abc import Iterator
@@ -209,7 +209,7 @@ def run(
 
 
 def _memory(memory: str | None) -> list[str]:
-    """The setting that `--memory` stands for."""
+    """Return the setting that `--memory` stands for."""
     if memory is None:
         return []
     kind, equals, blocks = memory.partition("=")
@@ -217,7 +217,7 @@ def _memory(memory: str | None) -> list[str]:
 
 
 def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
-    """The length of a record, and where its key begins and how long it is."""
+    """Return the length of a record, the first byte of its key, and the length of the key."""
     if length is None:
         if key is not None:
             raise wrong("--key does not go without --record", "lines are compared as a whole")
@@ -234,7 +234,7 @@ def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
 
 
 def _blocks(result: Merges) -> Blocks:
-    """What came of it: the answer first, then what it depends on."""
+    """Yield the answer first, then the details."""
     count = len(result["disks"])
     disks = f"{units.count(count)} disk{'s' if count > 1 else ''}"
     model = result["model"]
@@ -251,28 +251,28 @@ def _blocks(result: Merges) -> Blocks:
 
 
 def _merges(result: Merges) -> Table:
-    """Each merge, a row."""
+    """Return the table with a row for each merge."""
     rows = [
         [
-            f"  {one['output']}",
-            units.count(len(one["inputs"])),
-            units.size(one["bytes"]),
-            units.seconds(one["finish_s"]),
-            units.seconds(one["blocked_s"]["read"]),
-            units.seconds(one["blocked_s"]["memory"]),
-            units.seconds(one["cpu_s"]),
+            f"  {merged['output']}",
+            units.count(len(merged["inputs"])),
+            units.size(merged["bytes"]),
+            units.seconds(merged["finish_s"]),
+            units.seconds(merged["blocked_s"]["read"]),
+            units.seconds(merged["blocked_s"]["memory"]),
+            units.seconds(merged["cpu_s"]),
         ]
-        for one in result["merges"]
+        for merged in result["merges"]
     ]
     figures = ("runs", "size", "finished", "waited for reads", "for memory", "processor")
     return Table(["  output", *figures], rows)
 
 
 def _lines(result: Merges) -> Iterator[str]:
-    """What is below the table."""
+    """Yield the lines below the table."""
     rounds = result["rounds"]
     if len(rounds) > 1:
-        spans = [one["makespan_s"] for one in rounds]
+        spans = [round_["makespan_s"] for round_ in rounds]
         yield (
             f"the median of {len(spans)} rounds, from {units.seconds(min(spans))} to "
             f"{units.seconds(max(spans))}"
@@ -284,7 +284,7 @@ def _lines(result: Merges) -> Iterator[str]:
         f"processors worked {units.seconds(result['cpu_s'])}"
     )
     for number, other in enumerate(result["beside"]):
-        same = all(one["beside"][number]["identical"] for one in rounds)
+        same = all(round_["beside"][number]["identical"] for round_ in rounds)
         yield (
             f"for comparison: {other['command']} took {units.seconds(other['makespan_s'])}, "
             f"processors {units.seconds(other['cpu_s'])}; "
@@ -300,7 +300,7 @@ def _lines(result: Merges) -> Iterator[str]:
 
 
 def _on_time(models: Models) -> Iterator[str]:
-    """How well models kept their schedules."""
+    """Yield lines on how well models kept their schedules."""
     late, waits = models["lateness"], models["file_waits"]
     yield (
         f"the models answered late by p50 {units.latency(late['p50_ns'])}, "

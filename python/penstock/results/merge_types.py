@@ -81,7 +81,7 @@ class Emulation(TypedDict):
 
 
 class Merged(TypedDict):
-    """One merge."""
+    """A merge."""
 
     inputs: list[str]
     """The files that were merged."""
@@ -127,7 +127,7 @@ class OtherProgram(TypedDict):
 
 
 class RoundOfMerges(TypedDict):
-    """One round of merges."""
+    """A round of merges."""
 
     makespan_s: float
     """Seconds until the last merge had written its last block."""

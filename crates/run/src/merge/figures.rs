@@ -1,8 +1,8 @@
-//! What is measured of merges while they run.
+//! Measurements of merges while they run.
 
 use penstock_core::{Span, Time};
 
-/// What a merge can wait for.
+/// The reason why a merge waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MergeWait {
     /// A group of a run that is being read.

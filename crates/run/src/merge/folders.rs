@@ -3,22 +3,25 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::options::{AskedMerges, MergeOptions};
+use super::options::{CheckedMerges, MergeOptions};
 use crate::failure::Failure;
 
 /// Returns the real path of each folder of `--to`. Missing folders of emulated disks are made.
 ///
 /// # Errors
 /// [`Failure`]: there is no folder, or one is named twice.
-pub(super) fn open(asked: &AskedMerges, options: &MergeOptions) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn open(
+    checked: &CheckedMerges,
+    options: &MergeOptions,
+) -> Result<Vec<PathBuf>, Failure> {
     if options.to.is_empty() {
         let hint = "name a folder of each disk: --to /disk0 /disk1";
         return Err(Failure::wrong("nothing says where outputs go", hint));
     }
     let mut folders = Vec::new();
     for to in &options.to {
-        let path = asked.folder.as_ref().map_or_else(|| to.clone(), |folder| folder.join(to));
-        if asked.folder.is_some() && !path.exists() {
+        let path = checked.folder.as_ref().map_or_else(|| to.clone(), |folder| folder.join(to));
+        if checked.folder.is_some() && !path.exists() {
             std::fs::create_dir_all(&path).map_err(|error| Failure::unwritable(&path, &error))?;
         }
         let folder = real_folder(&path)?;

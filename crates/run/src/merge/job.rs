@@ -1,4 +1,4 @@
-//! One merge: its runs, its output, and its state.
+//! A merge: its runs, its output, and its state.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -75,7 +75,7 @@ impl MergeState {
     }
 }
 
-/// One merge.
+/// A merge.
 #[derive(Debug)]
 pub(super) struct Merging {
     state: MergeState,

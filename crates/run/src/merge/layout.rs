@@ -12,7 +12,7 @@ use penstock_workload::merge::{JobDisks, Placement, Shape};
 
 use super::job::Merging;
 use super::make::make;
-use super::options::{AskedMerges, MergeOptions};
+use super::options::{CheckedMerges, MergeOptions};
 use super::record::RecordFormat;
 use super::run_reader::RunReader;
 use super::source::{FilePlace, MergePlaces};
@@ -53,29 +53,29 @@ struct MergeSites {
     merge: Option<Merge>,
 }
 
-/// Plans the merges that `asked` names, on disks with these `folders`. In round 0 runs are made if `options`
+/// Plans the merges that `checked` names, on disks with these `folders`. In round 0 runs are made if `options`
 /// say so.
 ///
 /// # Errors
 /// [`Failure`]: a file that cannot be used; a placement that is not possible; no room for an output.
 pub(super) fn plan(
-    asked: &AskedMerges,
+    checked: &CheckedMerges,
     options: &MergeOptions,
     folders: &[PathBuf],
     round: u32,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<MergePlan, Failure> {
-    let merges = if options.make { made_files(asked, folders)? } else { named_files(asked) };
-    let sites = sites(asked, options, folders, &merges)?;
+    let merges = if options.make { made_files(checked, folders)? } else { named_files(checked) };
+    let sites = sites(checked, options, folders, &merges)?;
     check_names(&merges, &sites)?;
     if options.make && round == 0 {
-        let spec = asked.spec();
+        let spec = checked.spec();
         let Shape { run, block, .. } = spec.shape;
         let bytes = u64::from(run) * u64::from(block);
         let create = |path: &PathBuf| Output::create(path, bytes, PageCache::Used);
         for (job, (inputs, _)) in (0..).zip(&merges) {
             let runs = inputs.iter().map(create).collect::<Result<_, _>>()?;
-            make(job, runs, &spec.shape, spec.depletion, asked.seed(round), go_on)?;
+            make(job, runs, &spec.shape, spec.depletion, checked.seed(round), go_on)?;
         }
     }
     let mut plan = MergePlan {
@@ -84,9 +84,9 @@ pub(super) fn plan(
         disks: sites.paths.iter().map(|path| disk(path, &sites)).collect(),
         direct: true,
     };
-    let stagger = asked.spec().stagger;
+    let stagger = checked.spec().stagger;
     for (number, (inputs, name)) in merges.into_iter().enumerate() {
-        plan.add(asked, &sites, number, inputs, &name, Time::ZERO + delay(stagger, number))?;
+        plan.add(checked, &sites, number, inputs, &name, Time::ZERO + delay(stagger, number))?;
     }
     Ok(plan)
 }
@@ -102,10 +102,10 @@ fn disk(path: &Path, sites: &MergeSites) -> PlannedDisk {
 }
 
 /// Returns the runs of each merge, and the name of its output.
-fn named_files(asked: &AskedMerges) -> Vec<(Vec<PathBuf>, String)> {
-    let several = asked.merges.len() > 1;
+fn named_files(checked: &CheckedMerges) -> Vec<(Vec<PathBuf>, String)> {
+    let several = checked.merges.len() > 1;
     let default_name = |job| if several { format!("merged{job}") } else { "merged".into() };
-    let merges = asked.merges.iter().enumerate();
+    let merges = checked.merges.iter().enumerate();
     merges
         .map(|(job, merge)| {
             let name = merge.output.clone().unwrap_or_else(|| default_name(job));
@@ -117,11 +117,11 @@ fn named_files(asked: &AskedMerges) -> Vec<(Vec<PathBuf>, String)> {
 /// Returns the runs of each merge that are to be made, on the disks of their placement, and the name of its
 /// output.
 fn made_files(
-    asked: &AskedMerges,
+    checked: &CheckedMerges,
     folders: &[PathBuf],
 ) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
-    let spec = asked.spec();
-    let merge = asked.laid(folders.len() as u32)?;
+    let spec = checked.spec();
+    let merge = checked.placed(folders.len() as u32)?;
     Ok((0..spec.jobs)
         .zip(&merge.layout.jobs)
         .map(|(job, layout)| {
@@ -135,24 +135,24 @@ fn made_files(
 
 /// Finds the disk of each run and of each output.
 fn sites(
-    asked: &AskedMerges,
+    checked: &CheckedMerges,
     options: &MergeOptions,
     folders: &[PathBuf],
     merges: &[(Vec<PathBuf>, String)],
 ) -> Result<MergeSites, Failure> {
     let disks = folders.len();
     let mut paths = folders.to_vec();
-    let laid = (options.make || asked.model.is_some() || options.placement.is_some())
-        .then(|| asked.laid(disks as u32))
+    let laid = (options.make || checked.model.is_some() || options.placement.is_some())
+        .then(|| checked.placed(disks as u32))
         .transpose()?;
-    if let Some(merge) = laid.as_ref().filter(|_| options.make || asked.model.is_some()) {
+    if let Some(merge) = laid.as_ref().filter(|_| options.make || checked.model.is_some()) {
         let disks =
             |(layout, (runs, _)): (&penstock_workload::merge::JobLayout, &(Vec<_>, _))| JobDisks {
                 inputs: layout.runs.iter().take(runs.len()).map(|place| place.disk).collect(),
                 output: layout.output.disk,
             };
         let jobs = merge.layout.jobs.iter().zip(merges).map(disks).collect();
-        let merge = laid.filter(|_| asked.model.is_some());
+        let merge = laid.filter(|_| checked.model.is_some());
         return Ok(MergeSites { paths, jobs, merge });
     }
     let mut jobs = Vec::new();
@@ -165,7 +165,7 @@ fn sites(
         jobs.push(JobDisks { inputs, output });
     }
     if laid.is_some() {
-        let placed = asked.spec().placement.clone();
+        let placed = checked.spec().placement.clone();
         check_placement(&placed, &jobs, &paths, merges)?;
     }
     Ok(MergeSites { paths, jobs, merge: None })
@@ -247,15 +247,15 @@ impl MergePlan {
     /// Opens the files of merge `number`, which starts at `start`.
     fn add(
         &mut self,
-        asked: &AskedMerges,
+        checked: &CheckedMerges,
         sites: &MergeSites,
         number: usize,
         inputs: Vec<PathBuf>,
         name: &str,
         start: Time,
     ) -> Result<(), Failure> {
-        let shape = asked.shape();
-        let cache = if asked.model.is_some() { PageCache::Used } else { PageCache::Avoided };
+        let shape = checked.shape();
+        let cache = if checked.model.is_some() { PageCache::Used } else { PageCache::Avoided };
         let block = u64::from(shape.block);
         let layout = sites.merge.as_ref().map(|merge| &merge.layout.jobs[number]);
         let disks = &sites.jobs[number];
@@ -263,12 +263,12 @@ impl MergePlan {
         let mut places = Vec::new();
         for (run, path) in inputs.iter().enumerate() {
             let input = Input::open(path, cache)?;
-            let (target, rest) = split(path, input, asked.format, &mut self.direct)?;
+            let (target, rest) = split(path, input, checked.format, &mut self.direct)?;
             let address = layout.map(|layout| layout.runs[run].block * block);
-            let place = self.place(disks.inputs[run], target.as_ref(), address, asked)?;
+            let place = self.place(disks.inputs[run], target.as_ref(), address, checked)?;
             let parts = (target.map_or(0, |target| target.capacity()), rest);
             let group = u64::from(shape.read) * block;
-            runs.push(RunReader::new(path.clone(), asked.format, parts, group, block));
+            runs.push(RunReader::new(path.clone(), checked.format, parts, group, block));
             places.push((path.display().to_string(), place));
         }
         let merging = Merging::new(runs, (shape.write * shape.block) as usize, start);
@@ -276,7 +276,7 @@ impl MergePlan {
         let output = Output::create(&path, merging.bytes, cache)?;
         self.direct &= output.direct || merging.bytes == 0;
         let address = layout.map(|layout| layout.output.block * block);
-        let place = self.place(disks.output, output.target.as_ref(), address, asked)?;
+        let place = self.place(disks.output, output.target.as_ref(), address, checked)?;
         let places = MergePlaces { runs: places, output: (path.display().to_string(), place) };
         self.files.push(PlannedMerge { inputs, output, places, bytes: merging.bytes });
         self.jobs.push(merging);
@@ -289,15 +289,15 @@ impl MergePlan {
         disk: u32,
         target: Option<&Target>,
         address: Option<u64>,
-        asked: &AskedMerges,
+        checked: &CheckedMerges,
     ) -> Result<FilePlace, Failure> {
         let planned = &mut self.disks[disk as usize];
         let start = address.unwrap_or(planned.capacity);
         let mut unit = 1;
         if let Some(target) = target {
-            let is_aligned = asked.shape().block.is_multiple_of(target.unit());
-            if asked.model.is_none() {
-                asked.spec().fits_units(target.unit(), &target.path().display().to_string())?;
+            let is_aligned = checked.shape().block.is_multiple_of(target.unit());
+            if checked.model.is_none() {
+                checked.spec().fits_units(target.unit(), &target.path().display().to_string())?;
             }
             // Otherwise the device completes the blocks to units.
             unit = if is_aligned { target.unit() } else { 1 };

@@ -63,7 +63,7 @@ use penstock_policy::{Entry, Params};
 
 use self::disk::FilesOfDisk;
 use self::layout::{MergePlan, PlannedDisk, PlannedMerge};
-use self::options::AskedMerges;
+use self::options::CheckedMerges;
 pub use self::options::MergeOptions;
 use self::outcome::{MergeFailed, MergeOutcome};
 pub use self::result::{
@@ -89,7 +89,7 @@ const OUTSTANDING: u32 = 1 << 24;
 /// Merges whose options are checked; they can run once or in rounds.
 pub struct MergeSession {
     options: MergeOptions,
-    asked: AskedMerges,
+    checked: CheckedMerges,
     folders: Vec<PathBuf>,
 }
 
@@ -99,9 +99,9 @@ impl MergeSession {
     /// # Errors
     /// [`Failure`]: options that do not go together; a folder that does not exist.
     pub fn open(options: MergeOptions) -> Result<Self, Failure> {
-        let asked = AskedMerges::new(&options)?;
-        let folders = folders::open(&asked, &options)?;
-        Ok(Self { options, asked, folders })
+        let checked = CheckedMerges::new(&options)?;
+        let folders = folders::open(&checked, &options)?;
+        Ok(Self { options, checked, folders })
     }
 
     /// Runs round `round` of the merges, counted from 0. Each round has the next seed, and the first makes
@@ -116,9 +116,9 @@ impl MergeSession {
         round: u32,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<MergesResult, Failure> {
-        let Self { options, asked, folders } = self;
-        let parts = MergeParts::new(asked, options, round)?;
-        let plan = layout::plan(asked, options, folders, round, go_on)?;
+        let Self { options, checked, folders } = self;
+        let parts = MergeParts::new(checked, options, round)?;
+        let plan = layout::plan(checked, options, folders, round, go_on)?;
         let stop = Arc::new(AtomicBool::new(false));
         let work = MergeWork { parts, plan, stop: Arc::clone(&stop) };
         // Never joined: a disk that does not answer may hold its thread.
@@ -150,18 +150,18 @@ struct MergeParts {
 }
 
 impl MergeParts {
-    fn new(asked: &AskedMerges, options: &MergeOptions, round: u32) -> Result<Self, Failure> {
+    fn new(checked: &CheckedMerges, options: &MergeOptions, round: u32) -> Result<Self, Failure> {
         let entry = params::policy(&options.policy)?;
-        let params = law::of_device(asked.job.params(&options.policy)?, asked.seed(round))?;
-        let params = if asked.model.is_none() { entry.real(params) } else { params };
+        let params = law::of_device(checked.job.params(&options.policy)?, checked.seed(round))?;
+        let params = if checked.model.is_none() { entry.real(params) } else { params };
         // Each request carries its own data; a merged command would carry that of its first request.
         let params = entry.unmerged(params);
         // A model starts further commands while the files of earlier ones are still accessed.
-        let room = asked.model.as_ref().map(|(spec, ..)| spec.build(Seed(0)).room());
+        let room = checked.model.as_ref().map(|(spec, ..)| spec.build(Seed(0)).room());
         let default_depth = room.map_or(DEPTH, |room| room.clamp(DEPTH, MODEL_DEPTH_MAX));
-        let live = &asked.job.live;
+        let live = &checked.job.live;
         let depth = live.depth.unwrap_or(default_depth);
-        let spec = asked.spec();
+        let spec = checked.spec();
         let shape = spec.shape;
         let longest = shape.read.max(shape.write) * shape.block;
         let (memory, when_full, block) = (spec.memory, spec.when_full, shape.block);
@@ -169,13 +169,13 @@ impl MergeParts {
         Ok(Self {
             entry,
             params,
-            model: asked.model.clone(),
+            model: checked.model.clone(),
             engine: engines::named_or_usual(options.engine.as_deref())?,
             depth,
             settings: Settings { timeout: live.timeout, ..Settings::new(depth, longest) },
-            seed: asked.seed(round),
+            seed: checked.seed(round),
             bounds: MemoryBounds { memory, when_full, block },
-            classes: asked.job.classes.iter().map(class).collect(),
+            classes: checked.job.classes.iter().map(class).collect(),
             remarks: spec.may_deadlock().into_iter().collect(),
         })
     }
@@ -226,7 +226,7 @@ struct MergeStage {
     answers: Vec<Rc<Answers>>,
 }
 
-/// One round of merges, run on a thread of its own.
+/// A round of merges, run on a thread of its own.
 struct MergeWork {
     parts: MergeParts,
     plan: MergePlan,

@@ -41,7 +41,7 @@ pub struct MergeOptions {
 }
 
 /// Options that have been checked.
-pub(super) struct AskedMerges {
+pub(super) struct CheckedMerges {
     pub(super) merges: Vec<MergeFiles>,
     /// The folder in which the folders of emulated disks lie, if it is given.
     pub(super) folder: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub(super) struct AskedMerges {
 /// The name of the job in errors of `--set`.
 const NAME: &str = "the merges";
 
-impl AskedMerges {
+impl CheckedMerges {
     /// Checks `options`.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl AskedMerges {
     ///
     /// # Errors
     /// [`Failure`]: there are too few disks, or their models are too small.
-    pub(super) fn laid(&self, disks: u32) -> Result<Merge, Failure> {
+    pub(super) fn placed(&self, disks: u32) -> Result<Merge, Failure> {
         let spec = self.spec();
         if let Err(error) = spec.placement.disks(spec.jobs, disks, spec.shape.runs) {
             let hint = "name more disks with --to, take another --placement, or merge less at once";
@@ -140,9 +140,9 @@ fn of_files(options: &MergeOptions, merges: &[MergeFiles]) -> Result<Job, Failur
 }
 
 /// The model with its speed and name, and the folder of its disks.
-type AskedModel = (Option<(DeviceSpec, Speed, String)>, Option<PathBuf>);
+type ModelAndFolder = (Option<(DeviceSpec, Speed, String)>, Option<PathBuf>);
 
-fn place(options: &MergeOptions) -> Result<AskedModel, Failure> {
+fn place(options: &MergeOptions) -> Result<ModelAndFolder, Failure> {
     let Some(on) = &options.on else { return Ok((None, None)) };
     let Some(model_and_folder) = on.strip_prefix(EMULATED) else {
         let message = format!("--on {on}: merges of files are on real disks, or on emulated ones");

@@ -65,7 +65,7 @@ pub struct OtherProgramResult {
     pub identical: bool,
 }
 
-/// One round of merges.
+/// A round of merges.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RoundOfMerges")]
 pub struct RoundOfMerges {
@@ -111,7 +111,7 @@ impl ModelsResult {
     }
 }
 
-/// One merge.
+/// A merge.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Merged")]
 pub struct MergedResult {

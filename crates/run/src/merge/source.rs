@@ -12,6 +12,7 @@ use penstock_workload::merge::{Accounts, Memory, WhenFull};
 use super::figures::MergeTimes;
 use super::job::{MergeState, MergeStop, Merging};
 use super::outcome::{MergeFailed, MergeOutcome, StarvedMerge};
+use super::run_reader::RunReader;
 use super::timekeeper::Timekeeper;
 
 /// The place of a run or an output.
@@ -121,7 +122,7 @@ impl MergeSource {
     /// Reads the first groups of `job` if there is memory for them.
     fn start(&mut self, job: usize, now: Time) {
         self.resume(job, now);
-        let groups = self.jobs[job].runs.iter().map(|run| run.next_group());
+        let groups = self.jobs[job].runs.iter().map(RunReader::next_group);
         let (reads, needs) = groups.fold((0, 0), |(reads, needs), group| {
             (reads + u32::from(group.read > 0), needs + group.bytes)
         });

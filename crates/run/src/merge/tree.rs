@@ -87,7 +87,7 @@ impl LoserTree {
         }
     }
 
-    /// As [`is_first`](Self::is_first), for keys with the same prefix.
+    /// Compares like [`is_first`](Self::is_first), for keys with the same prefix.
     fn is_first_of_equals(&self, runs: &[RunReader], a: usize, b: usize) -> bool {
         match (self.over[a], self.over[b]) {
             (false, false) => {
