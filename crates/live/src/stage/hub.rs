@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use penstock_core::{Done, Errno, ReqId, Request, Sharing, Span, Started, Time};
+use penstock_core::{Done, Errno, Io, ReqId, Request, Sharing, Span, Started, Time};
 
 use super::commands::{Step, command, describe, settle};
 use crate::engine::buffers::Layout;
@@ -33,8 +33,10 @@ pub(crate) struct Hub {
     // Declared before the targets to be dropped before them.
     driver: Box<dyn Driver>,
     lanes: Vec<Lane>,
-    /// Slots of each lane.
-    depth: u32,
+    /// The flight of each slot of all lanes.
+    flights: Vec<Option<Flight>>,
+    /// The transfer of each flight that carries a load; empty if requests carry none.
+    transfers: Vec<Option<LoadTransfer>>,
     layout: Layout,
     /// Copies the loads of requests; `None` if requests carry none.
     copier: Option<LoadCopier>,
@@ -56,10 +58,9 @@ pub(crate) struct Hub {
 struct Lane {
     target: Target,
     files: LaneFiles,
-    flights: Vec<Option<Flight>>,
-    /// The transfer of each flight that carries a load; empty if requests carry none.
-    transfers: Vec<Option<LoadTransfer>>,
+    /// Its slots without a flight.
     free: Vec<u32>,
+    /// Its slots whose command has ended.
     ended: Vec<(u32, Option<Errno>)>,
     sharing: Sharing,
 }
@@ -67,6 +68,8 @@ struct Lane {
 /// A request in flight.
 #[derive(Clone, Copy)]
 struct Flight {
+    /// The index of its lane.
+    lane: usize,
     id: ReqId,
     len: u32,
     begun: Time,
@@ -86,22 +89,21 @@ impl Hub {
         layout: Layout,
         timeout: Option<Span>,
     ) -> Self {
-        let slots = depth as usize;
-        let outcomes = Vec::with_capacity(slots * targets.len());
+        let slots = depth as usize * targets.len();
+        let outcomes = Vec::with_capacity(slots);
         let lane = |(number, target)| Lane {
             target,
             files: LaneFiles::one(number),
-            flights: vec![None; slots],
-            transfers: Vec::new(),
-            free: (0..depth).rev().collect(),
-            ended: Vec::with_capacity(slots),
+            free: (number * depth..(number + 1) * depth).rev().collect(),
+            ended: Vec::with_capacity(depth as usize),
             sharing: Sharing::default(),
         };
         let lanes = (0..).zip(targets).map(lane).collect();
         Self {
             driver,
             lanes,
-            depth,
+            flights: vec![None; slots],
+            transfers: Vec::new(),
             layout,
             copier: None,
             verifying: None,
@@ -116,7 +118,7 @@ impl Hub {
     /// Turns on the copying of requests' loads to and from the buffers.
     pub(crate) fn carrying(mut self, copier: LoadCopier) -> Self {
         self.copier = Some(copier);
-        self.lanes.iter_mut().for_each(|lane| lane.transfers = vec![None; lane.flights.len()]);
+        self.transfers = vec![None; self.flights.len()];
         self
     }
 
@@ -167,22 +169,22 @@ impl Hub {
     pub(crate) fn start(&mut self, lane_index: usize, now: Time, req: &Request) {
         let lane = &mut self.lanes[lane_index];
         let slot = lane.free.pop().expect("started without room");
-        let number = lane_index as u32 * self.depth + slot;
         let grain = self.verifying.as_ref().map_or(1, |verifying| verifying.grain(lane_index));
-        let (rest, unit) = command(&lane.target, lane.files, req, &self.layout, number, grain);
+        let (rest, unit) = command(&lane.target, lane.files, req, &self.layout, slot, grain);
         let started = lane.sharing.start(now);
-        let flight = Flight { id: req.id, len: req.len, begun: now, started, unit, rest };
-        let rest = &mut lane.flights[slot as usize].insert(flight).rest;
+        let Request { io: Io { len, .. }, id } = *req;
+        let flight = Flight { lane: lane_index, id, len, begun: now, started, unit, rest };
+        let rest = &mut self.flights[slot as usize].insert(flight).rest;
         if let Some(verifying) = &mut self.verifying {
-            verifying.start(lane_index, number, rest);
+            verifying.start(lane_index, slot, rest);
         }
         if let Some(copier) = &mut self.copier {
-            let transfer = &mut lane.transfers[slot as usize];
-            *transfer = copier.transfer(req, *rest, lane.target.unit(), number);
+            let transfer = &mut self.transfers[slot as usize];
+            *transfer = copier.transfer(req, *rest, lane.target.unit(), slot);
             *rest = transfer.as_mut().and_then(|transfer| copier.next(transfer)).unwrap_or(*rest);
         }
         self.unsettled += 1;
-        self.driver.queue(number, rest);
+        self.driver.queue(slot, rest);
     }
 
     /// Pushes the completions of `lane` to `done`. Returns their number.
@@ -197,9 +199,8 @@ impl Hub {
         }
         self.unread -= lane.ended.len();
         for (slot, error) in lane.ended.drain(..) {
-            let flight = &mut lane.flights[slot as usize];
+            let flight = self.flights[slot as usize].take();
             let Flight { id, len, begun, started, .. } = flight.expect("a command ends once");
-            *flight = None;
             lane.free.push(slot);
             let service = lane.sharing.complete(now, started);
             done.push(Done { id, at: now, begun, service, len, error });
@@ -217,8 +218,7 @@ impl Hub {
     pub(crate) fn late(&mut self, now: Time, patience: Span, resumed: Time) -> Option<Trouble> {
         let counted = now.since(resumed);
         let is_late = |flight: &Flight| now.since(flight.begun).min(counted) > patience;
-        let has_late = |lane: &Lane| lane.flights.iter().flatten().any(is_late);
-        if !self.lanes.iter().any(has_late) {
+        if !self.flights.iter().flatten().any(is_late) {
             return None;
         }
         // The result may be there and not collected yet.
@@ -229,16 +229,16 @@ impl Hub {
 
     /// Returns the trouble if commands are in flight at `now`, after they had `patience` to end.
     pub(crate) fn silent(&self, now: Time, patience: Span) -> Option<Trouble> {
-        let waiting = |lane: &Lane| {
-            let has_ended =
-                |slot: usize| lane.ended.iter().any(|(ended, _)| *ended as usize == slot);
-            let flights = lane.flights.iter().enumerate().filter(|(slot, _)| !has_ended(*slot));
-            let flights: Vec<Flight> = flights.filter_map(|(_, flight)| *flight).collect();
-            let oldest = flights.iter().min_by_key(|flight| flight.begun).copied()?;
-            Some((oldest, flights.len() as u32 - 1, lane.target.path().to_owned()))
+        let has_ended = |(slot, flight): &(u32, &Flight)| {
+            self.lanes[flight.lane].ended.iter().any(|(ended, _)| ended == slot)
         };
-        let lanes = self.lanes.iter().filter_map(waiting);
-        let (oldest, others, path) = lanes.min_by_key(|(oldest, ..)| oldest.begun)?;
+        let flights = (0..).zip(&self.flights);
+        let flights = flights.filter_map(|(slot, flight)| Some((slot, flight.as_ref()?)));
+        let waiting: Vec<&Flight> =
+            flights.filter(|it| !has_ended(it)).map(|(_, flight)| flight).collect();
+        let oldest = waiting.iter().min_by_key(|flight| flight.begun)?;
+        let others = waiting.iter().filter(|flight| flight.lane == oldest.lane).count() as u32 - 1;
+        let path = self.lanes[oldest.lane].target.path().to_owned();
         let (command, waited) = (describe(&oldest.rest), now.since(oldest.begun));
         let refused = self.driver.refused();
         Some(Trouble::Silent { path, command, others, waited, patience, refused })
@@ -289,10 +289,8 @@ impl Hub {
     pub(crate) fn abandon(&mut self) {
         std::mem::forget(std::mem::replace(&mut self.driver, Box::new(Idle)));
         self.lanes.iter().for_each(|lane| std::mem::forget(lane.target.clone()));
-        for lane in &mut self.lanes {
-            lane.flights.fill(None);
-            lane.ended.clear();
-        }
+        self.flights.fill(None);
+        self.lanes.iter_mut().for_each(|lane| lane.ended.clear());
         self.outcomes.clear();
         (self.settled, self.unsettled, self.unread) = (0, 0, 0);
     }
@@ -324,34 +322,30 @@ impl Hub {
     }
 
     /// Assigns a result to the lane of its command, or continues its transfer.
-    fn deliver(&mut self, Outcome { slot: number, result }: Outcome) {
-        let lane_index = (number / self.depth) as usize;
-        let lane = &mut self.lanes[lane_index];
-        let slot = number % self.depth;
-        let flight = lane.flights[slot as usize].as_mut().expect("a result has its command");
+    fn deliver(&mut self, Outcome { slot, result }: Outcome) {
+        let flight = self.flights[slot as usize].as_mut().expect("a result has its command");
         let error = match settle(&mut flight.rest, result, flight.unit) {
-            Step::Again => return self.again(number),
+            Step::Again => return self.again(slot),
             Step::Ended(error) => error,
         };
-        let transfer = lane.transfers.get_mut(slot as usize).and_then(Option::as_mut);
+        let transfer = self.transfers.get_mut(slot as usize).and_then(Option::as_mut);
         let more = self.copier.as_mut().zip(transfer).filter(|_| error.is_none());
         if let Some(next) = more.and_then(|(copier, transfer)| copier.next(transfer)) {
             flight.rest = next;
-            return self.again(number);
+            return self.again(slot);
         }
         if let Some(verifying) = &mut self.verifying {
-            verifying.end(lane_index, number, error.is_some());
+            verifying.end(flight.lane, slot, error.is_some());
         }
-        lane.ended.push((slot, error));
+        self.lanes[flight.lane].ended.push((slot, error));
         self.unread += 1;
     }
 
-    /// Queues the rest of the flight in the slot `number` of all lanes.
-    fn again(&mut self, number: u32) {
-        let lane = &self.lanes[(number / self.depth) as usize];
-        let flight = &lane.flights[(number % self.depth) as usize];
+    /// Queues the rest of the flight in `slot`.
+    fn again(&mut self, slot: u32) {
+        let flight = self.flights[slot as usize].as_ref().expect("it is in flight");
         self.unsettled += 1;
-        self.driver.queue(number, &flight.as_ref().expect("it is in flight").rest);
+        self.driver.queue(slot, &flight.rest);
     }
 }
 
