@@ -5,8 +5,8 @@
 //! commands go through the page cache.
 //!
 //! A page that the kernel cannot provide (the file was cut, the disk answers with an error, no space is
-//! left) ends the command with `EIO`, not the process: [`faults`](crate::engine::faults) puts a page of zeros in its place, and
-//! the file's own pages are mapped again before the next command. If that fails, all further commands on the
+//! left) ends the command with `EIO`, not the process: [`faults`](crate::engine::faults) puts a page of
+//! zeros in its place, and the file's own pages are mapped again before the next command. If that fails, all further commands on the
 //! file end with `EIO`: its mapping no longer shows the file.
 
 use std::fs::File;

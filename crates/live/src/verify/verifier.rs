@@ -51,7 +51,8 @@ pub struct VerifyPlan<'a> {
     pub checked: Vec<Range<u64>>,
     /// Ranges that are read again at the end.
     pub read_again: Vec<Range<u64>>,
-    /// For tests: the probability that a command's data gets a wrong bit, and the source of randomness.
+    /// To show that verification works: the probability that a command's data gets a wrong bit, and the source
+    /// of randomness.
     pub corrupt: Option<(f64, Rng)>,
 }
 
