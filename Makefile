@@ -81,6 +81,7 @@ lint: $(VENV)/tools deny ## formatting, lints, types, the floors of the architec
 	cargo test --quiet --locked -p penstock-architecture
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python tools/plain_words.py
 	$(BIN)/mypy
 
 .PHONY: deny

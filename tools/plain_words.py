@@ -1,0 +1,108 @@
+"""Check the words of doc comments and the names of parameters and classes: part of `make lint`.
+
+A doc comment begins with a verb or with a noun phrase that stands alone. A parameter is called
+after what it holds, and a class of the package has a name for itself. Each limit is what was left
+when it was set, and may only fall.
+"""
+
+import ast
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+RUST = ("crates", "tests", "benches", "validation", "fuzz", "examples")
+
+PYTHON = ("python", "tools")
+
+FRAGMENT = re.compile(
+    r"(?:Of|That|Those|The same|So many|Such|What|Who|Whose|Whom|As|One|All that|Nothing|None)\b"
+    r"(?! (?:happens|if|is this)\b)"
+)
+"""Openings that need what stands before them."""
+
+VAGUE = frozenset(
+    [
+        "of",
+        "one",
+        "told",
+        "seen",
+        "so",
+        "what",
+        "who",
+        "asked",
+        "whole",
+        "given",
+        "whose",
+        "thing",
+        "other",
+    ]
+)
+"""Names of parameters that say nothing about what these hold."""
+
+LIMITS = {
+    "doc comments of Rust that open with a fragment": 479,
+    "docstrings that open with a fragment": 345,
+    "parameters with a vague name": 207,
+    "names of classes that several modules use": 47,
+}
+
+
+def rust_openings() -> Iterator[tuple[str, str]]:
+    """Each first line of a doc comment, with its place."""
+    for folder in RUST:
+        for path in sorted((ROOT / folder).rglob("*.rs")):
+            before = ""
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                text = line.strip()
+                if text.startswith("///") and not before.startswith("///"):
+                    yield f"{path.relative_to(ROOT)}:{number}", text[3:].strip()
+                before = text
+
+
+def python_nodes() -> Iterator[tuple[Path, ast.AST]]:
+    """Each function and class of the package and the tools."""
+    for folder in PYTHON:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    yield path.relative_to(ROOT), node
+
+
+def findings() -> dict[str, list[str]]:
+    """Return a line for each finding, by what `LIMITS` calls it."""
+    rust, docs, parameters, classes = (list[str]() for _ in LIMITS)
+    rust += [f"{place}: {text}" for place, text in rust_openings() if FRAGMENT.match(text)]
+    names: Counter[str] = Counter()
+    for path, node in python_nodes():
+        assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        text = ast.get_docstring(node) or ""
+        if FRAGMENT.match(text):
+            docs.append(f"{path}:{node.lineno}: {text.splitlines()[0]}")
+        if isinstance(node, ast.ClassDef):
+            names[node.name] += 1
+            continue
+        arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        parameters += [
+            f"{path}:{node.lineno}: {node.name}({argument.arg})"
+            for argument in arguments
+            if argument.arg in VAGUE
+        ]
+    classes += [f"{name}: {count} classes" for name, count in sorted(names.items()) if count > 1]
+    return dict(zip(LIMITS, (rust, docs, parameters, classes), strict=True))
+
+
+def main() -> int:
+    """Print what is above its limit, and return the exit code."""
+    above = {name: found for name, found in findings().items() if len(found) > LIMITS[name]}
+    for name, found in above.items():
+        print("\n".join(found))
+        print(f"{len(found)} {name}, at most {LIMITS[name]}: say what each is, in plain words")
+    return int(bool(above))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
