@@ -7,8 +7,7 @@ from os import PathLike
 from typing import TypedDict, Unpack
 
 from penstock import _native
-from penstock.comparison import Comparison
-from penstock.errors import DIFFERS, RUN_FAILED, PenstockError, translated
+from penstock.errors import translated
 from penstock.job import Job
 from penstock.policy import Policy
 from penstock.results.steps import Step
@@ -81,29 +80,12 @@ class Session:
         *,
         progress: Callable[[Step], object] | None = None,
         partial: bool = False,
-    ) -> list[Comparison]:
-        """Run each job under each policy, in order; `progress` is called with each step.
-
-        A run that fails or is interrupted ends the session; so does any exception of `progress`.
-        If the result may be `partial`, an interrupt ends it with what there is.
-        """
-        texts = self.texts(jobs, progress=progress, partial=partial)
-        found = [Comparison.from_json(text) for text in texts]
-        for run in (run for one in found for run in one.runs):
-            if run.failure is not None:
-                self.close()
-                code = DIFFERS if run.verify is not None and run.verify.different else RUN_FAILED
-                raise PenstockError(f"error: {run.failure}", exit_code=code)
-        return found
-
-    def texts(
-        self,
-        jobs: Sequence[Job | Variant],
-        *,
-        progress: Callable[[Step], object] | None = None,
-        partial: bool = False,
     ) -> list[str]:
-        """The same as JSON; a run that fails is among them, and ends no session."""
+        """Run each job under each policy, in order, and return a comparison as JSON for each.
+
+        `progress` is called with each step. What it raises ends the session; so does an interrupt,
+        unless the result may be `partial`, and a run that fails, unless failures are kept.
+        """
         with translated():
             return self._native.run(_variants(jobs), progress=progress, partial=partial)
 
@@ -129,7 +111,7 @@ def compare(
     An interrupt ends the run with what there is, if there is anything.
     """
     with translated(), closing(Session(target, [variant], **options)) as session:
-        (text,) = session.texts([variant], progress=progress, partial=True)
+        (text,) = session.run([variant], progress=progress, partial=True)
         return text
 
 

@@ -29,7 +29,9 @@ def test_one_place_opens_sessions_and_another_runs_them() -> None:
         return {path.name for path, module in modules.items() if text in module}
 
     assert with_text("_native.Session") == {"session.py"}
-    assert with_text(" Session(") == {"trial.py"}
+    assert with_text("return Session(") == {"trial.py"}
+    # A comparison of one job, and a survey of one, have sessions of their own.
+    assert with_text("closing(Session(") == {"session.py", "cycle_inputs.py"}
 
 
 class TestPlan:

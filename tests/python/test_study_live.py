@@ -186,7 +186,7 @@ class Slowed:
         """As a session does."""
         return self.before.check(jobs)
 
-    def texts(
+    def run(
         self,
         jobs: Sequence[Variant],
         *,
@@ -196,7 +196,7 @@ class Slowed:
         """As a session does."""
         self.made += len(jobs)
         where = self.before if self.made <= self.runs else self.after
-        return where.texts(jobs, progress=progress, partial=partial)
+        return where.run(jobs, progress=progress, partial=partial)
 
     def close(self) -> None:
         """As a session does."""

@@ -352,6 +352,31 @@ def test_paths_that_change_together_have_lists_as_levels(tmp_path: Path) -> None
     assert "expected a list of 2 values, one for each path" in message
 
 
+CROWDED = (
+    JOB.partition("[[agent]]")[0]
+    + """\
+[[agent]]
+class = "readers"
+op = "read"
+size = "8KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = "1000/s" }
+"""
+)
+
+
+def test_a_cell_that_fails_ends_no_other(tmp_path: Path) -> None:
+    text = f'{STUDY.partition("[factor.A]")[0]}[factor.most]\npath = "max_outstanding"\n'
+    path = study(tmp_path, f"{text}levels = [1, 100000]\n", CROWDED)
+    out = tmp_path / "out"
+    ended = penstock("study", "run", path, "-o", out, "--json", "--workers", "1")
+    assert ended.code == 1
+    found = json.loads(ended.out)
+    assert (found["runs"], found["done"], found["failed"]) == (6, 3, 3)
+    assert ended.err.count("most = 1: class readers found 1 requests outstanding") == 3
+    assert rows.read(out)["most"].to_list() == [100000] * 3
+
+
 LIVE = JOB.replace('device = "hdd-7200"\n', "").replace("100ms", "50ms")
 
 

@@ -136,7 +136,7 @@ def measured(
     """Run a job once, and say how long a cycle should be for it; messages call it `name`."""
     variant = Variant(name=job, text=text, sets=sets, policies=["fcfs"])
     with closing(Session(target, [variant], survey=True, load=load)) as session:
-        (comparison,) = map(json.loads, session.texts([variant], progress=progress))
+        (comparison,) = map(json.loads, session.run([variant], progress=progress))
     (run,) = comparison["runs"]
     if "failure" in run:
         raise PenstockError(f"error: {run['failure']}", exit_code=RUN_FAILED)

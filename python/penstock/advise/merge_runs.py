@@ -15,11 +15,11 @@ from penstock import _native
 from penstock.advise.merge import ALIKE, POLICIES, Advice, Choice, Facts, Question
 from penstock.advise.merge_disks import Disks
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
-from penstock.results import rounds
-from penstock.results.json_types import Merge, Run
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup
+from penstock.results.json_types import Comparison, Merge, Run
 from penstock.results.steps import Progress, as_part
 from penstock.session import Variant
-from penstock.sweeps.run import measured
 from penstock.sweeps.vary import Setting
 from penstock.target import Target
 
@@ -82,24 +82,22 @@ class Simulation:
         self, settings: Sequence[Setting], progress: Progress | None, span: Span
     ) -> tuple[dict[str, list[Run]], dict[str, str]]:
         """The runs of each setting by its label, and why runs of others fail."""
-        try:
-            ran = measured(
-                self.job,
-                settings,
-                Target(),
-                repeat=self.seeds,
-                progress=as_part(progress, f"simulating {len(settings)}", *span),
-            )
-        except PenstockError as failure:
-            if failure.exit_code != RUN_FAILED:
-                raise
-            if len(settings) == 1:
-                return {}, {settings[0].label: str(failure)}
-            # One that fails ends all that run with it.
-            half = len(settings) // 2
-            parts = [self.runs(part, progress, span) for part in (settings[:half], settings[half:])]
-            return {**parts[0][0], **parts[1][0]}, {**parts[0][1], **parts[1][1]}
-        return {one.label: one.runs for one in rounds.by_policy(ran)}, {}
+        setup = Setup(target=Target(), reduce=_runs, repeat=self.seeds, keep_failures=True)
+        variants = [setting.of(self.job) for setting in settings]
+        step = as_part(progress, f"simulating {len(settings)}", *span)
+        found: dict[str, list[Run]] = {}
+        failures: dict[str, str] = {}
+        for setting, runs in zip(settings, run_all(setup, variants, progress=step), strict=True):
+            failed = next((run["failure"] for run in runs if "failure" in run), None)
+            if failed is None:
+                found[setting.label] = runs
+            else:
+                failures[setting.label] = f"error: {failed}"
+        return found, failures
+
+
+def _runs(comparison: Comparison) -> list[Run]:
+    return comparison["runs"]
 
 
 def advise(

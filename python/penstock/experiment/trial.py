@@ -51,6 +51,7 @@ class Setup(Generic[R]):
             detail=self.detail,
             repeat=self.repeat,
             workers=workers,
+            keep_failures=self.keep_failures,
         )
 
     def run(
@@ -62,16 +63,21 @@ class Setup(Generic[R]):
         partial: bool = False,
     ) -> list[R]:
         """Run the variants; returns what is kept of each, in their order."""
-        texts = session.texts(variants, progress=progress, partial=partial)
+        texts = session.run(variants, progress=progress, partial=partial)
         return [self._kept(json.loads(text)) for text in texts]
 
     def _kept(self, comparison: Comparison) -> R:
         if not self.keep_failures:
             for run in comparison["runs"]:
-                if "failure" in run:
-                    code = DIFFERS if failures.differs(run) else RUN_FAILED
-                    raise PenstockError(f"error: {run['failure']}", exit_code=code)
+                check(run)
         return self.reduce(comparison)
+
+
+def check(run: Run) -> None:
+    """Raises the failure of a run that failed."""
+    if "failure" in run:
+        code = DIFFERS if failures.differs(run) else RUN_FAILED
+        raise PenstockError(f"error: {run['failure']}", exit_code=code)
 
 
 def run_alone(setup: Setup[R], variants: Sequence[Variant]) -> list[R]:

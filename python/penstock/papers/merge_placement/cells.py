@@ -1,18 +1,20 @@
 """Cells of the merge-placement paper's experiments: a job under a policy at a seed each."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from penstock.errors import RUN_FAILED, PenstockError
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, check, only_run
 from penstock.papers import files
 from penstock.papers.merge_placement.setting import NAME, PLACEMENTS, SETTINGS, Buffer, Setting
-from penstock.results.json_types import Run
-from penstock.session import Session, Variant
+from penstock.results.json_types import Comparison
+from penstock.session import Variant
 from penstock.target import Target
+
+BATCH = 500
+"""Runs whose results are in memory at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,14 @@ class Point:
             sets=[*self.changes(setting), f"seed={seed}"],
             policies=[self.policy],
         )
+
+
+class Merged(NamedTuple):
+    """What is kept of a run that came to its end."""
+
+    merge: Mapping[str, Any]
+    utilisation: Sequence[float]
+    """Of each disk."""
 
 
 def job() -> str:
@@ -103,27 +113,26 @@ def run(points: Iterable[Point], setting: Setting, seeds: Sequence[int]) -> Foun
     """Run the points, each once at each seed, on all cores."""
     every = list(dict.fromkeys(points))
     variants = [point.variant(setting, seed) for point in every for seed in seeds]
-    with (
-        SETTINGS.errors(setting.given),
-        closing(Session(Target(), variants, keep_failures=True)) as session,
-    ):
-        ended = map(_run, session.texts(variants))
-        return {point: _runs([next(ended) for _ in seeds]) for point in every}
+    setup = Setup(target=Target(), reduce=_merged, keep_failures=True)
+    with SETTINGS.errors(setting.given):
+        ended = iter(run_all(setup, variants, batch=BATCH))
+    return {point: _runs([next(ended) for _ in seeds]) for point in every}
 
 
-def _run(text: str) -> Run:
-    run: Run
-    (run,) = json.loads(text)["runs"]
-    if run.get("ended") != "deadlock" and "failure" in run:
-        raise PenstockError(f"error: {run['failure']}", exit_code=RUN_FAILED)
-    return run
+def _merged(comparison: Comparison) -> Merged | None:
+    """Keeps the merges of a run; none of one in which every job waits for memory."""
+    run = only_run(comparison)
+    if run.get("ended") == "deadlock":
+        return None
+    check(run)
+    disks = run["device_stats"]["disks"]
+    return Merged(run["merge"], [disk["utilisation"] for disk in disks])
 
 
-def _runs(ended: Sequence[Run]) -> Runs:
-    whole = [run for run in ended if "failure" not in run]
-    disks = [run["device_stats"]["disks"] for run in whole]
+def _runs(ended: Sequence[Merged | None]) -> Runs:
+    whole = [merged for merged in ended if merged is not None]
     return Runs(
-        merges=[run["merge"] for run in whole],
-        utilisation=[[disk["utilisation"] for disk in each] for each in disks],
+        merges=[merged.merge for merged in whole],
+        utilisation=[merged.utilisation for merged in whole],
         deadlocks=len(ended) - len(whole),
     )
