@@ -1,1 +1,1 @@
-"""What every verb answers with: its value, its tables, and how a terminal shows them."""
+"""Answers of verbs: their values, their tables and pictures, and how a terminal shows them."""

@@ -22,7 +22,7 @@ class Table:
     name: str = ""
     title: str = ""
     notes: Sequence[str] = ()
-    """What readers have to know of it."""
+    """Remarks for its readers."""
     widths: Sequence[int] | None = None
     """How wide columns are, so that several tables align."""
     styles: Mapping[str, str] = field(default_factory=dict)

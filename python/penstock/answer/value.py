@@ -27,12 +27,12 @@ Blocks: TypeAlias = Iterable[Sequence[Part]]
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a verb found, and what else there is to do and to say about it."""
+    """The result of a verb, and what else has to be written and said about it."""
 
     data: Callable[[], str]
     """Makes the text that `--json` prints."""
     blocks: Blocks = ()
-    """What a person reads. As an iterator it is not made for `--json`."""
+    """The text for a person. As an iterator it is not made for `--json`."""
     notes: Sequence[str] = ()
     """Remarks for the person who reads the text, on stderr."""
     files: Iterable[str] = ()

@@ -17,9 +17,9 @@ class Gallery:
     """The pictures of a paper."""
 
     title: str
-    """What they are called together."""
+    """Their title as a group."""
     about: str
-    """What they show, in a sentence or two."""
+    """An explanation of them, in a sentence or two."""
     titles: Mapping[str, str]
     """The title of each picture by its name."""
     charts: "Callable[[Any], Iterable[tuple[str, alt.TopLevelMixin]]]"

@@ -1,4 +1,4 @@
-"""What is written about a comparison or a sweep: a page, pictures, a workbook, tables."""
+"""Files about a comparison or a sweep: a page, pictures, a workbook, tables."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -40,13 +40,13 @@ TITLES = {
     "arm": "Where the arm was",
     "policy": "What the policy counts",
 }
-"""What each kind of picture shows, in the order of a page."""
+"""Titles of the kinds of pictures, in the order of a page."""
 
 _FIRST = ("p50", "p95", "p99", "p99.9", "mean", "wait", "share")
 """The columns of the table that are seen without scrolling on a phone."""
 
 _FIRST_OF_ROUNDS = ("p50", "p99", "p99.9", "MB/s")
-"""The same of rounds, whose figures are wide."""
+"""Those columns where figures are of rounds, and wide."""
 
 ABOUT = {
     "tradeoff": (
@@ -84,7 +84,7 @@ ABOUT = {
         "end. Of many classes the first eight are drawn."
     ),
 }
-"""What readers have to know of each kind of picture."""
+"""Explanations of the kinds of pictures."""
 
 
 def contents(
@@ -242,7 +242,7 @@ def _job(comparison: Comparison, about: str) -> Section:
 
 
 def _columns_of(comparison: Comparison) -> list[table.Column]:
-    """Those of the table in the terminal, in the order of the page."""
+    """Returns the columns of the table in the terminal, in the order of the page."""
     first = _FIRST_OF_ROUNDS if rounds.repeated(comparison) else _FIRST
     place = {heading: at for at, heading in enumerate(first)}
     return sorted(
@@ -251,7 +251,7 @@ def _columns_of(comparison: Comparison) -> list[table.Column]:
 
 
 def _facts(comparison: Comparison, command: str | None) -> Iterator[tuple[str, str]]:
-    """What ran, where, and from which seed."""
+    """Yields the job, the place, the seed and the machine of a comparison."""
     job, machine = comparison["job"], comparison["machine"]
     yield "Job", job["file"]
     for change in job["set"]:

@@ -23,12 +23,12 @@ ENDINGS = {"report": ".html", "xlsx": ".xlsx", "parquet": ".parquet", "requests"
 """How the name of an option's file ends."""
 
 KINDS = {files.DRAWING: files.is_drawing, files.PICTURE: files.is_picture}
-"""What is written of each picture."""
+"""The files of a picture, and how each is recognised as ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """What can be written of an answer; each is made when it is asked for."""
+    """The files that an answer offers; each is made when it is asked for."""
 
     page: Callable[[str | None], Page]
     """Makes the page, which names the command line if that is given."""

@@ -71,7 +71,7 @@ Part: TypeAlias = Paragraph | Bullets | Titled | Details | Source | Pictures | T
 
 @dataclass(frozen=True)
 class Section:
-    """What answers one question: its name in the page, its title, what it shows, and its parts."""
+    """An answer to one question: its name in the page, its title, its parts, and what they show."""
 
     name: str
     title: str
@@ -86,13 +86,13 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What stands in a page."""
+    """The contents of a page."""
 
     world: str
     """The world of its figures, or what they are of."""
     title: str
     facts: Sequence[tuple[str, str]]
-    """What ran where, in the head."""
+    """Facts about the run, for the head of the page."""
     sections: Sequence[Section]
     data: object
     """All figures, as JSON has them."""

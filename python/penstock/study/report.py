@@ -1,4 +1,4 @@
-"""What is written about an analysis, or one for each level of a factor: a page and pictures."""
+"""Files about an analysis, or one for each level of a factor: a page and pictures."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
