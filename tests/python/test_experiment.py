@@ -30,8 +30,8 @@ def test_one_place_opens_sessions_and_another_runs_them() -> None:
 
     assert with_text("_native.Session") == {"session.py"}
     assert with_text("return Session(") == {"trial.py"}
-    # A comparison of one job, and a survey of one, have sessions of their own.
-    assert with_text("closing(Session(") == {"session.py", "cycle_inputs.py"}
+    # The comparison of one job has a session of its own.
+    assert with_text("closing(Session(") == {"session.py"}
 
 
 class TestPlan:

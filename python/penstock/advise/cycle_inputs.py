@@ -4,17 +4,17 @@ Each class gets a stability from how much size, rate, pattern, type and device t
 differ between blocks of 100 requests.
 """
 
-import json
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from penstock.advise.cycle import UNSTABLE, Cycle, Share, cycle, requests, stability
-from penstock.errors import RUN_FAILED, PenstockError, wrong
-from penstock.results.json_types import Class, ClassStability, Run
+from penstock.errors import wrong
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, only_run, whole
+from penstock.results.json_types import Class, ClassStability, Comparison, Run
 from penstock.results.steps import Step
-from penstock.session import Session, Variant
+from penstock.session import Variant
 from penstock.target import Target
 
 FEWEST_BLOCKS = 3
@@ -135,12 +135,25 @@ def measured(
 ) -> Found:
     """Run a job once, and say how long a cycle should be for it; messages call it `name`."""
     variant = Variant(name=job, text=text, sets=sets, policies=["fcfs"])
-    with closing(Session(target, [variant], survey=True, load=load)) as session:
-        (comparison,) = map(json.loads, session.run([variant], progress=progress))
-    (run,) = comparison["runs"]
-    if "failure" in run:
-        raise PenstockError(f"error: {run['failure']}", exit_code=RUN_FAILED)
-    name = name or job
+    (comparison,) = surveyed([variant], target, load=load, progress=progress)
+    return of_survey(comparison, name or job, points=points)
+
+
+def surveyed(
+    jobs: Sequence[Variant],
+    target: Target,
+    *,
+    load: int | None = None,
+    progress: Callable[[Step], object] | None = None,
+) -> list[Comparison]:
+    """Run each job once, and look how stable the requests of its classes are."""
+    setup = Setup(target=target, reduce=whole, survey=True, load=load)
+    return run_all(setup, jobs, progress=progress)
+
+
+def of_survey(comparison: Comparison, name: str, *, points: float = 1.0) -> Found:
+    """How long a cycle should be for the job of a survey; messages call it `name`."""
+    run = only_run(comparison)
     survey = run["survey"]
     every = [_class(*pair) for pair in zip(run["classes"], survey["classes"], strict=True)]
     _check(name, every)

@@ -39,6 +39,10 @@ class Setup(Generic[R]):
     detail: bool = False
     repeat: int | None = None
     """Rounds of each trial, as `--repeat` makes them."""
+    survey: bool = False
+    """Results tell how stable the requests of each class are."""
+    load: int | None = None
+    """Requests at the device at once, at most, in a survey."""
     keep_failures: bool = False
     """`reduce` has runs with a `failure` too; otherwise the first of them ends the experiment."""
 
@@ -51,6 +55,8 @@ class Setup(Generic[R]):
             detail=self.detail,
             repeat=self.repeat,
             workers=workers,
+            survey=self.survey,
+            load=self.load,
             keep_failures=self.keep_failures,
         )
 
