@@ -157,7 +157,7 @@ BY_PERCENT = "percentile"
 """The member that dataclasses have as `percentiles`, by number."""
 
 PERCENTILES = "The 50th, 95th, 99th and 99.9th by their percents."
-"""What the documentation says of it."""
+"""Its documentation."""
 
 GROUPED = {
     "Run": ("AgainstMeasured", "rms_ms", "rms_relative", "mean_ms", "measured_mean_ms"),

@@ -37,7 +37,7 @@ class Bench(Generic[R]):
         self._session.close()
 
     def check(self, variants: Sequence[Job | Variant]) -> list[Any]:
-        """What is known of each variant before it runs; what is wrong with one is raised."""
+        """Returns what is known of each variant before it runs; raises what is wrong with one."""
         return [json.loads(text) for text in self._session.check(variants)]
 
     def run(

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from penstock import _native
 
 Cell: TypeAlias = Mapping[str, Any]
-"""A level of each factor, by the names of the factors."""
+"""A level for each factor, by the names of the factors."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,9 +36,9 @@ def by_cell(cells: Sequence[T], results: Sequence[R]) -> list[tuple[T, list[R]]]
     return [(cell, list(results[at :: len(cells)])) for at, cell in enumerate(cells)]
 
 
-def shuffled(numbers: Iterable[int], seed: int, label: str, of: int) -> list[int]:
-    """The numbers, which are below `of`, in an order drawn from `seed` and `label`."""
-    draws = _native.drawn(seed, label, of)
+def shuffled(numbers: Iterable[int], seed: int, label: str, bound: int) -> list[int]:
+    """The numbers, which are below `bound`, in an order drawn from `seed` and `label`."""
+    draws = _native.drawn(seed, label, bound)
     return sorted(numbers, key=draws.__getitem__)
 
 
@@ -47,7 +47,7 @@ def with_references(
 ) -> Iterator[T]:
     """The runs, with a run of a reference cell before each `every` of them, to show drift.
 
-    `reference` gets its number, from 0; so many runs came `before`.
+    `reference` gets the number of the reference run, from 0; `before` runs came earlier.
     """
     for number, run in enumerate(runs, before):
         if every is not None and number % every == 0:

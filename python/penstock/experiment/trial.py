@@ -29,7 +29,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Generic[R]):
-    """What all trials of an experiment have in common; small, as each batch of a cluster has it."""
+    """The common part of all trials of an experiment; small, as each batch of a cluster has it."""
 
     target: Target
     reduce: Callable[[Comparison], R]

@@ -1,4 +1,4 @@
-"""Rows of figures: which are wanted, what stands next to what, and their figures as text."""
+"""Rows of figures: selects them, arranges them in a table, and writes their figures as text."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -7,7 +7,7 @@ from penstock.answer.table import NONE
 from penstock.papers.published import Row
 
 Key: TypeAlias = str | tuple[str, ...] | Callable[[Row], Any]
-"""What distinguishes rows: a column, several columns, or a function of the row."""
+"""The key of a row: a column, several columns, or a function of the row."""
 
 
 def key(row: Row, by: Key) -> Any:  # noqa: ANN401 - a column holds any value
@@ -47,4 +47,4 @@ def number(value: float | None, form: str) -> str:
 
 def interleaved(pairs: Iterable[Sequence[str]]) -> list[str]:
     """The texts of all pairs in one line."""
-    return [one for pair in pairs for one in pair]
+    return [text for pair in pairs for text in pair]

@@ -1,4 +1,4 @@
-"""What dataclasses of results have besides the fields of the JSON: methods, and other shapes."""
+"""Methods of the dataclasses of results, and attributes that differ from the JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar

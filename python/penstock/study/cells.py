@@ -15,11 +15,11 @@ from penstock.target import Target
 from penstock.text import failures
 
 FULL = ("ENOSPC", "EDQUOT")
-"""What writes fail with where no room is left."""
+"""Errors of writes where no room is left."""
 
 
 class Outcome(NamedTuple):
-    """What came of a run."""
+    """The outcome of a run."""
 
     failure: str | None
     """Why it could not be made or measured; `values` mean nothing then."""
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     remarks: Sequence[str]
 
     def columns(self, responses: Sequence[str]) -> dict[str, Any]:
-        """What a row of a study has of it; `responses` are the names of its values."""
+        """Columns of a row of a study; `responses` are the names of the values."""
         return {
             **dict(zip(responses, self.values, strict=True)),
             "ended": self.ended,
@@ -74,10 +74,10 @@ class Responses:
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What all runs of a study have in common."""
+    """The common part of all runs of a study."""
 
     name: str
-    """What messages call the job; its path, in whose folder its device files lie."""
+    """The job's name in messages: its path, in whose folder its device files lie."""
     text: str
     sets: Sequence[str]
     policy: str
@@ -91,7 +91,7 @@ class Work:
         return Variant(name=self.name, text=self.text, sets=every, policies=[self.policy])
 
     def setup(self) -> Setup[Outcome]:
-        """What its runs have in common for the engine."""
+        """Returns the common part of the runs for the engine."""
         return Setup(
             target=self.target,
             reduce=Responses(self.responses),
@@ -119,5 +119,5 @@ def _machine(machine: Machine) -> str:
 
 
 def reason(error: PenstockError) -> str:
-    """What an error says, without the word before it."""
+    """Returns the message of an error, without the word before it."""
     return str(error).removeprefix("error: ")

@@ -24,7 +24,7 @@ from penstock.study.schedule import Planned, Schedule
 from penstock.target import Target
 
 FAILURES_MOST = 20
-"""So many runs may fail before the study ends."""
+"""Runs that may fail before the study ends."""
 
 SIMULATED = "simulated"
 """The world of runs in virtual time."""
@@ -35,14 +35,14 @@ Report = Callable[[int, int], object]
 
 @dataclass
 class Ran:
-    """What a call of `run` has come to."""
+    """The result of a call of `run`."""
 
     runs: int
     """Runs of the study, those of the reference cell included."""
     done: int
     """Runs that are recorded."""
     resumed: int
-    """Those of them that were recorded before."""
+    """Runs that were recorded before the call."""
     seconds: float = 0.0
     """How long this took."""
     failures: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Ready:
 
 
 def work(study: Definition, target: Target, sets: Sequence[str] = ()) -> Work:
-    """What all its runs have in common."""
+    """Returns the common part of all runs of a study."""
     return Work(
         name=study.job,
         text=study.job_text(),
@@ -123,7 +123,7 @@ def ready(study: Definition, task: Work, bench: Bench[Outcome]) -> Ready:
 
 
 def description(study: Definition) -> dict[str, Any]:
-    """What is run, wherever it runs."""
+    """Returns what distinguishes a study from others, wherever it runs."""
     return {
         "seed": study.seed,
         "repeat": study.repeat,
