@@ -198,14 +198,14 @@ fn schedulers_of_linux() {
     for depth in [32, 100_000] {
         let mut peer = None;
         for entry in POLICIES.iter().filter(|entry| entry.facts.linux.is_some()) {
-            let what = format!("streams: 32, {}, fixed", entry.name);
-            if !named(&what) {
+            let label = format!("streams: 32, {}, fixed", entry.name);
+            if !named(&label) {
                 continue;
             }
             let peer = *peer.get_or_insert_with(|| streams(&deadline::ENTRY, depth));
-            let what = format!("{what}, depth {depth}");
+            let label = format!("{label}, depth {depth}");
             let seconds = REQUESTS as f64 / streams(entry, depth);
-            report(&what, REQUESTS, seconds, Some(("deadline", peer)));
+            report(&label, REQUESTS, seconds, Some(("deadline", peer)));
         }
     }
 }
@@ -222,18 +222,18 @@ fn heap(events: u64) -> u64 {
 }
 
 /// Whether the filter of the command line names this measurement.
-fn named(what: &str) -> bool {
-    std::env::args().skip(1).all(|filter| filter.starts_with("--") || what.contains(&filter))
+fn named(name: &str) -> bool {
+    std::env::args().skip(1).all(|filter| filter.starts_with("--") || name.contains(&filter))
 }
 
 /// Measures a fresh `stack` for each run under `load` (depth and length), if the filter of the
 /// command line matches `name`.
-fn measure<D: Device>(what: &str, load: (u32, u32), peer: (&str, f64), stack: impl Fn() -> D) {
+fn measure<D: Device>(name: &str, load: (u32, u32), peer: (&str, f64), stack: impl Fn() -> D) {
     let (depth, len) = load;
-    if named(what) {
+    if named(name) {
         let mut stacks: Vec<D> = (0..RUNS).map(|_| stack()).collect();
         let seconds = best_of(|| drive(stacks.pop().expect("one for each run"), depth, len));
-        report(&format!("{what}, depth {depth}"), REQUESTS, seconds, Some(peer));
+        report(&format!("{name}, depth {depth}"), REQUESTS, seconds, Some(peer));
     }
 }
 
@@ -265,8 +265,8 @@ fn main() {
     measure("requests: fcfs, raid0 of 8 hdd", (32, 4096), DISKSIM_ARRAY, array);
     measure("requests of 64 KiB: fcfs, raid0 of 8 hdd", (32, 64 << 10), DISKSIM_PIECES, array);
     for (name, depth) in [("ssd-sata", 1), ("ssd-sata", 32), ("ssd-nvme", 128)] {
-        let what = format!("requests: fcfs, {name}");
-        measure(&what, (depth, 4096), ("a bare heap, two events each", per_second / 2.0), || {
+        let label = format!("requests: fcfs, {name}");
+        measure(&label, (depth, 4096), ("a bare heap, two events each", per_second / 2.0), || {
             Queued::new(fcfs(), ssd(name))
         });
     }
@@ -276,16 +276,16 @@ fn main() {
     measure("buffered: misses, fcfs, fixed", (32, 4096), peer, || cached(1 << 40));
     measure("buffered: hits of 1 MiB, fcfs, fixed", (32, 1 << 20), peer, || cached(1 << 29));
     for entry in [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY] {
-        let what = format!("requests: boxed {}, hdd", entry.name);
-        measure(&what, (32, 4096), DISKSIM, || {
+        let label = format!("requests: boxed {}, hdd", entry.name);
+        measure(&label, (32, 4096), DISKSIM, || {
             Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), hdd())
         });
     }
     // A queue so long that a search of all of it would show.
     let sorts = [&sstf::ENTRY, &c_look::ENTRY, &look::ENTRY, &scan::ENTRY, &sptf::ENTRY];
     for entry in sorts.into_iter().chain([&class_priority::ENTRY]) {
-        let what = format!("requests: boxed {}, hdd", entry.name);
-        measure(&what, (100_000, 4096), DISKSIM, || {
+        let label = format!("requests: boxed {}, hdd", entry.name);
+        measure(&label, (100_000, 4096), DISKSIM, || {
             Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), hdd())
         });
     }

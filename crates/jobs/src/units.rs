@@ -50,9 +50,9 @@ impl Share {
         Self((self.0 + other.0).min(Self::WHOLE.0))
     }
 
-    /// Returns this share of `whole`, rounded down.
-    pub const fn of(self, whole: u64) -> u64 {
-        (whole as u128 * self.0 as u128 / Self::WHOLE.0 as u128) as u64
+    /// Returns this share of `total`, rounded down.
+    pub const fn of(self, total: u64) -> u64 {
+        (total as u128 * self.0 as u128 / Self::WHOLE.0 as u128) as u64
     }
 
     /// Returns the share as a number from 0 to 1.

@@ -110,16 +110,16 @@ fn text(format: &str, all: &[TracedRequest]) -> String {
         _ => String::new(),
     };
     let mut before = 0;
-    for (number, asked) in all.iter().enumerate() {
-        text += &line(format, asked, before, number);
-        before = asked.at;
+    for (number, request) in all.iter().enumerate() {
+        text += &line(format, request, before, number);
+        before = request.at;
     }
     text
 }
 
 /// Returns the lines of a request; empty if the format cannot express it.
-fn line(format: &str, asked: &TracedRequest, before: u64, number: usize) -> String {
-    let TracedRequest { at, op, sector, sectors, pid } = *asked;
+fn line(format: &str, request: &TracedRequest, before: u64, number: usize) -> String {
+    let TracedRequest { at, op, sector, sectors, pid } = *request;
     let (start, len) = (sector * SECTOR, sectors * SECTOR);
     let seconds = format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000);
     let read = u8::from(op == Op::Read);

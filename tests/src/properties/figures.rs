@@ -80,8 +80,8 @@ fn class(result: &ClassResult) {
     let failed: u64 = result.error_codes.values().map(|error| error.requests).sum();
     assert_eq!(failed, result.errors, "{name}");
     let (lat, wait) = (&result.lat_ns, &result.wait_ns);
-    for (what, found) in [("lat", lat), ("wait", wait), ("service", &result.service_ns)] {
-        distribution(n, found, &format!("{name} {what}"));
+    for (figure, found) in [("lat", lat), ("wait", wait), ("service", &result.service_ns)] {
+        distribution(n, found, &format!("{name} {figure}"));
     }
     // Every request waits for a part of its latency.
     assert!(wait.min <= lat.min && wait.max <= lat.max, "{name}: {wait:?} {lat:?}");
@@ -96,20 +96,20 @@ fn rates(result: &ClassResult) {
 }
 
 /// Checks a distribution of `n` values.
-fn distribution(n: u64, found: &Distribution, what: &str) {
+fn distribution(n: u64, found: &Distribution, figure: &str) {
     let floats = [found.mean, found.stddev];
     let at: Vec<f64> = found.percentile.values().map(|&ns| ns as f64).collect();
-    moments(n, floats, [found.min as f64, found.max as f64], &at, what);
-    assert_eq!(at.len(), Distribution::PERCENTS.len(), "{what}");
+    moments(n, floats, [found.min as f64, found.max as f64], &at, figure);
+    assert_eq!(at.len(), Distribution::PERCENTS.len(), "{figure}");
 }
 
-fn milliseconds(found: &Milliseconds, what: &str) {
+fn milliseconds(found: &Milliseconds, figure: &str) {
     let at: Vec<f64> = found.percentile.values().copied().collect();
-    moments(found.n, [found.mean, found.stddev], [found.min, found.max], &at, what);
+    moments(found.n, [found.mean, found.stddev], [found.min, found.max], &at, figure);
 }
 
-fn moments(n: u64, [mean, stddev]: [f64; 2], [min, max]: [f64; 2], at: &[f64], what: &str) {
-    let all = || format!("{what}: {n} values, mean {mean}, sd {stddev}, {min} to {max}, {at:?}");
+fn moments(n: u64, [mean, stddev]: [f64; 2], [min, max]: [f64; 2], at: &[f64], figure: &str) {
+    let all = || format!("{figure}: {n} values, mean {mean}, sd {stddev}, {min} to {max}, {at:?}");
     if n == 0 {
         let zero = [mean, stddev, min, max].iter().chain(at).all(|&figure| figure == 0.0);
         assert!(zero, "{}", all());

@@ -88,14 +88,14 @@ pub fn record(bytes: &[u8]) {
 }
 
 /// Replays the record at `record` while one of its files is damaged.
-fn damaged(record: &Path, (whole, path): &(Vec<u8>, PathBuf), damage: Damage) {
-    let bytes = apply(whole, damage);
+fn damaged(record: &Path, (intact, path): &(Vec<u8>, PathBuf), damage: Damage) {
+    let bytes = apply(intact, damage);
     fs::write(path, &bytes).unwrap();
     let found = replay(record, &[]);
-    fs::write(path, whole).unwrap();
+    fs::write(path, intact).unwrap();
     match found {
         Ok(replay) => {
-            let same = same_decisions(whole, &bytes);
+            let same = same_decisions(intact, &bytes);
             let decided = damage.decisions && !same;
             assert!(!decided || differs(&replay), "{damage:?}: {replay:?}");
         }
@@ -110,16 +110,16 @@ fn differs(replay: &Replay) -> bool {
     replay.first_difference.is_some()
 }
 
-fn apply(whole: &[u8], damage: Damage) -> Vec<u8> {
-    let at = (damage.at % whole.len() as u64) as usize;
-    let mut bytes = whole.to_vec();
+fn apply(intact: &[u8], damage: Damage) -> Vec<u8> {
+    let at = (damage.at % intact.len() as u64) as usize;
+    let mut bytes = intact.to_vec();
     match damage.how {
         How::Change => bytes[at] = damage.byte,
         How::Cut => bytes.truncate(at),
         How::Insert => bytes.insert(at, damage.byte),
         How::Remove => drop(bytes.remove(at)),
         How::Repeat => {
-            let again = whole[at..whole.len().min(at + usize::from(damage.byte) + 1)].to_vec();
+            let again = intact[at..intact.len().min(at + usize::from(damage.byte) + 1)].to_vec();
             bytes.splice(at..at, again);
         }
     }
@@ -128,13 +128,13 @@ fn apply(whole: &[u8], damage: Damage) -> Vec<u8> {
 
 /// Whether two files hold the same decisions: bytes behind their end are not read, and their head
 /// depends on the record.
-fn same_decisions(one: &[u8], other: &[u8]) -> bool {
+fn same_decisions(first: &[u8], second: &[u8]) -> bool {
     let parts = |bytes: &[u8]| -> Option<[Vec<u8>; 2]> {
         let mut lines = bytes.splitn(3, |&byte| byte == b'\n');
         let (format, _, body) = (lines.next()?, lines.next()?, lines.next()?);
         Some([format.to_vec(), body.to_vec()])
     };
-    match (parts(one), parts(other)) {
+    match (parts(first), parts(second)) {
         (Some([format, body]), Some([other, more])) => format == other && more.starts_with(&body),
         _ => false,
     }

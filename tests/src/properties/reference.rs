@@ -52,13 +52,13 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
     let known = whole && costs && one_device && job.workload.programs().is_none();
     let arrivals = if known { Plan::of(job, trace)? } else { return None };
     let mut got: Vec<Got> = (0..classes).map(|_| Got::default()).collect();
-    simulate(spec, arrivals, |asked, service, now| {
-        if asked.due >= job.warmup.ns() {
-            let class = &mut got[asked.class];
-            class.latency.push(now - asked.due);
-            class.wait.push(asked.sent - asked.due);
+    simulate(spec, arrivals, |request, service, now| {
+        if request.due >= job.warmup.ns() {
+            let class = &mut got[request.class];
+            class.latency.push(now - request.due);
+            class.wait.push(request.sent - request.due);
             class.service.push(service);
-            class.bytes += if asked.op == Op::Discard { 0 } else { u64::from(asked.len) };
+            class.bytes += if request.op == Op::Discard { 0 } else { u64::from(request.len) };
         }
     });
     Some(got)
@@ -66,32 +66,32 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
 
 /// Serves all requests of `plan`, and calls `done` for each when it is finished.
 fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Issued, u64, u64)) {
-    let law = |asked: &Issued| if asked.op == Op::Read { &spec.reads } else { &spec.writes };
+    let law = |request: &Issued| if request.op == Op::Read { &spec.reads } else { &spec.writes };
     let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Issued>::new());
     // In service: the end of each, and its time on the server.
     let mut batch = VecDeque::<(u64, u64, Issued)>::new();
     while let Some(now) = [plan.next(), batch.front().map(|one| one.0)].into_iter().flatten().min()
     {
-        while let Some((_, service, asked)) = batch.pop_front_if(|one| one.0 <= now) {
-            done(&asked, service, now);
-            plan.finished(asked.agent, now);
+        while let Some((_, service, request)) = batch.pop_front_if(|one| one.0 <= now) {
+            done(&request, service, now);
+            plan.finished(request.agent, now);
         }
-        while let Some(asked) = plan.take(now) {
-            queue.push_back(asked);
+        while let Some(request) = plan.take(now) {
+            queue.push_back(request);
         }
         while inside.len() + batch.len() < spec.depth as usize
-            && let Some(asked) = queue.pop_front()
+            && let Some(request) = queue.pop_front()
         {
-            inside.push_back(Issued { sent: now, ..asked });
+            inside.push_back(Issued { sent: now, ..request });
         }
         if batch.is_empty() {
             // One latency for all requests of a batch, the longest.
-            let latency = inside.iter().map(|asked| law(asked).latency.ns()).max().unwrap_or(0);
+            let latency = inside.iter().map(|request| law(request).latency.ns()).max().unwrap_or(0);
             let (mut ends, mut first) = (now + latency, latency);
-            for asked in inside.drain(..) {
-                let service = cost(law(&asked), asked.len);
+            for request in inside.drain(..) {
+                let service = cost(law(&request), request.len);
                 ends += service;
-                batch.push_back((ends, first + service, asked));
+                batch.push_back((ends, first + service, request));
                 first = 0;
             }
         }
@@ -119,7 +119,7 @@ struct Plan {
 
 /// An agent: its requests, its end, and the time of its next one.
 struct Agent {
-    asked: Issued,
+    request: Issued,
     end: u64,
     again: Again,
 }
@@ -186,7 +186,7 @@ impl Plan {
         for (number, spec) in job.workload.agents().iter().enumerate() {
             let (start, end) = (spec.start.ns(), spec.stop.ns());
             let (op, size, again) = covered(spec)?;
-            let asked = Issued {
+            let request = Issued {
                 due: start,
                 class: spec.class.index(),
                 op,
@@ -194,7 +194,7 @@ impl Plan {
                 agent: number,
                 sent: 0,
             };
-            plan.agents.push(Agent { asked, end, again });
+            plan.agents.push(Agent { request, end, again });
             let depth = match spec.arrivals {
                 Arrivals::Closed { depth, .. } => depth,
                 _ => 1,
@@ -213,21 +213,21 @@ impl Plan {
 
     /// Returns when the next request is due.
     fn next(&self) -> Option<u64> {
-        let traced = self.trace.front().map(|asked| asked.due);
+        let traced = self.trace.front().map(|request| request.due);
         traced.or_else(|| self.next.first().map(|&(at, ..)| at))
     }
 
     /// Takes the request that is due at `now`.
     fn take(&mut self, now: u64) -> Option<Issued> {
-        if let Some(asked) = self.trace.pop_front_if(|asked| asked.due <= now) {
-            return Some(asked);
+        if let Some(request) = self.trace.pop_front_if(|request| request.due <= now) {
+            return Some(request);
         }
         let &(due, agent, _) = self.next.first().filter(|&&(at, ..)| at <= now)?;
         self.next.pop_first();
         if let Again::Every(period) = self.agents[agent].again {
             self.ask(agent, due + period);
         }
-        Some(Issued { due, ..self.agents[agent].asked })
+        Some(Issued { due, ..self.agents[agent].request })
     }
 
     /// Continues after a request of `agent` has finished.
@@ -245,13 +245,13 @@ impl Got {
         let counts = (self.latency.len() as u64, self.bytes, 0, 0);
         let figures = (found.requests, found.bytes, found.errors, found.unfinished);
         assert_eq!(figures, counts, "{name}: requests, bytes, errors, unfinished");
-        let of = |what: &str, own: &[u64], found: &Distribution| {
+        let of = |figure: &str, own: &[u64], found: &Distribution| {
             let extremes = (own.iter().min().copied(), own.iter().max().copied());
             let extremes = (extremes.0.unwrap_or(0), extremes.1.unwrap_or(0));
-            assert_eq!((found.min, found.max), extremes, "{what} of {name}");
+            assert_eq!((found.min, found.max), extremes, "{figure} of {name}");
             let sum: u128 = own.iter().map(|&ns| u128::from(ns)).sum();
             let mean = if own.is_empty() { 0.0 } else { sum as f64 / own.len() as f64 };
-            assert!(close(found.mean, mean, 1e-6), "{what} of {name}: {} for {mean}", found.mean);
+            assert!(close(found.mean, mean, 1e-6), "{figure} of {name}: {} for {mean}", found.mean);
         };
         of("latency", &self.latency, &found.lat_ns);
         of("wait", &self.wait, &found.wait_ns);

@@ -162,11 +162,11 @@ impl Stage {
         self.cache.start(self.now, &io.with(ReqId::new(self.requests, 0)));
     }
 
-    /// Requests `pages` pages from `first` on, as the stream and class `who`.
-    fn ask(&mut self, op: Op, who: u16, first: u64, pages: u32) {
+    /// Requests `pages` pages from `first` on, as the stream and class `stream_id`.
+    fn ask(&mut self, op: Op, stream_id: u16, first: u64, pages: u32) {
         let (start, len) = (first * u64::from(PAGE), pages * PAGE);
-        let stream = StreamId(who.into());
-        let (class, prio, flags) = (ClassId(who), Prio(who as u8), Flags::BUFFERED);
+        let stream = StreamId(stream_id.into());
+        let (class, prio, flags) = (ClassId(stream_id), Prio(stream_id as u8), Flags::BUFFERED);
         let io = Io { due: self.now, start, len, stream, class, op, prio, flags };
         self.requests += 1;
         self.cache.start(self.now, &io.with(ReqId::new(self.requests, 0)));
@@ -219,8 +219,8 @@ fn a_hit_takes_the_time_of_memory_and_none_of_the_device() {
 #[test]
 fn many_dirty_pages_are_written_in_order_as_long_commands_of_their_last_writer() {
     let mut stage = Stage::new(&OPTIONS);
-    for (who, first) in [(1, 20), (1, 22), (1, 21), (2, 23), (1, 4), (1, 3), (1, 2), (1, 1)] {
-        stage.ask(Op::Write, who, first, 1);
+    for (stream_id, first) in [(1, 20), (1, 22), (1, 21), (2, 23), (1, 4), (1, 3), (1, 2), (1, 1)] {
+        stage.ask(Op::Write, stream_id, first, 1);
         assert_eq!(stage.below(), [], "at most eight are kept");
     }
     stage.ask(Op::Write, 2, 22, 1);
