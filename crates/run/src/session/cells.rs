@@ -23,7 +23,7 @@ const REQUESTS_AHEAD: NonZeroUsize = NonZeroUsize::new(4).expect("it is not zero
 /// Reports the steps of all cells to the caller of the session.
 pub(crate) struct Report<'a> {
     pub(crate) of: usize,
-    /// Whether rounds were asked for.
+    /// Whether the user asked for rounds.
     pub(crate) rounds: bool,
     /// Gets the requests of each run when it has ended.
     pub(crate) requests: Option<&'a RequestSink>,
@@ -102,7 +102,7 @@ pub(crate) fn in_sequence(
 /// The progress of a cell that runs in parallel with others.
 struct Parallel<'r, 'a>(&'r Reports<'a, f64, CellResult>);
 
-/// How a cell ended.
+/// The result of a cell, or why it failed.
 type CellResult = Box<Result<RunResult, Failure>>;
 
 impl Progress for Parallel<'_, '_> {
@@ -149,7 +149,7 @@ struct Collector<'a, 'r, 'p> {
     window: &'a Window,
     /// Results of cells that ended before an earlier one.
     early: BTreeMap<usize, Result<RunResult, Failure>>,
-    /// How far each cell has come.
+    /// The fraction of each cell that is done.
     fractions: Vec<f64>,
     results: Vec<RunResult>,
     /// Set when no further result is taken: after a cell that was interrupted, or that failed.

@@ -1,4 +1,4 @@
-//! A design: which runs a session makes, and in which order.
+//! A design: the runs of a session, and their order.
 
 use penstock_jobs::Job;
 
@@ -6,23 +6,23 @@ use crate::ask::candidate::Chosen;
 use crate::place::Place;
 use crate::workload::Load;
 
-/// One job of a design, ready to run under its candidates.
+/// A job of a design, ready to run under its candidates.
 pub(crate) struct Task {
-    /// With everything that its place decides.
+    /// The job with everything that its place decides filled in.
     pub(crate) job: Job,
-    /// Changes of it, as the result lists them.
+    /// Changes of the job, as the result lists them.
     pub(crate) sets: Vec<String>,
     pub(crate) policies: Vec<Chosen>,
     pub(crate) place: Place,
     pub(crate) load: Load,
 }
 
-/// One run of a design.
+/// A run of a design.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell<'a> {
-    /// From 0, in the order of the results.
+    /// Position in the results, from 0.
     pub(crate) number: usize,
-    /// From 0.
+    /// Number of the round, from 0.
     pub(crate) round: u32,
     /// Number of its task, from 0.
     pub(crate) of: usize,
@@ -31,13 +31,13 @@ pub(crate) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// The seed of its job and round.
+    /// The seed of the cell's job and round.
     pub(crate) fn seed(&self) -> u64 {
         self.task.job.seed.wrapping_add(self.round.into())
     }
 }
 
-/// Every task under each of its candidates, in rounds of all of them.
+/// The cells of `rounds` rounds, each with every task under each of its candidates.
 pub(crate) fn cells(tasks: &[Task], rounds: u32) -> Vec<Cell<'_>> {
     let mut cells = Vec::new();
     for round in 0..rounds {

@@ -1,25 +1,26 @@
-//! How a run ended that did not come to its end.
+//! The end of a run: why it ended early, if it did.
 
 use penstock_core::{Span, Time};
 use penstock_live::{Guard, Trouble};
 
 use crate::result::Ended;
 
-/// A person who ends a run does not want to wait long for a device that does not answer.
+/// Time to wait for commands in flight when a person ends a run: they do not want to wait long for
+/// a device that does not answer.
 const PATIENCE: Span = Span::from_secs(2);
 
-/// Why a run ended early, if it did, and what is said of it.
+/// Why a run ended early, if it did, and what its result says about it.
 #[derive(Default)]
 pub(crate) struct Ending {
     pub(crate) ended: Option<Ended>,
-    /// What failed, in words.
+    /// The message about the failure.
     pub(crate) failure: Option<String>,
     pub(crate) remarks: Vec<String>,
 }
 
 impl Ending {
-    /// Of a run that ended at `at`: `early` or not, its target looked after by `guard`. Waits for
-    /// what is in flight there.
+    /// Ends a run at `at` whose target `guard` watches. `early`: the run was stopped before its
+    /// time. Waits for commands in flight at the target.
     pub(crate) fn of(early: bool, at: Time, guard: Option<&Guard>) -> Self {
         let before = guard.is_some_and(|guard| guard.found().is_some());
         let asked = early && !before;

@@ -1,10 +1,10 @@
-//! Load on threads without a policy of ours: what an unscheduled machine gives to programs that share its
-//! disk, under a scheduler of the kernel.
+//! Load on threads without a Penstock policy: what an unscheduled machine gives to programs that
+//! share its disk, under a scheduler of the kernel.
 //!
-//! Each class has threads of its own on each target, and each thread an engine and a clock, as independent
-//! processes have: to the block layer a thread is a process, with an I/O context of its own, which is what the
-//! kernel's fair schedulers share by. Nothing of one class waits for the other above the kernel. A class has
-//! one thread on a target; with an engine that blocks, one for each of its agents there.
+//! Each class has its own threads on each target, and each thread has its own engine and clock, as
+//! independent processes have: to the block layer a thread is a process with its own I/O context,
+//! by which the kernel's fair schedulers share. Above the kernel, no class waits for another. A
+//! class has one thread on a target; with an engine that blocks, one for each of its agents there.
 
 use penstock_core::ClassId;
 use penstock_live::{Engine, Target, scheduler};
@@ -18,11 +18,11 @@ use crate::session::runner::Runner;
 use crate::session::threads::{self, ThreadTask};
 use crate::workload::Load;
 
-/// What a result says of its device time.
+/// The remark in results on how to read the device time of such a run.
 const REMARK: &str = "each class ran at the same time as the others on threads and engines of its own: device time is what each of \
                       them saw, and counts twice where both had something at the disk";
 
-/// The run of `runner` at `place` with the disks below under the kernel's scheduler `name`.
+/// Runs `runner` at `place` with the disks below it under the kernel's scheduler `name`.
 pub(crate) fn run(
     runner: &Runner<'_>,
     place: &Place,
@@ -46,7 +46,7 @@ pub(crate) fn run(
     Ok(all)
 }
 
-/// What each thread asks for.
+/// The load of each thread.
 fn loads(runner: &Runner<'_>, place: &Place) -> Result<Vec<Load>, Failure> {
     let live = place.targets().first();
     let threads = |engine: Option<Engine>| {

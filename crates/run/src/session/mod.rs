@@ -50,7 +50,7 @@ pub struct Variant {
     pub sets: Vec<String>,
     /// Policies, in the order in which they run; those of the session if there is none.
     pub policies: Vec<Candidate>,
-    /// It runs on the model that the job names, even if the session has another.
+    /// Whether the job runs on the model that it names, even if the session has another.
     pub on_own_device: bool,
 }
 
@@ -117,18 +117,18 @@ impl Variant {
     }
 }
 
-/// What stays while jobs run on one target: the target itself, open and locked, how it is driven, and
-/// what the machine is.
+/// The state that stays while jobs run on one target: the target itself, open and locked, how it is
+/// driven, and a description of the machine.
 pub struct Session {
     options: Options,
-    /// None: each job runs on its own device, a model.
+    /// `None` if each job runs on its own device, a model.
     place: Option<Place>,
     machine: Machine,
 }
 
 impl Session {
-    /// Opens the target of `options`; a missing file is made only if `variants` can run on it,
-    /// which are those that run first.
+    /// Opens the target of `options`. A missing file is created only if `variants`, which run
+    /// first, can run on it.
     ///
     /// # Errors
     /// [`Failure`]: wrong input, an unsafe target, or a machine that cannot.
@@ -156,13 +156,13 @@ impl Session {
         Ok(Self { place, machine: machine(real, engine.map(Engine::name)), options })
     }
 
-    /// Runs each of `variants` under each of its candidates, in rounds of all of them: modelled cells on all
-    /// cores, those of a real target one after another. Returns the session and the result
-    /// of each variant.
+    /// Runs each of `variants` under each of its candidates, in rounds of all of them: modelled
+    /// cells in parallel on all cores, those of a real target one after another. Returns the
+    /// session and the result of each variant.
     ///
-    /// `progress` is called with each step, some times a second; if it returns `false` the run ends and
-    /// the results so far are returned, the last of them marked as interrupted; variants that were
-    /// not reached have no runs.
+    /// `progress` is called with each step, several times a second. If it returns `false` the run
+    /// ends and the results so far are returned, the last of them marked as interrupted; variants
+    /// that were not reached have no runs.
     ///
     /// # Errors
     /// [`Failure`]: wrong input, a machine that cannot, or a run that failed. Then the session is
@@ -184,8 +184,8 @@ impl Session {
         }
     }
 
-    /// Finds what would be wrong with each of `variants` before any runs, and returns what is known of each by
-    /// then, without runs.
+    /// Finds what would be wrong with each of `variants` before any runs, and returns what is known
+    /// about each without a run.
     ///
     /// # Errors
     /// [`Failure`]: wrong input, or a machine that cannot.
@@ -231,7 +231,7 @@ impl Session {
         Ok(comparisons)
     }
 
-    /// Runs `cell`, with the arm in the stretch `detail` if details are wanted.
+    /// Runs `cell`. With `detail`, collects details, with the arm in that stretch.
     fn cell(
         &self,
         cell: Cell<'_>,
@@ -272,17 +272,18 @@ impl Session {
         Ok(RunResult { round, seed: round.map(|_| seed), ..result })
     }
 
-    /// Whether a run with this `failure` is a result; wrong input and a machine that cannot never are.
+    /// Whether a run that ended with this `failure` is kept as a result; wrong input and an
+    /// unsuitable machine never are.
     fn keeps(&self, failure: &Failure) -> bool {
         self.options.failures == Failures::Keep && failure.is_of_the_run()
     }
 
-    /// Why a run may have no more than one queue, if it may not.
+    /// Why a run may have only one queue; `None` if it may have several.
     fn of_one_queue(&self) -> Option<&'static str> {
         self.options.survey.map(|_| "a cycle is of one queue")
     }
 
-    /// `variant` with all that its runs have in common.
+    /// Checks `variant` and prepares what all its runs have in common.
     fn task(&self, variant: &Variant) -> Result<Task, Failure> {
         let asked = variant.asked(&self.options)?;
         let job = asked.job;
@@ -316,7 +317,7 @@ impl Session {
         Ok(Task { job, sets: variant.sets.clone(), policies, place, load })
     }
 
-    /// What is said of `task` before it has run.
+    /// The result of `task` without its runs.
     fn comparison(&self, task: &Task) -> Comparison {
         let Task { job, sets, policies, place, load } = task;
         // Stability is measured for another policy than the one that runs.
@@ -345,8 +346,8 @@ fn failed(policy: &Chosen, failure: &Failure) -> RunResult {
     }
 }
 
-/// The run of `runner` at `place`: of all classes over one stack, of one class alone, or of each on a
-/// thread of its own under a scheduler of the kernel.
+/// Runs `runner` at `place`: all classes over one stack, one class alone, or each class on threads
+/// of its own under a scheduler of the kernel.
 fn one_run(
     runner: &Runner<'_>,
     place: &Place,
@@ -366,7 +367,8 @@ fn one_run(
     }
 }
 
-/// The run of `runner` at `place` under a policy: over one stack, or over one for each file in real time.
+/// Runs `runner` at `place` under a policy: over one stack, or over one stack for each file in real
+/// time.
 fn over_targets(
     runner: &Runner<'_>,
     place: &Place,

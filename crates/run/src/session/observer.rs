@@ -1,5 +1,5 @@
-//! What observes the run of one cell: it measures, records and reports, and ends the run early where
-//! that is due.
+//! The observer of one cell's run: it measures, records and reports, and ends the run early where
+//! necessary.
 
 use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Guard;
@@ -16,22 +16,22 @@ use crate::record::Recorder;
 use crate::result::RunResult;
 use crate::result::parts::ThreadParts;
 
-/// What may end a run before its time.
+/// Conditions that end a run before its time.
 pub(crate) struct Ends<'a> {
-    /// The policy quits.
+    /// Set when the policy quits.
     pub(crate) quit: &'a QuitFlag,
-    /// The target is in trouble.
+    /// Reports trouble of the target.
     pub(crate) guard: Option<&'a Guard>,
-    /// The programs that the run waits for have ended, or too many are under way.
+    /// Ends the run when the programs that it waits for have ended, or when too many are under way.
     pub(crate) programs: Option<&'a ProgramBook>,
-    /// The last request of the class that the run waits for was dispatched.
+    /// Ends the run when the last request of the class that it waits for was dispatched.
     pub(crate) sent: Option<&'a LastSent>,
-    /// A block on the models is not what was written.
+    /// Ends the run when a block on the models differs from what was written.
     pub(crate) data: Option<&'a ModelData>,
 }
 
 impl Ends<'_> {
-    /// When the run was over, if it is because of what it waits for.
+    /// When what the run waits for was over; `None` if it is not, or if the run waits for nothing.
     fn over(&self) -> Option<Time> {
         let sent = self.sent.and_then(LastSent::over);
         self.programs.and_then(ProgramBook::over).or(sent)
@@ -51,25 +51,26 @@ impl Ends<'_> {
 /// Observes the run of one cell.
 pub(crate) struct CellObserver<'a> {
     warmup: Time,
-    /// Requests handed over that were due after the warm-up.
+    /// Number of requests handed over that were due after the warm-up.
     pub(crate) arrivals: u64,
     measures: Vec<Box<dyn Measure + 'a>>,
-    /// Those that are called in every turn: mostly none.
+    /// Indexes of the measures that are called in every turn; mostly none.
     turned: Vec<usize>,
     /// Measures that observe the device and not the requests: they only write.
     below: Vec<Box<dyn Measure>>,
-    /// Knows what the device's time was spent on, if completions do not: below a page cache.
+    /// Knows what the device's time was spent on where completions do not: below a page cache.
     ledger: Option<Ledger>,
     recorder: Option<Recorder>,
     reporter: Reporter<'a>,
     ends: Ends<'a>,
-    /// Of a run that ends with flushes, which are not measured.
+    /// The flushes at the end of the run, which are not measured; `None` if it does not end with
+    /// flushes.
     flushing: Option<Flushing>,
 }
 
 impl<'a> CellObserver<'a> {
-    /// With `measures`, and those `below`, in the order in which they write. What is due before
-    /// `warmup` is not counted.
+    /// Creates an observer with `measures` and the device's measures `below`, in the order in which
+    /// they write. Requests due before `warmup` are not counted.
     pub(crate) fn new(
         warmup: Time,
         measures: Vec<Box<dyn Measure + 'a>>,
@@ -95,23 +96,23 @@ impl<'a> CellObserver<'a> {
         }
     }
 
-    /// The same for a run that ends with flushes, if it does.
+    /// Sets the flushes with which the run ends, if it does.
     pub(crate) fn ending_with(self, flushing: Option<Flushing>) -> Self {
         Self { flushing, ..self }
     }
 
-    /// Whether what arrives and finishes is of no class.
+    /// Whether the run is at its flushes, which belong to no class.
     #[inline]
     fn is_flushing(&self) -> bool {
         self.flushing.as_ref().is_some_and(Flushing::has_begun)
     }
 
-    /// When the run was over, if it is because of what it waits for.
+    /// When what the run waits for was over, if it was.
     pub(crate) fn over(&self) -> Option<Time> {
         self.ends.over()
     }
 
-    /// The run ended at `end`; what `source` plans before `until` did not take place.
+    /// Records that the run ended at `end`; what `source` plans before `until` did not take place.
     pub(crate) fn ended(&mut self, source: &mut dyn Source, end: Time, until: Time) {
         self.charge();
         for measure in &mut self.measures {
@@ -119,7 +120,8 @@ impl<'a> CellObserver<'a> {
         }
     }
 
-    /// Writes what was measured until `end`; if it is to be joined with that of other threads, as a part.
+    /// Writes what was measured until `end` into `result`; as a part to join with those of other
+    /// threads if `is_part`.
     pub(crate) fn write(&mut self, end: Time, is_part: bool, result: &mut RunResult) {
         if is_part {
             let measures = self.measures.iter_mut().map(|one| one.part(end)).collect();
@@ -134,7 +136,7 @@ impl<'a> CellObserver<'a> {
         }
     }
 
-    /// Charges what the ledger holds, if there is one.
+    /// Charges the device time that the ledger holds, if there is one.
     #[inline]
     fn charge(&mut self) {
         if self.ledger.is_some() {

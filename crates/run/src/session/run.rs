@@ -1,4 +1,4 @@
-//! From a job to results: one workload under each policy, on a model or on a real target.
+//! Entry points that run a job: one workload under each policy, on a model or on a real target.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::session::{Session, Variant};
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
 ///
-/// `progress` is called with each step, some times a second; if it returns `false` the run ends and
-/// the result so far is returned, marked as interrupted.
+/// `progress` is called with each step, several times a second. If it returns `false` the run ends
+/// and the result so far is returned, marked as interrupted.
 ///
 /// # Errors
 /// [`Failure`]: wrong input, an unsafe target, a machine that cannot, or a run that failed.
@@ -24,8 +24,8 @@ pub fn compare(
     compare_variant(Variant::load(path, sets, &options.target)?, options, progress)
 }
 
-/// The same with the job's text at hand: errors and results call it `name`, and a device file that
-/// it names lies in the folder of `name`.
+/// Runs the job `text` under each policy of `options`. Errors and results call the job `name`, and
+/// a device file that it names lies in the folder of `name`.
 ///
 /// # Errors
 /// [`Failure`], as from [`compare`].

@@ -1,4 +1,4 @@
-//! What is said of a run that failed: by the error of its loop, of its programs or of its policy.
+//! Messages for a run that failed: from the error of its loop, of its programs or of its policy.
 
 use std::fmt;
 
@@ -8,14 +8,15 @@ use crate::ask::candidate::Quit;
 use crate::failure::Failure;
 use crate::measures::merge::MergeBook;
 
-/// The policy `under` quits for this reason, if that is a failure.
+/// Returns an error if the policy called `under` quit because it failed.
 pub(crate) fn quit(why: Option<&Quit>, under: &str) -> Result<(), Failure> {
     let Some(Quit::Failed { at, what, hint }) = why else { return Ok(()) };
     let message = format!("policy {under}, at {}: {what}", Seconds(*at));
     Err(Failure::run(message).hint(hint))
 }
 
-/// A program of `class` arrived at `at` where as many were under way as may be under the policy `under`.
+/// The failure of a run under the policy `under` in which a program of `class` arrived at `at`,
+/// when the maximum number of programs was already under way.
 pub(crate) fn too_many(class: &str, most: u32, at: Time, under: &str) -> Failure {
     Failure::run(format_args!(
         "class {class} found {most} programs under way at {} under {under}",
@@ -24,7 +25,8 @@ pub(crate) fn too_many(class: &str, most: u32, at: Time, under: &str) -> Failure
     .hint("processors or device cannot follow: let fewer arrive, or raise max_outstanding")
 }
 
-/// A run of the classes `names` under the policy `under` ended with `error`, after so many arrivals.
+/// The failure of a run of the classes `names` under the policy `under`, which ended with `error`
+/// after `arrivals` requests.
 pub(crate) fn failed(
     error: RunError,
     names: &[&str],

@@ -1,4 +1,4 @@
-//! One policy's run: the stack is put together, driven, and measured.
+//! One policy's run: builds the stack, drives it, and measures.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -56,35 +56,35 @@ pub(crate) struct Runner<'a> {
     pub(crate) load: &'a Load,
     pub(crate) seed: u64,
     pub(crate) record: Option<&'a Path>,
-    /// The whole detail is asked for, with the arm in this stretch of the run.
+    /// Set if the full detail is wanted, with the arm in this stretch of the run.
     pub(crate) detail: Option<Stretch>,
     pub(crate) requests: bool,
     pub(crate) stability: bool,
     pub(crate) watch: Option<Watch<'a>>,
-    /// It is one of several threads, whose figures are joined.
+    /// Whether it is one of several threads, whose figures are joined.
     pub(crate) is_part: bool,
-    /// What verifies its data.
+    /// The verifiers of its data.
     pub(crate) verification: &'a Verification,
 }
 
-/// What observes a run from outside its stack.
+/// Observers outside the stack of a run.
 #[derive(Default)]
 struct Observers<'a> {
-    /// Of a device that may not answer.
+    /// Watches a device that may not answer.
     guard: Option<&'a Guard>,
-    /// Of programs, which run on models only.
+    /// Records programs, which run on models only.
     programs: Option<&'a ProgramBook>,
-    /// Of what the policy sends of a class, if the run ends with it.
+    /// Counts what the policy sends of a class, if the run ends with that.
     sent: Option<&'a LastSent>,
-    /// Of what lies on models, if that is verified.
+    /// The data on the models, if it is verified.
     data: Option<&'a ModelData>,
-    /// The measures of the device and of programs.
+    /// Measures of the device and of programs.
     below: Vec<Box<dyn Measure>>,
-    /// What is kept of the run over time, if it is.
+    /// The series over time, if details are wanted.
     courses: Option<Courses>,
 }
 
-/// What is above every queue of a run with several.
+/// Hooks that all queues of a run with several queues share.
 #[derive(Clone, Copy)]
 struct Above<'a> {
     quit: &'a QuitFlag,
@@ -93,14 +93,14 @@ struct Above<'a> {
 }
 
 impl Observers<'_> {
-    /// With `courses`, which are to know when the run ended.
+    /// Adds `courses` as a measure, so that they know when the run ended.
     fn with(mut self, courses: Option<&Courses>) -> Self {
         self.below.extend(courses.cloned().map(|courses| Box::new(courses) as Box<dyn Measure>));
         Self { courses: courses.cloned(), ..self }
     }
 }
 
-/// `policy`, which serves so many `disks`, observed for `courses` if there are any.
+/// `policy`, which serves `disks` disks, observed for `courses` if there are any.
 fn observed(
     policy: Box<dyn Policy>,
     disks: NonZeroU32,
@@ -112,14 +112,14 @@ fn observed(
     }
 }
 
-/// What puts decisions into a record.
+/// Returns a function that writes a policy's decisions to the record.
 fn decided(recorder: &Recorder) -> impl FnMut(Time, Go, &[ReqId]) + use<> {
     let recorder = recorder.clone();
     move |at, go, chain| recorder.decided(at, go, chain)
 }
 
 impl Runner<'_> {
-    /// The run at `place` with one stack for all classes.
+    /// Runs at `place` with one stack for all classes.
     pub(crate) fn run_whole(
         &self,
         place: &Place,
@@ -152,7 +152,7 @@ impl Runner<'_> {
                 Ok(RunResult { emulation: Some((&*device.answers().lateness()).into()), ..result })
             }
             Place::Live(live) => {
-                // Before there is a clock: it takes a moment.
+                // Before the clock starts: it takes a moment.
                 let seen = Seen::now(&live.target);
                 let remark = self.cold(live)?;
                 let (mut clock, device) =
@@ -166,7 +166,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The run over the models of `place`, in their time.
+    /// Runs over the models of `place`, in their time.
     fn run_modelled(
         &self,
         place: &Place,
@@ -210,8 +210,8 @@ impl Runner<'_> {
         self.run(place, devices.swap_remove(0), clock, progress, observers)
     }
 
-    /// The run over `devices`, each with so many disks and with a queue of its own, which know nothing of
-    /// each other: one for each lane of the load.
+    /// Runs over independent `devices`, one for each lane of the load, each with its own queue and
+    /// with this number of disks.
     fn run_rack(
         &self,
         devices: Vec<(Box<dyn Device>, NonZeroU32)>,
@@ -246,7 +246,7 @@ impl Runner<'_> {
         self.recorded(recorder, result)
     }
 
-    /// The run over `disks`, each with a queue of its own, as one `array`.
+    /// Runs over `disks`, each with its own queue, as one `array`.
     fn run_array(
         &self,
         array: &ArraySpec,
@@ -263,7 +263,7 @@ impl Runner<'_> {
             let queues = disks.iter().map(RecordedDisk::of).collect();
             Header { queues, ..self.header(place, &disks[0], NonZeroU32::MIN) }
         })?;
-        // What a class sends is not counted here: a request has pieces on several disks.
+        // Dispatches of a class are not counted here: a request has pieces on several disks.
         let above = Above { quit: &quit, courses, sent: None };
         let queue = |(number, device): (u16, Box<dyn Device>)| {
             let recorder = recorder.as_ref().map(|recorder| recorder.of(number));
@@ -278,8 +278,8 @@ impl Runner<'_> {
         self.recorded(recorder, result)
     }
 
-    /// A queue with a policy of its own before `device`, which has so many `disks`; `recorder` records the
-    /// two.
+    /// A queue with its own policy before `device`, which has `disks` disks; `recorder` records
+    /// both.
     fn queue(
         &self,
         mut device: Box<dyn Device>,
@@ -301,7 +301,7 @@ impl Runner<'_> {
         Queued::new(policy, device).arrivals_first(at_completions)
     }
 
-    /// `device`, which gets no more at once than the job says.
+    /// `device`, limited to the queue depth of the job if it sets one.
     fn bounded(&self, device: Box<dyn Device>) -> Box<dyn Device> {
         match self.job.live.depth {
             Some(depth) => Box::new(Bounded::new(device, depth)),
@@ -309,7 +309,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The run over the real `device`.
+    /// Runs over the real `device`.
     pub(crate) fn run_live(
         &self,
         place: &Place,
@@ -324,7 +324,7 @@ impl Runner<'_> {
         self.run_guarded(place, device, clock, progress, observers)
     }
 
-    /// The run over nothing.
+    /// Runs without a target.
     pub(crate) fn run_null(
         &self,
         place: &Place,
@@ -335,7 +335,7 @@ impl Runner<'_> {
         self.run_guarded(place, device, &mut LiveClock::bare(), progress, observers)
     }
 
-    /// The run over `device` in real time, with what the machine did not grant.
+    /// Runs over `device` in real time, and adds remarks on what the machine did not grant.
     fn run_guarded(
         &self,
         place: &Place,
@@ -351,8 +351,8 @@ impl Runner<'_> {
         Ok(RunResult { remarks, ..result })
     }
 
-    /// Drops the pages of `live` from the page cache if the job goes through it, with a remark on what could
-    /// not be dropped, or should not be.
+    /// Drops the pages of `live` from the page cache if the job goes through it. Returns a remark
+    /// if not all could be dropped, or if the job keeps them.
     pub(crate) fn cold(&self, live: &Live) -> Result<Option<String>, Failure> {
         if self.load.workload.caching() == Caching::Direct {
             return Ok(None);
@@ -370,14 +370,14 @@ impl Runner<'_> {
         })
     }
 
-    /// Commands in flight of `engine` at `live`.
+    /// Maximum number of commands in flight of `engine` at `live`.
     pub(crate) fn depth(&self, live: &Live, engine: Engine) -> u32 {
         let depth = self.job.live.target_depth();
-        // What was set for the run need not suit the engine of an agent.
+        // The depth set for the run need not suit the engine of an agent.
         if engine == live.engine() { depth } else { depth.min(engine.most_in_flight()) }
     }
 
-    /// Real time, and `live` behind `engine`, for the largest command of this run.
+    /// Opens `live` behind `engine` in real time, with buffers for the largest command of this run.
     pub(crate) fn stage(
         &self,
         live: &Live,
@@ -419,7 +419,7 @@ impl Runner<'_> {
         let quit = QuitFlag::default();
         let sent = self.last_sent();
         let courses = observers.courses.clone();
-        // What is asked about decisions is asked of a policy, even of one that passes everything on.
+        // A figure about decisions needs a policy, even one that passes everything on.
         if self.policy.kernel().is_some() && sent.is_none() && courses.is_none() {
             let mut stack = Unscheduled::new(device);
             return self.drive_behind(&mut stack, clock, progress, observers, &quit);
@@ -448,7 +448,7 @@ impl Runner<'_> {
         self.recorded(Some(recorder), result)
     }
 
-    /// What a record says of a queue before `device`, which has so many `disks`.
+    /// The header of the record of a queue before `device`, which has `disks` disks.
     fn header(&self, place: &Place, device: &impl Device, disks: NonZeroU32) -> Header {
         let served = Served { classes: &self.load.classes, disks };
         Header {
@@ -467,7 +467,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The files of the record with that `header`, if the run is to be recorded.
+    /// Creates the record with this `header`, if the run is to be recorded.
     fn recorder(&self, header: impl FnOnce() -> Header) -> Result<Option<Recorder>, Failure> {
         let create = |path: &Path| {
             Recorder::create(path, &header()).map_err(|error| Failure::unwritable(path, &error))
@@ -475,7 +475,7 @@ impl Runner<'_> {
         self.record.map(create).transpose()
     }
 
-    /// `result`, once its record, if there is one, is whole.
+    /// Finishes the record, if there is one, and returns `result`.
     fn recorded(
         &self,
         recorder: Option<Recorder>,
@@ -487,7 +487,7 @@ impl Runner<'_> {
         result.and_then(|result| written.map(|()| result))
     }
 
-    /// The run over `stack`, whose addresses begin with those of the files before it.
+    /// Runs over `stack`, at addresses that begin after the files before it.
     fn drive_behind(
         &self,
         stack: &mut impl Device,
@@ -505,7 +505,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The run over `stack`, with the data on its models, if that is verified.
+    /// Runs over `stack`, and verifies the data on its models if the run does.
     fn drive(
         &self,
         stack: &mut impl Device,
@@ -583,7 +583,7 @@ impl Runner<'_> {
         observer.ended(&mut *load, at, until);
         let early = over.is_none() && end.interrupted || quit.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, at, guard);
-        // A run that is done early counts until the load's end, as it might have been asked until then.
+        // A run whose requests are all done early counts until the end of its load's time.
         let asked = self.load.asks_until.map_or(at, |asked| asked.min(until).max(at));
         let at = if over.is_some() || ended.is_some() { at } else { asked };
         let mut result = RunResult {
@@ -598,7 +598,8 @@ impl Runner<'_> {
         Ok(result)
     }
 
-    /// `result`, with what each of `policies` has counted: by disk, if there is one before each.
+    /// Adds the counters of `policies` to `result`; with the disk's number in the name, if there
+    /// are several.
     fn counted<'p, P: Policy + 'p>(
         &self,
         policies: impl IntoIterator<Item = &'p P>,
@@ -627,13 +628,13 @@ impl Runner<'_> {
         Ok(RunResult { policy_stats, ..result })
     }
 
-    /// What is kept of the run over time, if its detail is asked for.
+    /// The series over time, if details are wanted.
     fn courses(&self) -> Option<Courses> {
         let plan = || Plan::new(self.load.classes.len(), self.load.duration);
         self.detail.map(|stretch| Courses::new(plan(), stretch))
     }
 
-    /// This run, in real time if it is `live`, as far as its measures need to know it.
+    /// The facts about this run that its measures need; `live`: it runs in real time.
     pub(crate) fn subject(&self, live: bool) -> Subject<'_> {
         let warmup = Time::ZERO + self.job.warmup;
         let depth = self.job.live.target_depth();
@@ -649,7 +650,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Reports the progress of a run of the classes `names`, in real time if it is `live`.
+    /// The reporter of a run of the classes `names`; `live`: it runs in real time.
     fn reporter<'a>(
         &'a self,
         names: &[&str],
@@ -666,13 +667,13 @@ impl Runner<'_> {
         Reporter::new(duration, progress, rhythm, self.watch.map(watch))
     }
 
-    /// What counts the requests of the class that the run waits for, if it does.
+    /// The counter of the class whose requests the run waits for, if it does.
     fn last_sent(&self) -> Option<LastSent> {
         let Stop::Sent(class) = self.job.stop else { return None };
         self.job.workload.requests(class).map(|requests| LastSent::new(class, requests))
     }
 
-    /// When the run ends, whatever is outstanding.
+    /// The time at which the run ends, whatever is outstanding.
     fn until(&self) -> Time {
         match self.job.stop {
             Stop::Drained | Stop::Durable | Stop::Done(_) | Stop::Sent(_) => Time::NEVER,
@@ -682,8 +683,8 @@ impl Runner<'_> {
     }
 }
 
-/// [`run`] with a page cache between the source and `stack`, if there is one; the run may end with the
-/// flushes of `flushing`.
+/// Calls [`run`] with a page cache between the source and `stack`, if there is one; the run may end
+/// with the flushes of `flushing`.
 fn run_over(
     cache: Option<&(&PageCacheSpec, &Topology, Ledger)>,
     flushing: Option<Flushing>,

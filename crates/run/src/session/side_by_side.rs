@@ -8,7 +8,7 @@ use crate::result::RunResult;
 use crate::session::runner::Runner;
 use crate::session::threads::{self, ThreadTask};
 
-/// The run of `runner` at `place`, with a thread for each file that something asks of.
+/// Runs `runner` at `place`, with a thread for each file that has requests.
 pub(crate) fn run(
     runner: &Runner<'_>,
     place: &Place,

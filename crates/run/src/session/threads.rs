@@ -1,7 +1,7 @@
-//! Runs on several threads, each with an engine, a clock and a loop of its own, and one result of all of them.
+//! Runs on several threads, each with its own engine, clock and loop, and joins their results.
 //!
-//! Threads wait for each other before they begin. The first that fails ends the others. What they have measured
-//! is joined at the end.
+//! Threads wait for each other before they begin. The first that fails ends the others. Their
+//! measurements are joined at the end.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,39 +22,39 @@ use crate::result::{Ended, RunResult};
 use crate::session::runner::Runner;
 use crate::workload::Load;
 
-/// Bytes of the buffers of all engines together, as of one by itself.
+/// Maximum bytes of the buffers of all engines together; the same as for a single engine.
 const BUFFERS_MOST: u64 = 4 << 30;
-/// Threads of a run.
+/// Maximum number of threads of a run.
 const THREADS_MOST: usize = 4096;
 
-/// What a thread does.
+/// The task of a thread.
 pub(crate) struct ThreadTask<'a> {
     load: Load,
-    /// What it asks it of; none: of nothing.
+    /// The target that this thread reads and writes; `None` for `--on null`.
     live: Option<&'a Live>,
-    /// Without a policy of ours.
+    /// Whether it runs without a Penstock policy.
     is_alone: bool,
 }
 
 impl<'a> ThreadTask<'a> {
-    /// Asks for `load` at `place`: of the target of its file, if there are several.
+    /// Creates a task that runs `load` at `place`: on the target of its file, if there are several.
     pub(crate) fn new(load: Load, place: &'a Place) -> Self {
         let live = place.targets().get(load.lane.unwrap_or(0));
         Self { load, live, is_alone: false }
     }
 
-    /// The same without a policy of ours.
+    /// Creates a task that runs `load` at `place` without a Penstock policy.
     pub(crate) fn alone(load: Load, place: &'a Place) -> Self {
         Self { is_alone: true, ..Self::new(load, place) }
     }
 
-    /// How it drives `live`: an agent without a policy of ours may name an engine.
+    /// The engine that drives `live`; an agent without a Penstock policy may name its own.
     fn engine(&self, live: &Live) -> Engine {
         if self.is_alone { live.engine_of(self.load.engine()) } else { live.engine() }
     }
 }
 
-/// How many of `tasks` have which engine, if that is another than the run's.
+/// The remark on how many of `tasks` use which engine; `None` if all use the run's.
 pub(crate) fn engines(tasks: &[ThreadTask<'_>]) -> Option<String> {
     let engines = tasks.iter().filter_map(|task| Some((task.live?, task.engine(task.live?))));
     let engines: Vec<(&Live, Engine)> = engines.collect();
@@ -68,7 +68,7 @@ pub(crate) fn engines(tasks: &[ThreadTask<'_>]) -> Option<String> {
     Some(format!("engines of the threads: {}", used.join(", ")))
 }
 
-/// That `runner` can do `tasks` at once.
+/// Checks that the tasks stay within the limits on threads and on buffer memory.
 ///
 /// # Errors
 /// Too many threads, or too large buffers.
@@ -82,7 +82,7 @@ pub(crate) fn check(runner: &Runner<'_>, tasks: &[ThreadTask<'_>]) -> Result<(),
     check_buffers(tasks.len(), commands, runner.load.longest)
 }
 
-/// The run of `runner` at `place` with a thread for each of `tasks`.
+/// Runs `runner` at `place` with a thread for each of `tasks`.
 pub(crate) fn run(
     runner: &Runner<'_>,
     place: &Place,
@@ -105,7 +105,7 @@ pub(crate) fn run(
     Ok(all)
 }
 
-/// That so many threads may be.
+/// Checks that `count` threads are allowed.
 fn check_threads(count: usize) -> Result<(), Failure> {
     if count <= THREADS_MOST {
         return Ok(());
@@ -114,7 +114,7 @@ fn check_threads(count: usize) -> Result<(), Failure> {
     Err(Failure::wrong(message, "set `live.threads`, or let fewer agents ask"))
 }
 
-/// The same, of which nothing is said but what the threads have found.
+/// Runs the threads and joins their results; adds no remarks of its own.
 fn threads(
     runner: &Runner<'_>,
     place: &Place,
@@ -142,7 +142,7 @@ fn threads(
     pool::one_each(tasks.len(), &line, work, refused, |message| {
         match message {
             Message::Done(number, result) => {
-                // Without one thread the others' figures would be of another load.
+                // Without one thread the others' figures would belong to another load.
                 failed |= result.as_ref().as_ref().map_or(true, |run| run.failure.is_some());
                 results[number] = Some(*result);
                 watched[number] = watched[number].take().map(Snapshot::ended);
@@ -166,7 +166,7 @@ fn threads(
     Ok(joined(runner, place, tasks, results))
 }
 
-/// How the run of a thread ended.
+/// The result of a thread, or why it failed.
 type ThreadResult = Box<Result<RunResult, Failure>>;
 
 /// Progress of a thread.
@@ -177,7 +177,7 @@ struct ThreadProgress {
     now: Option<Box<Snapshot>>,
 }
 
-/// That the engines of so many `threads`, of so many commands together, have no more buffers than one may have.
+/// Checks that the buffers of all engines together take at most [`BUFFERS_MOST`] bytes.
 fn check_buffers(threads: usize, commands: u64, longest: u32) -> Result<(), Failure> {
     let needed = commands * u64::from(longest);
     if needed <= BUFFERS_MOST {
@@ -192,7 +192,7 @@ fn check_buffers(threads: usize, commands: u64, longest: u32) -> Result<(), Fail
     ))
 }
 
-/// The run of the thread that does `task`.
+/// Runs `task` on the current thread.
 fn one(
     runner: &Runner<'_>,
     place: &Place,
@@ -215,7 +215,7 @@ fn one(
 /// The progress of one of the threads.
 struct Member<'a> {
     number: usize,
-    /// Number of the thread that reports: the first that goes on.
+    /// Number of the thread that reports: the first that is still running.
     reports: &'a AtomicUsize,
     outlet: &'a Reports<'a, ThreadProgress, ThreadResult>,
 }
@@ -231,7 +231,7 @@ impl Progress for Member<'_> {
     }
 }
 
-/// One result of all threads.
+/// Joins the results of all threads.
 fn joined(
     runner: &Runner<'_>,
     place: &Place,
@@ -243,7 +243,8 @@ fn joined(
     let several = runner.load.lanes.len() > 1 && place.is_real();
     // The busy time of each target in seconds.
     let mut busy_s = vec![0.0_f64; if several { runner.load.lanes.len() } else { 1 }];
-    // What has done everything early counts as long as it might have been asked; not so if the others were ended.
+    // A thread that finished early counts until the end of its load's time; not if another was
+    // interrupted.
     let early = results.iter().any(|result| result.interrupted);
     let mut end = Time::ZERO;
     let mut series = Vec::new();
@@ -255,7 +256,7 @@ fn joined(
         if result.interrupted || !early {
             end = end.max(parts.end);
         }
-        // Threads of one target see the same of it.
+        // Threads of one target measure the same device.
         let lasted_s = parts.end.since(subject.warmup).ns() as f64 / 1e9;
         busy_s[lane] = busy_s[lane].max(result.device_busy * lasted_s);
         for (measure, part) in measures.iter_mut().zip(parts.measures) {
@@ -275,7 +276,7 @@ fn joined(
         };
         all.policy_stats.append(&mut result.policy_stats);
         all.interrupted |= result.interrupted;
-        // One that failed has ended the others.
+        // A thread that failed has ended the others.
         all.ended = match (all.ended, result.ended) {
             (None | Some(Ended::Asked), Some(ended)) => Some(ended),
             (ended, _) => ended,
@@ -298,7 +299,7 @@ fn joined(
         let windows = detail.classes.first().map_or(0, |class| class.series.len());
         detail.policy = policy_series::joined(series, detail.window_s, windows);
     }
-    // A run of one class knows of its own merge alone.
+    // A run of one class has only its own merge.
     all.merge = all.merge.filter(|_| runner.load.classes.len() == 1);
     all.remarks.sort_unstable();
     all.remarks.dedup();

@@ -1,8 +1,9 @@
-//! Verification of a run's data: where it can be, the record that goes with a target, and what is said of it.
+//! Verification of a run's data: where it is possible, the record that goes with a target, and what
+//! results say about it.
 //!
-//! Data on a target is stamped and compared in `penstock_live`, between the stack and the engine; that of models is
-//! kept in `model_data`. Here is what comes before and after a run: the ranges of the job, the record, and the last
-//! pass.
+//! Data on a target is stamped and compared in `penstock_live`, between the stack and the engine;
+//! data of models is kept in `model_data`. This module does what comes before and after a run: the
+//! ranges of the job, the record, and the last pass.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ use crate::place::model_data::{Medium, ModelData, ModelPlan};
 use crate::progress::report::Progress;
 use crate::result::{Ended, RunResult, VerifyResult};
 
-/// That the data of `job` can be verified at `place`, which is only to be read if it is `read_only`.
+/// Checks that the data of `job` can be verified at `place`. `read_only`: the target is opened for
+/// reading only.
 pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Failure> {
     if !job.is_verified() {
         return Ok(());
@@ -52,24 +54,24 @@ pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Fai
     ranges(job, place).map(drop)
 }
 
-/// What is verified in a run of `job` on each target of `place`.
+/// The ranges that a run of `job` verifies on each target of `place`.
 fn ranges(job: &Job, place: &Place) -> Result<Vec<VerifiedRanges>, Failure> {
     let devices = place.extents(job.workload.file_names().len())?;
     let ranges = job.verified_over(&devices)?;
     Ok(devices.iter().map(|device| ranges.within(*device)).collect())
 }
 
-/// What verifies the data of a run.
+/// The verifiers of a run's data.
 pub(crate) enum Verification {
-    /// It is not verified.
+    /// The data is not verified.
     Off,
-    /// One for each target.
+    /// One verifier for each target.
     Targets(Vec<Verifier>),
     Models(ModelPlan),
 }
 
-/// What verifies a run of `job` at `place` with this `seed`. If its data is not verified, and the run is one that
-/// `writes`, the records of earlier ones are given up.
+/// Prepares the verification of a run of `job` at `place` with this `seed`. If the data is not
+/// verified and the run `writes`, the records of earlier runs become invalid and are given up.
 pub(crate) fn of_run(
     job: &Job,
     place: &Place,
@@ -106,7 +108,7 @@ pub(crate) fn of_run(
     verifiers.map(Verification::Targets)
 }
 
-/// The same for the models of `place`.
+/// The plan for verifying the models of `place`.
 fn of_models(job: &Job, place: &Place, seed: u64) -> Result<ModelPlan, Failure> {
     let names = job.workload.file_names();
     let extents = place.extents(names.len())?;
@@ -123,12 +125,12 @@ fn of_models(job: &Job, place: &Place, seed: u64) -> Result<ModelPlan, Failure> 
     Ok(ModelPlan { ranges: job.verified_over(&extents)?, models })
 }
 
-/// How often the device numbered `number`, which is a `spec`, changes data.
+/// Probability and random numbers with which the device `number`, a `spec`, corrupts data.
 fn corruption(spec: &DeviceSpec, seed: u64, number: usize) -> Option<(f64, Rng)> {
     spec.faults.and_then(|faults| faults.corruption(Seed(seed), number as u64))
 }
 
-/// Where the record of `live` is.
+/// The path of the record of the target `live`.
 fn record(job: &Job, live: &Live) -> PathBuf {
     if let Some(path) = &job.live.verify_record {
         return path.into();
@@ -139,7 +141,8 @@ fn record(job: &Job, live: &Live) -> PathBuf {
     name.map_or_else(|| record_beside(path), |name| record_beside(&state_folder().join(name)))
 }
 
-/// Where a user's programs keep what is no file of the user's own (XDG Base Directory Specification).
+/// The folder for a program's state, which is no file of the user's own (XDG Base Directory
+/// Specification).
 fn state_folder() -> PathBuf {
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state =
@@ -147,8 +150,8 @@ fn state_folder() -> PathBuf {
     state.unwrap_or_else(|| Path::new("/var/lib").into()).join("penstock")
 }
 
-/// `result` of a run at `place`, with what `verifiers` of its targets found: first they read again what was written,
-/// unless the run ended early.
+/// Reads the written blocks again, unless the run ended early, and adds what the `verifiers` of the
+/// targets of `place` found to `result`.
 pub(crate) fn finished(
     verifiers: &[Verifier],
     job: &Job,
@@ -185,7 +188,8 @@ pub(crate) fn finished(
     Ok(result)
 }
 
-/// `result` with what was found in the `data` of its models: first it is read again, unless the run ended early.
+/// Reads the data of the models again, unless the run ended early, and adds what was found to
+/// `result`.
 pub(crate) fn finished_on_models(data: &ModelData, mut result: RunResult) -> RunResult {
     if !data.differs() && !result.interrupted && result.failure.is_none() {
         data.read_again();
@@ -203,7 +207,7 @@ pub(crate) fn finished_on_models(data: &ModelData, mut result: RunResult) -> Run
     result
 }
 
-/// `result` is of a run that ended with a difference.
+/// Marks `result` as that of a run that ended with a difference.
 fn differs(result: &mut RunResult, message: String) {
     result.interrupted = true;
     result.ended = Some(Ended::Differs);
