@@ -1,8 +1,8 @@
-//! Who decides in a run: a policy of the registry with its parameters, or one from outside.
+//! The policy of a run: one of the registry with its parameters, or an external one.
 //!
-//! A policy from outside is code that is handed over, as from another language. Nothing is known of
-//! it but its name: it has no parameters in a job, cannot be found again by a replay, and may take
-//! its time, so it runs over a model only. It may also fail, which a policy of ours does not: it
+//! An external policy is code that the caller hands over, for example from another language.
+//! Penstock knows only its name: it has no parameters in a job, a replay cannot find it again, and
+//! it may be slow, so it runs over a model only. Unlike a built-in policy it may fail: then it
 //! [quits](Quit), and its run ends at the next turn.
 
 use std::cell::OnceCell;
@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// A policy that is asked for.
+/// A policy that the user asks for.
 #[derive(Clone, Debug)]
 pub enum Candidate {
-    /// One of the registry, by its name.
+    /// A policy of the registry, by its name.
     Named(String),
-    /// One from outside.
+    /// An external policy.
     Foreign(Foreign),
 }
 
@@ -35,16 +35,16 @@ impl From<&str> for Candidate {
     }
 }
 
-/// A policy from outside.
+/// An external policy.
 #[derive(Clone)]
 pub struct Foreign {
-    /// As results call it.
+    /// Its name in results.
     pub name: String,
     /// Makes it for a run.
     pub build: Build,
 }
 
-/// Makes a policy from outside: given what it serves, and where to say that it quits.
+/// Makes an external policy; gets what the policy serves, and the flag to set when it quits.
 pub type Build = Arc<dyn Fn(&Served<'_>, QuitFlag) -> Box<dyn Policy> + Send + Sync>;
 
 impl fmt::Debug for Foreign {
@@ -53,55 +53,56 @@ impl fmt::Debug for Foreign {
     }
 }
 
-/// Where a policy from outside says that it quits. A policy that has quit is asked no more than the
-/// rest of one instant, in which it names a wake-up at once.
+/// Set by an external policy when it quits. After that the policy is called only for the rest of
+/// the current instant, in which it must name a wake-up at once.
 pub type QuitFlag = Rc<OnceCell<Quit>>;
 
-/// Why a policy from outside does not go on.
+/// The reason why an external policy quits.
 #[derive(Clone, Debug)]
 pub enum Quit {
-    /// It was interrupted: what there is so far is the result, marked as interrupted.
+    /// It was interrupted: the result so far is returned, marked as interrupted.
     Interrupted,
     /// It failed.
     Failed {
-        /// When.
+        /// The time of the failure.
         at: Time,
-        /// What happened, as the rest of a sentence about it.
+        /// The failure, as the rest of a sentence about the policy.
         what: String,
-        /// What would be right.
+        /// How to correct it.
         hint: String,
     },
 }
 
-/// A candidate that is known to be there.
+/// A candidate whose name has been resolved.
 pub(crate) enum Chosen {
     Known(&'static Entry, Params),
     Foreign(Foreign),
-    /// No policy of ours: each class by itself, under this scheduler of the kernel.
+    /// No Penstock policy: each class by itself, under this scheduler of the kernel.
     Kernel(String),
     /// One class with the device to itself, unscheduled.
     Alone(ClassId, String),
 }
 
-/// What begins the name of a scheduler of the kernel.
+/// Prefix of the name of a scheduler of the kernel.
 const KERNEL: &str = "kernel:";
 
-/// The name of the scheduler that each disk has.
+/// The name for the scheduler that each disk already has.
 pub(crate) const AS_IS: &str = "as-is";
 
-/// What begins the name of a class that runs alone.
+/// Prefix of the name of a class that runs alone.
 const ALONE: &str = "alone:";
 
 impl Chosen {
-    /// Whether it is a policy from outside.
+    /// Whether it is an external policy.
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(self, Self::Foreign(_))
     }
 
-    /// The `candidates`, or the usual ones of the registry, with their parameters from the job.
+    /// Resolves `candidates`, or the usual policies of the registry if there are none, with their
+    /// parameters from the job.
     ///
     /// # Errors
-    /// An unknown name, and a name from outside that is already taken.
+    /// An unknown name, or an external policy whose name is already taken.
     pub(crate) fn all(job: &Job, candidates: &[Candidate]) -> Result<Vec<Self>, Failure> {
         let known = |entry: &'static Entry| Ok(Self::Known(entry, job.params(entry.name)?));
         let named = |name: &str| known(params::policy(name)?);
@@ -140,7 +141,7 @@ impl Chosen {
         Ok(Self::Alone(ClassId(index as u16), format!("{ALONE}{class}")))
     }
 
-    /// As results call it.
+    /// Its name in results.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Known(entry, _) => entry.name,
@@ -148,7 +149,7 @@ impl Chosen {
         }
     }
 
-    /// The scheduler of the kernel that it is.
+    /// The name of the kernel's scheduler; `None` if it is another candidate.
     pub(crate) fn kernel(&self) -> Option<&str> {
         match self {
             Self::Kernel(name) => name.strip_prefix(KERNEL),
@@ -164,13 +165,13 @@ impl Chosen {
         }
     }
 
-    /// The longest command that it makes by merging, in bytes.
+    /// The longest command that it makes by merging, in bytes; 0 if it does not merge.
     pub(crate) fn longest(&self) -> u32 {
         let Self::Known(entry, params) = self else { return 0 };
         (entry.facts.merges)(params).unwrap_or(0)
     }
 
-    /// Whether weights may change what it does. Of one from outside nothing is known.
+    /// Whether `fact` may apply to the policy. For an external policy it may.
     pub(crate) fn heeds(&self, fact: fn(&Facts) -> bool) -> bool {
         match self {
             Self::Known(entry, _) => fact(&entry.facts),
@@ -179,7 +180,7 @@ impl Chosen {
         }
     }
 
-    /// Makes it for a run in which it serves `served`.
+    /// Makes the policy for a run in which it serves `served`.
     pub(crate) fn build(&self, served: &Served<'_>, quit: &QuitFlag) -> Box<dyn Policy> {
         match self {
             Self::Known(entry, params) => (entry.build)(params, served),
@@ -189,7 +190,7 @@ impl Chosen {
     }
 }
 
-/// That a record of a run under `policies` could be replayed.
+/// Checks that a record of a run under `policies` can be replayed.
 pub(crate) fn can_be_recorded(policies: &[Chosen], rounds: Option<u32>) -> Result<(), Failure> {
     match policies {
         _ if rounds.is_some() => {
@@ -210,7 +211,8 @@ pub(crate) fn can_be_recorded(policies: &[Chosen], rounds: Option<u32>) -> Resul
     }
 }
 
-/// That none of `policies` needs what only a real target has; on `null` threads can be measured without one.
+/// Checks that none of `policies` needs a real target; on `null`, threads can be measured without
+/// one.
 pub(crate) fn can_run_without_a_target(
     policies: &[Chosen],
     on: &str,
@@ -222,7 +224,7 @@ pub(crate) fn can_run_without_a_target(
     Err(Failure::wrong(message, "name a file on one with --on, as in --on ./data.img"))
 }
 
-/// The parameters of all `policies` where the device is real.
+/// The parameters of all `policies` on a real device.
 pub(crate) fn on_a_real_device(policies: &[(&'static str, Params)]) -> Vec<(&'static str, Params)> {
     let real = |(name, params): &(&'static str, Params)| {
         let entry = penstock_policy::find(name).expect("parameters are of a policy");
@@ -231,7 +233,7 @@ pub(crate) fn on_a_real_device(policies: &[(&'static str, Params)]) -> Vec<(&'st
     policies.iter().map(real).collect()
 }
 
-/// That none of `policies` would be waited for by a live run on `target`.
+/// Checks that a live run on `target` would not wait for an external policy.
 pub(crate) fn can_run_live(policies: &[Chosen], target: &str) -> Result<(), Failure> {
     for policy in policies {
         if let Chosen::Foreign(Foreign { name, .. }) = policy {
@@ -245,7 +247,7 @@ pub(crate) fn can_run_live(policies: &[Chosen], target: &str) -> Result<(), Fail
 }
 
 impl Foreign {
-    /// That its name identifies it, among `others` too.
+    /// Checks that its name identifies it, also among `others`.
     fn check(&self, others: &[Chosen]) -> Result<(), Failure> {
         let name = &self.name;
         if name.trim().is_empty() || name.chars().any(char::is_control) {

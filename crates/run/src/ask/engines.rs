@@ -1,4 +1,5 @@
-//! The engines of a run: the one that was named, those that agents name, or the first that works.
+//! The engine of a run: the one that an argument names, those that agents name, or the first that
+//! works.
 
 use penstock_jobs::{AgentSpec, Job, engines};
 use penstock_live::Engine;
@@ -6,12 +7,12 @@ use penstock_live::Engine;
 use crate::ask::candidate::Chosen;
 use crate::failure::Failure;
 
-/// The engine called `name`, which works here.
+/// The engine called `name`; an error if it does not work here.
 fn named(name: &str) -> Result<Engine, Failure> {
     probed(engines::engine(name)?)
 }
 
-/// The same, or the first that works if none is named.
+/// The engine called `name`, or the first that works if `name` is `None`.
 pub(crate) fn named_or_usual(name: Option<&str>) -> Result<Engine, Failure> {
     name.map_or_else(|| Ok(usual()), named)
 }
@@ -19,32 +20,33 @@ pub(crate) fn named_or_usual(name: Option<&str>) -> Result<Engine, Failure> {
 /// The engine of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct RunEngine {
-    /// Behind a policy of ours.
+    /// The engine behind a Penstock policy.
     pub(crate) engine: Engine,
-    /// Whether an argument names it: what agents say gives way.
+    /// Whether an argument names it, which overrides what agents name.
     is_named: bool,
 }
 
 impl RunEngine {
-    /// The engine of `jobs`, called `name` if an argument names one. Every one that a thread of an agent may use
-    /// works too.
+    /// The engine of `jobs`, called `name` if an argument names one. Also checks every engine that
+    /// a thread of an agent may use.
     pub(crate) fn of(jobs: &[&Job], name: Option<&str>) -> Result<Self, Failure> {
         let engine = name.map_or_else(|| of_agents(jobs), named)?;
         Ok(Self { engine, is_named: name.is_some() })
     }
 
-    /// That of a thread that asks by itself, of which `named` is what its agents say.
+    /// The engine of a thread that runs without a policy; `named` is the engine that its agents
+    /// name.
     pub(crate) fn of_thread(self, named: Option<Engine>) -> Engine {
         if self.is_named { self.engine } else { named.unwrap_or_else(usual) }
     }
 
-    /// That none of `policies` has to serve agents of `job` that name different engines.
+    /// Checks that none of `policies` has to serve agents of `job` that name different engines.
     pub(crate) fn check_one(self, job: &Job, policies: &[Chosen]) -> Result<(), Failure> {
         if self.is_named { Ok(()) } else { check_one(job, policies) }
     }
 }
 
-/// The engine that agents of `jobs` name, or the first that works.
+/// The engine that the agents of `jobs` name, or the first that works.
 fn of_agents(jobs: &[&Job]) -> Result<Engine, Failure> {
     let agents = || jobs.iter().flat_map(|job| job.workload.agents());
     for engine in agents().filter_map(AgentSpec::own_engine) {
@@ -53,8 +55,8 @@ fn of_agents(jobs: &[&Job]) -> Result<Engine, Failure> {
     Ok(agents().find_map(|agent| agent.engine).unwrap_or_else(usual))
 }
 
-/// That none of `policies`, each of which stands before one engine, has to serve agents of `job` that name
-/// different ones.
+/// Checks that none of `policies`, each of which uses one engine, has to serve agents of `job` that
+/// name different ones.
 fn check_one(job: &Job, policies: &[Chosen]) -> Result<(), Failure> {
     let ours = policies.iter().find(|policy| policy.kernel().is_none());
     let mut named = job.workload.agents().iter().filter_map(|agent| agent.engine);

@@ -1,4 +1,4 @@
-//! What a run over several real targets cannot have: each has a loop of its own, on a thread of its own.
+//! Checks for a run over several real targets, each of which has its own loop on its own thread.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,14 @@ use penstock_jobs::{AgentSpec, Job, Stop};
 use crate::ask::options::Options;
 use crate::failure::Failure;
 
-/// Agents in all loops at most: each loop has a place for every agent of the job, of about a kilobyte.
+/// Maximum number of agents in all loops: each loop has about a kilobyte for every agent of the
+/// job.
 const AGENTS_MOST: u64 = 1 << 22;
 
-/// That neither `job`, which has several files, nor `options` need one loop for all of them.
+/// Checks that neither `job`, which has several files, nor `options` need one loop for all of them.
 ///
 /// # Errors
-/// What they have that needs one, and why.
+/// The option that needs one loop, and why.
 pub(crate) fn check(job: &Job, options: &Options) -> Result<(), Failure> {
     let (files, agents) = (job.workload.file_names().len() as u64, job.workload.streams() as u64);
     if agents.saturating_mul(files) > AGENTS_MOST {

@@ -1,4 +1,4 @@
-//! What is asked of a run: the policies, the options, the target and its engine.
+//! The request for a run: policies, options, the target and its engine.
 
 pub(crate) mod candidate;
 pub(crate) mod engines;

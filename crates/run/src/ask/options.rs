@@ -15,55 +15,57 @@ use crate::result::Requests;
 /// The options of a comparison: all that its job does not say.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Who decides, in the order in which they run; none: the usual policies. `all` is every one.
+    /// Policies, in the order in which they run; the usual ones if empty. `all` stands for every
+    /// policy.
     pub policies: Vec<Candidate>,
     /// Where they run, and what they may do there.
     pub target: TargetOptions,
-    /// Where to record the run; for one policy only.
+    /// Path of the record of the run; for one policy only.
     pub record: Option<PathBuf>,
-    /// How often each policy runs, in rounds of all of them; once if not given. Each round has the
-    /// next seed.
+    /// Number of rounds, in each of which every policy runs once; one if not given. Each round has
+    /// the next seed.
     pub repeat: Option<u32>,
-    /// Processors that modelled runs use at most; all if not given.
+    /// Maximum number of processors for modelled runs; all if not given.
     pub workers: Option<NonZeroUsize>,
-    /// Whether results carry whole distributions and the course over time.
+    /// Whether results carry full distributions and the series over time.
     pub detail: bool,
-    /// Where the stretch of the run begins of which the detail has the arm; with the run if not given.
+    /// Begin of the stretch of the run for which the detail has the arm; the begin of the run if
+    /// not given.
     pub arm_from: Option<String>,
-    /// How long that stretch is; two seconds if not given.
+    /// Length of that stretch; two seconds if not given.
     pub arm_for: Option<String>,
-    /// Takes every request of each run, if they are wanted.
+    /// Gets every request of each run, if they are wanted.
     pub requests: Option<RequestSink>,
-    /// How the requests of a class vary is measured, for the length of a cycle of `fairio`.
+    /// Measures how the requests of a class vary, for the length of a cycle of `fairio`.
     pub survey: Option<Survey>,
-    /// What a run that fails does to the others.
+    /// The effect of a failed run on the others.
     pub failures: Failures,
-    /// A person watches: steps report how the run goes, and a model keeps step with real time,
-    /// until this lets it pause.
+    /// Set if a person watches: steps report the state of the run, and a model keeps step with real
+    /// time, until this lets it pause.
     pub watch: Option<Arc<Pace>>,
-    /// How much faster than real time a watched model goes: a number, or `max`; 1 if not given.
+    /// Speed of a watched model relative to real time: a number, or `max`; 1 if not given.
     pub speed: Option<String>,
 }
 
-/// What a run that fails does to the other runs of its session.
+/// The effect of a failed run on the other runs of its session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Failures {
-    /// It ends the session.
+    /// Ends the session.
     #[default]
     Raise,
-    /// It is a result with a `failure`, and the others run.
+    /// Keeps the run as a result with a `failure`, and continues with the others.
     Keep,
 }
 
-/// How a run measures how stable the requests of each class are.
+/// Options of the measurement of how stable the requests of each class are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Survey {
-    /// Requests that are at the device at once, at most, in place of what the job says; 2 for each
-    /// disk if not given.
+    /// Maximum number of requests at the device at once, in place of the job's; 2 for each disk if
+    /// not given.
     pub load: Option<NonZeroU32>,
 }
 
-/// Takes the requests of each run once it has ended, in the order of the runs. They are in memory
+/// Gets the requests of each run once it has ended, in the order of the runs. They are in memory
 /// only until then.
 #[derive(Clone)]
 pub struct RequestSink(Arc<TakeRequests>);

@@ -6,7 +6,7 @@ use penstock_policy::Facts;
 
 use crate::ask::candidate::Chosen;
 
-/// What results say of the weights and the I/O priorities of `job` that none of `policies` uses.
+/// The remarks in results about weights and I/O priorities of `job` that none of `policies` uses.
 pub(crate) fn remarks(job: &Job, policies: &[Chosen]) -> Vec<String> {
     let weight = |class: &Class| class.own_weight.is_some();
     let ioprio = |class: &Class| class.has_ioprio();
@@ -19,7 +19,7 @@ pub(crate) fn remarks(job: &Job, policies: &[Chosen]) -> Vec<String> {
     .collect()
 }
 
-/// That what classes were given (`one`, or `several` of it) is used by no policy.
+/// The remark that no policy uses an option that classes have (`one`, or `several` of it).
 fn remark(
     job: &Job,
     policies: &[Chosen],

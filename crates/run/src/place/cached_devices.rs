@@ -1,4 +1,4 @@
-//! What lies below the page cache of a job: devices, and its files on them.
+//! The devices below the page cache of a job, and its files on them.
 
 use penstock_device::page_cache::{Options, Topology};
 use penstock_jobs::units::size_text;
@@ -6,10 +6,10 @@ use penstock_jobs::{Extent, Job};
 
 use crate::failure::Failure;
 
-/// What lies below the page cache of `job` over these devices; none if the job has no page cache.
+/// The layout below the page cache of `job` over `devices`; `None` if the job has no page cache.
 ///
 /// # Errors
-/// A file that its device does not hold; memory that is too small for so many devices.
+/// A file that does not fit on its device, or a page cache that is too small for that many devices.
 pub(crate) fn layout(job: &Job, devices: &[Extent]) -> Result<Option<Topology>, Failure> {
     let Some(cache) = job.buffered() else { return Ok(None) };
     let (memory, count) = (cache.options().memory, devices.len() as u64);

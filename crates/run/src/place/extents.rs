@@ -4,10 +4,10 @@ use penstock_jobs::Extent;
 
 use crate::failure::Failure;
 
-/// Devices of so many bytes in blocks of so many, one behind the other.
+/// Places devices one behind the other. `sizes`: capacity and block size of each in bytes.
 ///
 /// # Errors
-/// If they have more bytes than an address can name.
+/// The devices have more bytes than an address can name.
 pub(crate) fn behind_each_other(
     sizes: impl IntoIterator<Item = (u64, u32), IntoIter: ExactSizeIterator>,
 ) -> Result<Vec<Extent>, Failure> {
@@ -23,7 +23,7 @@ pub(crate) fn behind_each_other(
     Ok(extents)
 }
 
-/// The error for so many devices.
+/// The error for `devices` devices that have too many bytes.
 pub(crate) fn too_many_bytes(devices: usize) -> Failure {
     let message = format!("{devices} devices have more than 16 EiB together");
     Failure::wrong(message, "name smaller devices, or fewer of them")

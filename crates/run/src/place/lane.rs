@@ -1,12 +1,13 @@
-//! What has a device of its own in a run.
+//! Parts of a run with their own device.
 
-/// A file or a device of a trace, which is on a device of its own.
+/// A file or a device of a trace, with its own device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Lane {
-    /// As results call it; empty of a trace without names.
+    /// Its name in results; empty for a trace without names.
     pub(crate) name: String,
     /// The first byte of its device, in the address space of the run.
     pub(crate) base: u64,
-    /// The first byte of the file on it; that of the device, if there is none.
+    /// The first byte of the file on the device, in that address space; of the device, if there is
+    /// no file.
     pub(crate) first: u64,
 }

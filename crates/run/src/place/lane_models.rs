@@ -1,5 +1,5 @@
-//! Models of a run with several devices of different kinds: those that the devices of a trace are played
-//! on, or those that files are on.
+//! Models of a run with several devices of different kinds: on which the devices of a trace are
+//! played, or on which files are.
 
 use penstock_core::Seed;
 use penstock_jobs::LaneDevice;
@@ -7,7 +7,7 @@ use penstock_jobs::devices::DeviceSpec;
 
 use crate::place::lane::Lane;
 
-/// Models, each for a device of a trace or a file.
+/// Models, each for a device of a trace or for a file.
 #[derive(Clone)]
 pub(crate) struct LaneModels {
     name: String,
@@ -15,17 +15,17 @@ pub(crate) struct LaneModels {
 }
 
 impl LaneModels {
-    /// These models.
+    /// Creates the mapping.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if `devices` is empty.
     pub(crate) fn new(devices: Vec<LaneDevice>) -> Self {
         assert!(!devices.is_empty(), "a device to play on");
         let each = devices.iter().map(|device| format!("{}={}", device.name, device.spec.name));
         Self { name: each.collect::<Vec<_>>().join(", "), devices }
     }
 
-    /// Those of `lanes`, in their order; all if there are none.
+    /// Selects the models of `lanes`, in their order; all models if `lanes` is empty.
     pub(crate) fn of(self, lanes: &[Lane]) -> Self {
         let of = |lane: &Lane| self.devices.iter().find(|device| device.name == lane.name).cloned();
         match lanes {
@@ -34,7 +34,7 @@ impl LaneModels {
         }
     }
 
-    /// As results call them all.
+    /// The name of all models in results.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -47,13 +47,13 @@ impl LaneModels {
         &self.devices[0].spec
     }
 
-    /// Bytes of all of them.
+    /// Bytes of all models together.
     pub(crate) fn capacity(&self) -> u64 {
         let bytes = self.devices.iter().map(|device| device.spec.build(Seed(0)).capacity());
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// The largest unit of any.
+    /// The largest block size of any model.
     pub(crate) fn block(&self) -> u32 {
         let blocks = self.devices.iter().map(|device| device.spec.build(Seed(0)).block());
         blocks.max().unwrap_or(1)

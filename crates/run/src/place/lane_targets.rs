@@ -11,7 +11,7 @@ use crate::place::target::{
     self, Creation, Identity, ToBeNamed, created, is_device, named_for_nothing, unlooped,
 };
 
-/// Targets that are open, each with the file that is on it.
+/// Open targets, each with the file that is on it.
 #[derive(Clone)]
 pub(crate) struct LaneTargets {
     name: String,
@@ -20,12 +20,13 @@ pub(crate) struct LaneTargets {
 }
 
 impl LaneTargets {
-    /// Opens the targets that `jobs` name for their files, each behind `engine`. What is missing is made if `options` say so and
-    /// the jobs fit, and removed again if another one cannot be opened.
+    /// Opens the targets that `jobs` name for their files, each behind `engine`. A missing target
+    /// is made if `options` say so and the jobs fit, and removed again if another one cannot be
+    /// opened.
     ///
     /// # Errors
-    /// Two files of a job at one place, a target that is refused, options that do not go with it, and a job
-    /// that does not fit.
+    /// Two files of a job on the same target, a target that is refused, options that do not go with
+    /// it, or a job that does not fit.
     pub(crate) fn open(
         jobs: &[&Job],
         engine: RunEngine,
@@ -46,7 +47,7 @@ impl LaneTargets {
         }
         let options = of_each(&files, options)?;
         let mut opened: Vec<Option<Live>> = Vec::new();
-        // What is there first, so that nothing is made for what is refused.
+        // Opens existing targets first, so that nothing is made if one of them is refused.
         for (file, options) in files.iter().zip(&options) {
             let missing = options.create.is_some() && !unlooped(&file.path).0.exists();
             let open = || Live::open(&file.path, &[], engine, options, progress);
@@ -77,10 +78,10 @@ impl LaneTargets {
         Self { name: name(&files), files, targets }
     }
 
-    /// Those of `job`, as far as it views them.
+    /// The targets of the files of `job`, cut to its view.
     ///
     /// # Errors
-    /// One of its files is on a target that is not open; a view that does not fit.
+    /// A file is on a target that is not open, or a view does not fit.
     pub(crate) fn of(&self, job: &Job) -> Result<Self, Failure> {
         let files = job.workload.file_targets()?;
         let of = |file: &FileTarget| {
@@ -100,29 +101,29 @@ impl LaneTargets {
         if let [one] = &self.targets[..] { Some(one) } else { None }
     }
 
-    /// As results call them all.
+    /// The name of all targets in results.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// In the order of the files.
+    /// The targets, in the order of the files.
     pub(crate) fn targets(&self) -> &[Live] {
         &self.targets
     }
 
-    /// The same, to be changed.
+    /// The targets, mutable.
     pub(crate) fn targets_mut(&mut self) -> &mut [Live] {
         &mut self.targets
     }
 }
 
-/// What results call the targets of `files`.
+/// The name of the targets of `files` in results.
 pub(crate) fn name(files: &[FileTarget]) -> String {
     let each = files.iter().map(|FileTarget { file, path }| format!("{file}={path}"));
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// That no two of `files` are at one place.
+/// Checks that no two of `files` are on the same target.
 fn apart(files: &[FileTarget]) -> Result<(), Failure> {
     let place = |file: &FileTarget| Identity::of(unlooped(&file.path).0);
     let places: Vec<Identity> = files.iter().map(place).collect();
@@ -143,7 +144,7 @@ fn apart(files: &[FileTarget]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What each of `files` is opened with.
+/// The options with which each of `files` is opened.
 fn of_each(files: &[FileTarget], options: &TargetOptions) -> Result<Vec<TargetOptions>, Failure> {
     if options.even_if_not_empty && options.i_will_lose_data.is_empty() {
         return Err(named_for_nothing(name(files)));
@@ -155,7 +156,7 @@ fn of_each(files: &[FileTarget], options: &TargetOptions) -> Result<Vec<TargetOp
     let again = target::named_again(&targets.collect::<Vec<_>>(), &options.i_will_lose_data)?;
     let only_devices = devices.iter().all(|&device| device);
     let each = devices.iter().zip(again).map(|(&device, again)| TargetOptions {
-        // Of devices alone it is refused.
+        // If all are devices, it stays and is refused when they are opened.
         create: options.create.clone().filter(|_| only_devices || !device),
         even_if_not_empty: options.even_if_not_empty && again.is_some(),
         i_will_lose_data: again.into_iter().collect(),
@@ -164,7 +165,8 @@ fn of_each(files: &[FileTarget], options: &TargetOptions) -> Result<Vec<TargetOp
     Ok(each.collect())
 }
 
-/// That `jobs` fit the targets of `files`: those that are `opened`, and the others as `options` make them.
+/// Checks that `jobs` fit the targets of `files`: those that are `opened`, and the others as
+/// `options` would make them.
 fn check_fit(
     jobs: &[&Job],
     files: &[FileTarget],

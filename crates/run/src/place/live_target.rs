@@ -14,17 +14,17 @@ use crate::place::target::{self, Creation, Named};
 pub(crate) struct Live {
     pub(crate) target: Target,
     engine: RunEngine,
-    /// As it was named.
+    /// The path as the user wrote it.
     pub(crate) path: String,
-    /// Its file was made by this session, of which no run has taken place.
+    /// Whether this session made its file and no run has taken place on it yet.
     made: bool,
 }
 
 impl Live {
-    /// The target at `path` behind `engine`, made if `options` say so and `jobs` fit it.
+    /// Opens the target at `path` behind `engine`; makes it if `options` say so and `jobs` fit it.
     ///
     /// # Errors
-    /// What [`target::open`] refuses.
+    /// Fails as [`target::open`] does.
     pub(crate) fn open(
         path: &str,
         jobs: &[&Job],
@@ -36,25 +36,26 @@ impl Live {
         Ok(Self { target, engine, path: path.into(), made })
     }
 
-    /// Its engine behind a policy of ours.
+    /// The engine that drives it behind a Penstock policy.
     pub(crate) fn engine(&self) -> Engine {
         self.engine.engine
     }
 
-    /// The engine of a thread that asks by itself, of which `named` is what its agents say.
+    /// The engine of a thread that runs without a policy; `named` is the engine that its agents
+    /// name.
     pub(crate) fn engine_of(&self, named: Option<Engine>) -> Engine {
         self.engine.of_thread(named)
     }
 
-    /// That its one engine serves `job` under `policies`.
+    /// Checks that one engine serves `job` under `policies`.
     ///
     /// # Errors
-    /// Agents name different ones.
+    /// The agents name different engines.
     pub(crate) fn check_engine(&self, job: &Job, policies: &[Chosen]) -> Result<(), Failure> {
         self.engine.check_one(job, policies)
     }
 
-    /// The part of it that `job` views.
+    /// The part of the target that `job` views.
     ///
     /// # Errors
     /// A view that does not fit.
@@ -62,23 +63,23 @@ impl Live {
         Ok(Self { target: target::viewed(&self.target, job)?, ..self.clone() })
     }
 
-    /// Whether `job` names it for its file.
+    /// Whether `job` names this target for its file.
     pub(crate) fn is_of_file(&self, job: &Job) -> bool {
         let files = job.workload.file_targets().unwrap_or_default();
         matches!(&files[..], [file] if file.path == self.path)
     }
 
-    /// Its bytes, and those of its blocks.
+    /// Its capacity and its block size in bytes.
     pub(crate) fn size(&self) -> (u64, u32) {
         (self.target.capacity(), self.target.block())
     }
 
-    /// Keeps its file from here on, whatever becomes of later runs.
+    /// Keeps its file from now on, even if later runs fail.
     pub(crate) fn keep(&mut self) {
         self.made = false;
     }
 
-    /// Removes its file if it was made for runs that did not take place: after wrong input nothing stays
+    /// Removes its file if it was made for runs that did not take place: wrong input leaves nothing
     /// behind. A file that another program has put there meanwhile stays.
     pub(crate) fn discard(&self) {
         if self.made {

@@ -1,5 +1,5 @@
-//! Where a job runs: on a model in virtual time, on a model that answers in real time, on a real
-//! target, or on nothing at all.
+//! Places where a job runs: a model in virtual time, a model that answers in real time, a real
+//! target, or the null target.
 
 pub(crate) mod cached_devices;
 pub(crate) mod extents;
@@ -31,40 +31,40 @@ use crate::place::lane_models::LaneModels;
 use crate::place::live_target::Live;
 use crate::result::{FileResult, World};
 
-/// The target that does nothing.
+/// The name of the target that does nothing.
 const NULL: &str = "null";
 
-/// Where a job runs.
+/// A place where a job runs.
 #[derive(Clone)]
 pub(crate) enum Place {
-    /// On a model, in virtual time.
+    /// A model in virtual time.
     Modelled(DeviceSpec),
-    /// On models of different kinds, one for each file or each device of a trace, in virtual time.
+    /// Models of different kinds in virtual time, one for each file or each device of a trace.
     Mapped(LaneModels),
-    /// On a model that answers in real time.
+    /// A model that answers in real time.
     Emulated {
-        /// As it was written.
+        /// The name as the user wrote it.
         name: String,
         spec: DeviceSpec,
         speed: Speed,
         /// The file that keeps the data.
         over: Option<Live>,
     },
-    /// On a real target.
+    /// A real target.
     Live(Live),
-    /// On real targets, one for each file.
+    /// Real targets, one for each file.
     Targets(LaneTargets),
-    /// On nothing, in real time.
+    /// No target, in real time.
     Null,
 }
 
-/// What `on` stands for.
+/// The kind of place that `--on` names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlaceKind {
     Model,
     Emulated,
     Target,
-    /// One for each file.
+    /// One target for each file.
     Targets,
     Null,
 }
@@ -81,7 +81,8 @@ impl PlaceKind {
         if known || !target::is_one(on, options) { Self::Model } else { Self::Target }
     }
 
-    /// That `asked` can run on what is called `on`, at `speed` if one was given.
+    /// Returns an error if the job or one of its policies cannot run on this kind of place. `on` is
+    /// its name in messages; `speed` is the speed, if one was given.
     fn check(self, on: &str, asked: &Asked<'_>, speed: Option<&str>) -> Result<(), Failure> {
         let Asked { job, policies } = asked;
         if self != Self::Model {
@@ -104,14 +105,15 @@ impl PlaceKind {
     }
 }
 
-/// A job and who is to decide in it.
+/// A job and the policies that it runs under.
 pub(crate) struct Asked<'a> {
     pub(crate) job: &'a Job,
     pub(crate) policies: Vec<Chosen>,
 }
 
 impl Place {
-    /// Opens what `options` name, for `asked` among others; none if each job has its own device.
+    /// Opens the place that `options` name, for all jobs of `asked`; `None` if each job has its own
+    /// device.
     pub(crate) fn open(
         asked: &[Asked<'_>],
         options: &Options,
@@ -151,7 +153,7 @@ impl Place {
         Ok(Some(place))
     }
 
-    /// The targets that the jobs of `asked` name for their files.
+    /// Opens the targets that the jobs of `asked` name for their files.
     fn of_files(
         asked: &[Asked<'_>],
         options: &Options,
@@ -170,7 +172,8 @@ impl Place {
         LaneTargets::open(&jobs, engine, &options.target, progress).map(Self::Targets)
     }
 
-    /// The modelled device that `job` names, or those of its files or for the devices of its trace.
+    /// The modelled device that `job` names, or the models of its files or of the devices of its
+    /// trace.
     pub(crate) fn own(job: &Job) -> Result<Self, Failure> {
         if let Some(file) = job.workload.file_targets()?.first() {
             let message = format!("file {} is on {}, a real target", file.file, file.path);
@@ -188,7 +191,7 @@ impl Place {
         job.device.clone().map(Self::Modelled).ok_or_else(none)
     }
 
-    /// That `asked` can run here.
+    /// Returns an error if the job or one of its policies cannot run here.
     pub(crate) fn check(&self, asked: &Asked<'_>, speed: Option<&str>) -> Result<(), Failure> {
         let kind = match self {
             Self::Modelled(_) | Self::Mapped(_) => PlaceKind::Model,
@@ -206,7 +209,7 @@ impl Place {
         }
     }
 
-    /// The model that all runs are on, if it is one, and how fast it answers.
+    /// The model that all runs use and how fast it answers; `None` if there is no such model.
     pub(crate) fn model(&self) -> Option<(&DeviceSpec, Speed)> {
         match self {
             Self::Modelled(spec) => Some((spec, Speed::ONE)),
@@ -215,8 +218,8 @@ impl Place {
         }
     }
 
-    /// What each of `lanes` is on, with a queue of its own; the one model, if there are none. Empty if it
-    /// is no model.
+    /// The model below each of `lanes` lanes, each with its own queue; the one model, if there are
+    /// no lanes. Empty if the place is no model.
     pub(crate) fn models(&self, lanes: usize) -> Vec<&DeviceSpec> {
         match self {
             Self::Modelled(spec) => vec![spec; lanes.max(1)],
@@ -225,7 +228,7 @@ impl Place {
         }
     }
 
-    /// The same for those of a trace's devices that are among `lanes`.
+    /// Keeps only the models of the devices that `lanes` use.
     pub(crate) fn playing(self, lanes: &[Lane]) -> Self {
         match self {
             Self::Mapped(models) => Self::Mapped(models.of(lanes)),
@@ -233,11 +236,11 @@ impl Place {
         }
     }
 
-    /// The device of each of so many `files`, one behind the other in the address space of a run; the one
-    /// device, if there are none.
+    /// The device of each of `files` files, one behind the other in the address space of a run; the
+    /// one device, if there are no files.
     ///
     /// # Errors
-    /// If they have more bytes than an address can name.
+    /// The devices have more bytes than an address can name.
     pub(crate) fn extents(&self, files: usize) -> Result<Vec<Extent>, Failure> {
         let sizes = match self {
             Self::Targets(all) => all.targets().iter().map(Live::size).collect(),
@@ -251,14 +254,14 @@ impl Place {
         extents::behind_each_other(sizes)
     }
 
-    /// What its devices are mapped to, by name of the file or of the trace's device; empty if all are of
+    /// The model of each device, by name of the file or of the trace's device; empty if all are of
     /// one kind.
     pub(crate) fn mapped(&self) -> &[LaneDevice] {
         if let Self::Mapped(models) = self { models.devices() } else { &[] }
     }
 
-    /// That it can be there `lanes` times, each with a queue of its own, and that `asked` and a
-    /// record need no more than one queue.
+    /// Checks that each of `lanes` lanes can have its own queue here, and that neither `asked` nor
+    /// the option for which `of_one_queue` is the reason needs a single queue.
     pub(crate) fn check_queues(
         &self,
         asked: &Asked<'_>,
@@ -270,14 +273,14 @@ impl Place {
         }
         let models = self.models(lanes);
         if models.is_empty() {
-            // Of files it is known by now that they need no more than one loop each.
+            // Each file was checked before to need only its own loop.
             let of_trace = asked.job.workload.files().is_empty();
             return if of_trace { queues::one_target(self.name(), lanes) } else { Ok(()) };
         }
         queues::check(&models, lanes, asked.job, &asked.policies, of_one_queue)
     }
 
-    /// That one queue of ours sends the requests of `class`.
+    /// Checks that a single Penstock queue sends the requests of `class`.
     fn check_sent(&self, asked: &Asked<'_>, class: &str) -> Result<(), Failure> {
         if let Self::Modelled(spec) = self {
             queues::one(spec, &format!("stop = \"sent:{class}\" counts what one queue sends"))?;
@@ -289,7 +292,7 @@ impl Place {
         Err(Failure::wrong(message, "stop at a time, or with `last-arrival`"))
     }
 
-    /// `DEVICE[@SPEED][:PATH]`.
+    /// Opens the emulated device called `name`; `what` is its `DEVICE[@SPEED][:PATH]`.
     fn emulated(
         name: &str,
         what: &str,
@@ -302,7 +305,7 @@ impl Place {
             return Err(nameless(what));
         }
         let (spec, speed) = self::model(model)?;
-        // Agents ask the model, which asks the file.
+        // Agents use the model, which alone uses the file.
         let engine = RunEngine::of(&[], options.engine.as_deref());
         let open = |path| Live::open(path, jobs, engine?, options, progress);
         let over = path.map(open).transpose()?;
@@ -312,7 +315,7 @@ impl Place {
         Ok(Self::Emulated { name: name.into(), spec, speed, over })
     }
 
-    /// The part of it that `job` views.
+    /// The part of the place that `job` views.
     pub(crate) fn viewed(&self, job: &Job) -> Result<Self, Failure> {
         let mut place = self.clone();
         match &mut place {
@@ -330,12 +333,12 @@ impl Place {
         Ok(place)
     }
 
-    /// `job` with everything that the place decides: the device, and parameters of policies that
-    /// stand for something else on a real one.
+    /// Returns `job` with everything that the place decides: the device, and parameters of policies
+    /// that mean something else on a real device.
     pub(crate) fn configure(&self, job: &Job) -> Job {
         let mut job = job.clone();
         match self {
-            // The job says itself what each is on.
+            // The job itself names the device of each.
             Self::Mapped(_) => {}
             Self::Targets(_) => job.workload.drop_file_models(),
             Self::Live(live) if live.is_of_file(&job) => job.workload.drop_file_models(),
@@ -348,7 +351,7 @@ impl Place {
                 job.policies = candidate::on_a_real_device(&job.policies);
                 let most = self.engine().map_or(u32::MAX, Engine::most_in_flight);
                 job.live.depth.get_or_insert(job.live.target_depth().min(most));
-                // The machine has its own.
+                // The machine has its own page cache.
                 job.page_cache = None;
             }
             Self::Null => job.live.depth = Some(job.live.target_depth()),
@@ -356,13 +359,13 @@ impl Place {
         job
     }
 
-    /// Removes the files that were made for runs that did not take place: after wrong input nothing
-    /// stays behind.
+    /// Removes the files that were made for runs that did not take place: wrong input leaves
+    /// nothing behind.
     pub(crate) fn discard(&self) {
         self.targets().iter().for_each(Live::discard);
     }
 
-    /// Keeps its files from here on, whatever becomes of later runs.
+    /// Keeps its files from now on, even if later runs fail.
     pub(crate) fn keep(&mut self) {
         match self {
             Self::Live(live) | Self::Emulated { over: Some(live), .. } => live.keep(),
@@ -371,7 +374,7 @@ impl Place {
         }
     }
 
-    /// That direct I/O moves as many bytes as `job` asks for.
+    /// Checks that the requests of `job` are multiples of the unit of direct I/O.
     pub(crate) fn check_units(&self, job: &Job) -> Result<(), Failure> {
         if matches!(self, Self::Emulated { .. }) {
             return Ok(());
@@ -408,12 +411,12 @@ impl Place {
         }
     }
 
-    /// Whether it takes place in real time.
+    /// Whether runs take place in real time.
     pub(crate) fn is_real(&self) -> bool {
         !matches!(self, Self::Modelled(_) | Self::Mapped(_))
     }
 
-    /// As results call it.
+    /// The name in results.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Modelled(spec) => &spec.name,
@@ -425,7 +428,7 @@ impl Place {
         }
     }
 
-    /// States what each of `files` is on.
+    /// Sets the path or the device of each of `files`.
     pub(crate) fn locate(&self, files: &mut [FileResult]) {
         for (number, file) in files.iter_mut().enumerate() {
             match self {
@@ -467,12 +470,13 @@ impl Place {
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => disks(spec),
             Self::Mapped(models) => disks(models.first()),
-            // Each target has a policy of its own, which serves one.
+            // Each target has its own policy, which serves one disk.
             Self::Live(_) | Self::Targets(_) | Self::Null => NonZeroU32::MIN,
         }
     }
 
-    /// Disks that lie behind each other in its address space, equally large; one, if it has no such.
+    /// Number of equally large disks that lie behind each other in its address space; one, if it
+    /// has no such layout.
     pub(crate) fn side_by_side(&self) -> NonZeroU32 {
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => spec.side_by_side(),
@@ -480,7 +484,7 @@ impl Place {
         }
     }
 
-    /// What it rounds ranges to, in bytes.
+    /// Block size to which ranges are rounded, in bytes.
     pub(crate) fn block(&self) -> u32 {
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => spec.build(Seed(0)).block(),
@@ -494,7 +498,7 @@ impl Place {
     }
 }
 
-/// The engine that serves `asked`.
+/// The engine that serves all of `asked`.
 fn engine_for(asked: &[Asked<'_>], options: &TargetOptions) -> Result<RunEngine, Failure> {
     let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
     let engine = RunEngine::of(&jobs, options.engine.as_deref())?;
@@ -502,7 +506,7 @@ fn engine_for(asked: &[Asked<'_>], options: &TargetOptions) -> Result<RunEngine,
     Ok(engine)
 }
 
-/// That `what`, which has no file, is not asked to make or drive one.
+/// Checks that no option for files was given for `what`, which has no file.
 fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
     let live_only = [
         ("--create", options.create.is_some()),
@@ -520,7 +524,7 @@ fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
     }
 }
 
-/// That no agent goes through a page cache.
+/// Checks that no agent goes through a page cache.
 fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
     job.workload
         .agents()
@@ -529,7 +533,7 @@ fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
         .map_err(Failure::from)
 }
 
-/// That no more than one file is to be on one target.
+/// Checks that at most one file is on the single target.
 fn one_file(job: &Job, on: &str) -> Result<(), Failure> {
     let names = job.workload.file_names();
     if names.len() <= 1 {
@@ -544,7 +548,7 @@ fn one_file(job: &Job, on: &str) -> Result<(), Failure> {
     Err(Failure::wrong(message, hint))
 }
 
-/// That no programs are to run in real time: their processors are modelled, as their device is.
+/// Checks that no programs run in real time: their processors are modelled, as their device is.
 fn no_programs(job: &Job, on: &str) -> Result<(), Failure> {
     if job.workload.programs().is_none() {
         return Ok(());
@@ -553,7 +557,7 @@ fn no_programs(job: &Job, on: &str) -> Result<(), Failure> {
     Err(Failure::wrong(message, "name a modelled device with --on, as in --on hdd-7200"))
 }
 
-/// That the options ask for no other speed than that of real time.
+/// Checks that no speed was given, since the place runs in real time.
 fn no_speed(on: &str, speed: Option<&str>) -> Result<(), Failure> {
     let Some(speed) = speed else { return Ok(()) };
     let message = format!("--speed {speed} does not go with {on}: it takes its own time");
@@ -564,7 +568,7 @@ fn no_speed(on: &str, speed: Option<&str>) -> Result<(), Failure> {
 fn sizes(models: &[&DeviceSpec]) -> Vec<(u64, u32)> {
     let mut sizes: Vec<(u64, u32)> = Vec::with_capacity(models.len());
     for (number, spec) in models.iter().enumerate() {
-        // Those of one kind are alike, and there may be many.
+        // Models of one kind are equal, and there may be many.
         let like_the_last = number.checked_sub(1).filter(|&before| models[before] == *spec);
         let built = || {
             let device = spec.build(Seed(0));
@@ -575,17 +579,17 @@ fn sizes(models: &[&DeviceSpec]) -> Vec<(u64, u32)> {
     sizes
 }
 
-/// Disks that work side by side in a model.
+/// Number of disks of a model that work in parallel.
 pub(crate) fn disks(spec: &DeviceSpec) -> NonZeroU32 {
     NonZeroU32::new(spec.disks()).expect("an array has disks")
 }
 
-/// The model and the path of `DEVICE[@SPEED][:PATH]`.
+/// Splits `DEVICE[@SPEED][:PATH]` into model and path.
 pub(crate) fn model_and_path(text: &str) -> (&str, Option<&str>) {
     text.split_once(':').map_or((text, None), |(model, path)| (model, Some(path)))
 }
 
-/// What `DEVICE[@SPEED]` stands for: a model, and how fast it answers in real time.
+/// Parses `DEVICE[@SPEED]`: the model, and how fast it answers in real time.
 pub(crate) fn model(text: &str) -> Result<(DeviceSpec, Speed), Failure> {
     let (device, speed) = match text.split_once('@') {
         Some((device, speed)) => (device, self::speed(speed)?),
@@ -604,7 +608,7 @@ fn nameless(what: &str) -> Failure {
     Failure::wrong(message, "as emulated:hdd-7200@10:./data.img")
 }
 
-/// How many times as fast as itself a model answers.
+/// Parses the factor by which a model answers faster than its own time.
 fn speed(text: &str) -> Result<Speed, Failure> {
     let number: Option<f64> = text.parse().ok();
     let thousandths = number.map(|n| (n * 1000.0).round()).filter(|n| (1.0..=1e9).contains(n));

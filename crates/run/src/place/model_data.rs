@@ -1,9 +1,10 @@
-//! The data of a run over models, as far as it is verified.
+//! The verified data of a run over models.
 //!
-//! A model takes time and keeps no data. All of a verified block follows from its version, so here is, for each
-//! block, which version lies on the model and which of its bits `faults` have changed. Requests pass by above the
-//! policies, below a page cache: a write leaves its version when it completes, and a read is compared when it does.
-//! There is no record, as nothing outlives the run.
+//! A model takes time and keeps no data. The content of a verified block follows from its version,
+//! so this module keeps, for each block, the version on the model and the bits that `faults` have
+//! changed. Requests pass here above the policies and below a page cache: a write stores its
+//! version when it completes, and a read is compared when it completes. There is no record, as
+//! nothing outlives the run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,10 +19,10 @@ use rand::RngExt as _;
 /// Bytes of a block.
 const BLOCK: u64 = VERIFIED_BLOCK as u64;
 
-/// What is verified in a run over models.
+/// The verification plan of a run over models.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelPlan {
-    /// In the address space of the run.
+    /// The verified ranges, in the address space of the run.
     pub(crate) ranges: VerifiedRanges,
     /// The models, in the order of their bytes.
     pub(crate) models: Vec<Medium>,
@@ -41,11 +42,11 @@ impl ModelPlan {
 /// One of the models.
 #[derive(Clone, Debug)]
 pub(crate) struct Medium {
-    /// As results call it.
+    /// Its name in results.
     pub(crate) name: String,
     /// Its first byte in the address space of the run.
     pub(crate) base: u64,
-    /// How often it changes a bit, and the source of chance.
+    /// Probability that it changes a bit, and the random numbers for it.
     pub(crate) corrupt: Option<(f64, Rng)>,
 }
 
@@ -55,34 +56,35 @@ pub(crate) struct ModelData(Rc<RefCell<DataBook>>);
 struct DataBook {
     plan: ModelPlan,
     blocks: BTreeMap<u64, BlockState>,
-    /// By slot.
+    /// Requests in flight, by slot.
     in_flight: Vec<DataFlight>,
     verified: Verified,
     differences: Vec<Difference>,
 }
 
-/// What is known of a block.
+/// The state of a block.
 #[derive(Default)]
 struct BlockState {
     /// Writes that have begun.
     begun: u32,
-    /// What lies there.
+    /// The content of the block, if it is known.
     lies: Option<BlockContent>,
 }
 
 #[derive(Clone, Copy)]
 struct BlockContent {
     version: u32,
-    /// The version is a discard.
+    /// Whether the version is a discard.
     zeros: bool,
-    /// The bit that is not as it was written.
+    /// The bit that differs from what was written.
     changed: Option<Bit>,
 }
 
-/// A byte in the address space of the run, and which of its bits.
+/// A byte in the address space of the run, and the number of a bit in it.
 type Bit = (u64, u8);
 
-/// A request under way, and the versions of the blocks that a write or a discard touches; 0 where a block has none.
+/// A request in flight, and the versions of the blocks that a write or a discard touches; 0 where a
+/// block has none.
 #[derive(Default)]
 struct DataFlight {
     req: Option<Request>,
@@ -90,7 +92,7 @@ struct DataFlight {
 }
 
 impl ModelData {
-    /// Of a run that has not begun.
+    /// Creates the data of a run that has not begun.
     pub(crate) fn new(plan: &ModelPlan) -> Self {
         Self(Rc::new(RefCell::new(DataBook {
             plan: plan.clone(),
@@ -101,7 +103,7 @@ impl ModelData {
         })))
     }
 
-    /// `device`, whose data this is.
+    /// Wraps `device`, so that its requests are recorded and compared here.
     pub(crate) fn over<D: Device>(&self, device: D) -> impl Device + use<D> {
         let (at_start, at_end) = (Rc::clone(&self.0), Rc::clone(&self.0));
         let begun = move |_, req: &Request| at_start.borrow_mut().begin(req);
@@ -114,24 +116,24 @@ impl ModelData {
         Tap::new(device, begun, ended)
     }
 
-    /// Whether a block was not what was written.
+    /// Whether a block differed from what was written.
     pub(crate) fn differs(&self) -> bool {
         self.0.borrow().verified.different > 0
     }
 
-    /// Reads again what was written.
+    /// Reads the written blocks again and compares them.
     pub(crate) fn read_again(&self) {
         self.0.borrow_mut().read_again();
     }
 
-    /// What was verified, and the first differences.
+    /// The numbers of verified blocks, and the first differences.
     pub(crate) fn found(&self) -> (Verified, Vec<Difference>) {
         let book = self.0.borrow();
         (book.verified, book.differences.clone())
     }
 }
 
-/// Whether one of `ranges`, which lie apart in ascending order, has `offset`.
+/// Whether one of `ranges`, which are disjoint and in ascending order, contains `offset`.
 fn has(ranges: &[Range<u64>], offset: u64) -> bool {
     let behind = ranges.partition_point(|range| range.start <= offset);
     behind > 0 && offset < ranges[behind - 1].end
@@ -143,7 +145,7 @@ fn blocks(req: &Request, base: u64) -> impl Iterator<Item = u64> + use<> {
     (first..req.start + u64::from(req.len)).step_by(BLOCK as usize)
 }
 
-/// Whether `req` has the whole of the block at `at`.
+/// Whether `req` covers the whole block at `at`.
 fn is_whole(req: &Request, at: u64) -> bool {
     at >= req.start && at + BLOCK <= req.start + u64::from(req.len)
 }
@@ -174,7 +176,7 @@ impl DataBook {
         let flight = &mut self.in_flight[done.id.index()];
         let Some(req) = flight.req.take() else { return };
         match req.op {
-            // What a command with an error has left is not known; a model has left what was there.
+            // The effect of a failed command is unknown on a device; a model has changed nothing.
             _ if done.error.is_some() => {}
             Op::Read => self.read(&req),
             Op::Write | Op::Discard => {
@@ -192,7 +194,7 @@ impl DataBook {
         let base = self.plan.medium(req.start).base;
         for (at, &version) in blocks(req, base).zip(versions) {
             if version == 0 {
-                // Nothing is known of it any more.
+                // The content is not known any more.
                 self.blocks.entry(at).and_modify(|block| block.lies = None);
                 continue;
             }
@@ -231,22 +233,23 @@ impl DataBook {
         }
     }
 
-    /// The bit that the model changes in `len` bytes from `start` on their way, if it does.
+    /// The bit that the model changes on the way in `len` bytes from `start`, if it changes one.
     fn changed_bit(&mut self, start: u64, len: u32) -> Option<Bit> {
         let medium = self.plan.number(start);
         let (share, rng) = self.plan.models[medium].corrupt.as_mut()?;
-        // Two draws each time, so that one share does not shift where another changes bits.
+        // Always two draws, so that a different probability does not shift which bits change.
         let (chance, bit) = (rng.random::<f64>(), rng.random::<u64>());
         let bit = bit % (u64::from(len) * 8);
         (chance < *share).then(|| (start + bit / 8, (bit % 8) as u8))
     }
 
-    /// Compares the block at `at` with what was written: `content`, with a bit that was changed on the way.
+    /// Compares the block at `at`, which holds `content`, with what was written; `changed`: a bit
+    /// that was changed on the way.
     fn compare(&mut self, at: u64, content: BlockContent, changed: Option<Bit>) {
         let (first, bits) = match (content.changed, changed) {
             (Some(one), Some(other)) if one != other => (one.min(other), 2),
             (Some(one), None) | (None, Some(one)) => (one, 1),
-            // One that was changed twice is as it was.
+            // A bit that was changed twice is as it was.
             _ => return,
         };
         self.verified.different += 1;
@@ -270,7 +273,7 @@ impl DataBook {
     }
 }
 
-/// `bit`, if it lies in the block at `at`.
+/// Returns `bit` if it lies in the block at `at`.
 fn bit_in(bit: Option<Bit>, at: u64) -> Option<Bit> {
     bit.filter(|(byte, _)| (at..at + BLOCK).contains(byte))
 }

@@ -1,5 +1,5 @@
-//! How many queues a run has: one, one before each disk of an array, or one before each device of a run
-//! with several, on which files are or those of a trace are played. Here is what goes with which.
+//! Checks on the number of queues of a run: one, one before each disk of an array, or one before
+//! each of several devices, which hold files or play those of a trace.
 
 use penstock_core::Seed;
 use penstock_jobs::Job;
@@ -9,8 +9,8 @@ use crate::ask::candidate::Chosen;
 use crate::failure::Failure;
 use crate::place::extents::too_many_bytes;
 
-/// That `models`, of which there are several if there are so many `lanes`, can each have a queue of its
-/// own, and that `policies` and what is `of_one_queue` in `job` need no more than one.
+/// Checks that every model can have its own queue if there are several `lanes`, and that no policy
+/// and no option of the job needs a single queue. `of_one_queue`: why an option needs one.
 pub(crate) fn check(
     models: &[&DeviceSpec],
     lanes: usize,
@@ -50,7 +50,7 @@ pub(crate) fn check(
     models.iter().try_for_each(|spec| one(spec, &needs_one))
 }
 
-/// That a trace of so many `lanes` needs no more than the one target called `on`.
+/// Checks that a trace of `lanes` devices can be played on the single target called `on`.
 pub(crate) fn one_target(on: &str, lanes: usize) -> Result<(), Failure> {
     if lanes <= 1 {
         return Ok(());
@@ -61,14 +61,14 @@ pub(crate) fn one_target(on: &str, lanes: usize) -> Result<(), Failure> {
     Err(Failure::wrong(message, hint))
 }
 
-/// That `spec` has one queue, since `why`.
+/// Checks that `spec` has only one queue. `why`: the reason in the message.
 pub(crate) fn one(spec: &DeviceSpec, why: &str) -> Result<(), Failure> {
     let Some(_) = spec.array_of_queues() else { return Ok(()) };
     let message = format!("{why}, and {} has one before each disk", spec.name);
     Err(Failure::wrong(message, "give its array scheduler = \"one\""))
 }
 
-/// That every byte of `models`, which lie behind each other, has an address.
+/// Checks that every byte of `models`, which lie behind each other, has an address.
 fn addresses(models: &[&DeviceSpec]) -> Result<(), Failure> {
     let mut bytes = models.iter().map(|spec| spec.build(Seed(0)).capacity());
     if bytes.try_fold(0, u64::checked_add).is_some() {

@@ -1,4 +1,4 @@
-//! From what a person names to a target: a file, a loop device over one, or a block device.
+//! From the name of a target to the open target: a file, a loop device over one, or a block device.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -12,34 +12,34 @@ use penstock_live::{Contents, Target, User, VERIFIED_BLOCK};
 use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
 
-/// Gets the path of an owned file that is being written and the share that is written; `false` ends
-/// that.
+/// Progress of writing an owned file: gets its path and the fraction that is written; `false` ends
+/// the writing.
 pub(crate) type Creation<'a> = dyn FnMut(&str, f64) -> bool + 'a;
 
-/// What stands before the path of a file that a loop device is to be made of.
+/// Prefix of the path of a file over which a loop device is made.
 pub(crate) const LOOP: &str = "loop:";
 
 /// A target, ready to be run on.
 pub(crate) struct Named {
-    /// What may be used of it.
+    /// The open target.
     pub(crate) target: Target,
-    /// Whether its file was made just now.
+    /// Whether its file was just made.
     pub(crate) made: bool,
 }
 
-/// What tells files and devices apart, whatever their names.
+/// Identifies a file or device, whatever its names.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Identity {
-    /// The number of a block device.
+    /// Number of a block device.
     Device(u64),
-    /// The file system of a file, and its number there.
+    /// File system of a file, and its number there.
     File(u64, u64),
-    /// Where a file is to be made.
+    /// Path where a file is to be made.
     Missing(PathBuf),
 }
 
 impl Identity {
-    /// That of what is at `path`.
+    /// Identifies the file or device at `path`.
     pub(crate) fn of(path: &Path) -> Self {
         match std::fs::metadata(path) {
             Ok(meta) if meta.file_type().is_block_device() => Self::Device(meta.rdev()),
@@ -54,29 +54,29 @@ impl Identity {
     }
 }
 
-/// The path in `on`, and whether a loop device is to be made of the file there.
+/// Splits `on` into the path and whether a loop device is to be made over the file there.
 pub(crate) fn unlooped(on: &str) -> (&Path, bool) {
     on.strip_prefix(LOOP).map_or((Path::new(on), false), |path| (Path::new(path), true))
 }
 
-/// Whether `on` names a block device that is there.
+/// Whether `on` names an existing block device.
 pub(crate) fn is_device(on: &str) -> bool {
     let (path, looped) = unlooped(on);
     !looped && std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device())
 }
 
-/// A target that may have to be named once more.
+/// A target that may have to be named a second time.
 pub(crate) struct ToBeNamed<'a> {
     pub(crate) path: &'a Path,
-    /// A block device, which has to be.
+    /// Whether it is a block device, which must be named a second time.
     pub(crate) is_device: bool,
 }
 
-/// Which of `given`, all that `--i-will-lose-data` says, names each of `targets`, which are those of
-/// `--on`.
+/// Finds for each of `targets` of `--on` the name among `given`, the values of
+/// `--i-will-lose-data`, that names it.
 ///
 /// # Errors
-/// One of them names none of the targets.
+/// A name matches none of the targets.
 pub(crate) fn named_again(
     targets: &[ToBeNamed<'_>],
     given: &[String],
@@ -101,17 +101,16 @@ pub(crate) fn named_again(
     Ok(found.into_iter().map(|name| name.map(|name| given[name].clone())).collect())
 }
 
-/// Whether `on` names a target: it is written like a file's name, or it is there, or it is to be
-/// made.
+/// Whether `on` names a target: it looks like a path, or it exists, or it is to be created.
 pub(crate) fn is_one(on: &str, options: &TargetOptions) -> bool {
     let like_a_path = on.contains(['/', '.']) || on.starts_with(LOOP);
     like_a_path || Path::new(on).exists() || options.create.is_some()
 }
 
-/// Opens the target that `on` names; a file is made only if `jobs` fit it.
+/// Opens the target that `on` names; makes a file only if `jobs` fit it.
 ///
 /// # Errors
-/// Options that do not go with it; a target that is refused; a job that does not fit.
+/// Options that do not go with it, a target that is refused, or a job that does not fit.
 pub(crate) fn open(
     on: &str,
     jobs: &[&Job],
@@ -147,18 +146,18 @@ pub(crate) fn open(
     Ok(Named { target, made: false })
 }
 
-/// What a device may hold that is opened.
+/// The contents that a device may have when it is opened.
 pub(crate) fn contents(even_if_not_empty: bool) -> Contents {
     if even_if_not_empty { Contents::MayBeLost } else { Contents::Empty }
 }
 
-/// Why data may not be lost on what is not named twice.
+/// The error for `--even-if-not-empty` without the second name that it needs.
 pub(crate) fn named_for_nothing(on: impl fmt::Display) -> Failure {
     let message = format!("--even-if-not-empty does not go with {on}, which is not named twice");
     Failure::wrong(message, "it is about a block device: name it with --i-will-lose-data as well")
 }
 
-/// Opens what is only read, owned by Penstock or not.
+/// Opens a target for reading only, owned by Penstock or not.
 fn read(path: &Path, on: &str, looped: bool, options: &TargetOptions) -> Result<Named, Failure> {
     let others = [
         ("--create", options.create.is_some()),
@@ -175,8 +174,8 @@ fn read(path: &Path, on: &str, looped: bool, options: &TargetOptions) -> Result<
     Ok(Named { target: Target::open_reading(path)?, made: false })
 }
 
-/// What a run may do to the file at `path`, which is `named` once more if an application's data in
-/// it may be lost.
+/// The rights of a run on the file at `path`. With `named`, the path from `--i-will-lose-data`, an
+/// application's data in it may be lost.
 pub(crate) fn user(path: &Path, named: Option<&str>) -> Result<User, Failure> {
     let Some(named) = named else { return Ok(User::Run) };
     let own = std::fs::canonicalize(path);
@@ -205,7 +204,7 @@ fn owned(
 ) -> Result<Named, Failure> {
     let made = !path.exists();
     if let Some(size) = create.filter(|_| made) {
-        // After a job that does not fit no file may stay behind.
+        // A job that does not fit must leave no file behind.
         for job in jobs {
             job.agents_on(viewed_of(size, job)?, 1)?;
         }
@@ -222,7 +221,7 @@ fn owned(
     Ok(Named { target, made })
 }
 
-/// How much `job` views of `size` bytes.
+/// Number of bytes that `job` views of `size` bytes.
 pub(crate) fn viewed_of(size: u64, job: &Job) -> Result<u64, Failure> {
     match job.live.view {
         Some(View { start, length }) if start.checked_add(length).is_none_or(|end| end > size) => {
@@ -233,10 +232,10 @@ pub(crate) fn viewed_of(size: u64, job: &Job) -> Result<u64, Failure> {
     }
 }
 
-/// What `job` views of `target`.
+/// The part of `target` that `job` views.
 ///
 /// # Errors
-/// A view that does not fit.
+/// The view does not fit.
 pub(crate) fn viewed(target: &Target, job: &Job) -> Result<Target, Failure> {
     let view = match job.live.view {
         None => target.clone(),
@@ -245,7 +244,8 @@ pub(crate) fn viewed(target: &Target, job: &Job) -> Result<Target, Failure> {
     if job.is_verified() { whole_blocks(view, job.live.view) } else { Ok(view) }
 }
 
-/// What of `target`, of which a job has this `view`, is whole blocks that can be verified.
+/// The part of `target` that consists of whole blocks, which can be verified. `view`: the job's
+/// view of it.
 fn whole_blocks(target: Target, view: Option<View>) -> Result<Target, Failure> {
     let block = u64::from(VERIFIED_BLOCK);
     if let Some(View { start, .. }) = view.filter(|view| !view.start.is_multiple_of(block)) {
@@ -263,7 +263,7 @@ fn whole_blocks(target: Target, view: Option<View>) -> Result<Target, Failure> {
     if whole == capacity { Ok(target) } else { Ok(target.view(0, whole)?) }
 }
 
-/// The size that `--create` names.
+/// Parses the size of `--create`.
 pub(crate) fn created(text: &str) -> Result<u64, Failure> {
     units::parse_size(text).map_err(|error| {
         Failure::wrong(format_args!("--create: {}", error.message()), "write it as 256MiB")
