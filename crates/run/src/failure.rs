@@ -16,14 +16,14 @@ pub struct Failure {
     deadlock: bool,
 }
 
-/// What begins a message.
+/// Prefix of every message.
 const ERROR: &str = "error: ";
 
-/// The run itself failed.
+/// Exit code if the run itself failed.
 const RUN_FAILED: u8 = 1;
-/// Wrong use or wrong input.
+/// Exit code for wrong use or wrong input.
 const WRONG_INPUT: u8 = 2;
-/// This machine cannot.
+/// Exit code if this machine lacks something that the command needs.
 const CANNOT: u8 = 77;
 
 impl Failure {
@@ -54,13 +54,13 @@ impl Failure {
         Self::new(message, WRONG_INPUT)
     }
 
-    /// A file that is not what it should be.
+    /// A file with invalid contents.
     pub fn wrong_in(path: &Path, error: &impl fmt::Display) -> Self {
         let message = format!("error: {}: {error}", path.display());
         Self::new(message, WRONG_INPUT)
     }
 
-    /// A file that is what it should be, and that this machine cannot work on.
+    /// A valid file that this machine cannot process.
     pub fn run_over(path: &Path, error: &impl fmt::Display) -> Self {
         Self::run(format_args!("{}: {error}", path.display()))
     }
@@ -84,14 +84,14 @@ impl Failure {
             .hint("what was written of it is removed; make room, or name another place")
     }
 
-    /// The same with a hint.
+    /// Adds a hint to the message.
     #[must_use]
     pub fn hint(mut self, hint: impl fmt::Display) -> Self {
         self.message = format!("{}\nhint: {hint}", self.message);
         self
     }
 
-    /// The same failure, of the target at `path`, which its message names if it does not yet.
+    /// Puts `path`, the target concerned, before the message unless the message has it already.
     #[must_use]
     pub(crate) fn at(mut self, path: &str) -> Self {
         if !self.text().contains(path) {
@@ -100,7 +100,7 @@ impl Failure {
         self
     }
 
-    /// The same failure, marked as a deadlock: every job waits for memory, and no request is outstanding.
+    /// Marks the failure as a deadlock: every job waits for memory, and no request is outstanding.
     #[must_use]
     pub(crate) fn of_deadlock(self) -> Self {
         Self { deadlock: true, ..self }

@@ -1,9 +1,9 @@
-//! JSON Schemas (draft 2020-12) by kind: that of results is made of their types, the others are of
-//! what people write.
+//! JSON Schemas (draft 2020-12) by kind. The schemas of results are generated from their types, the
+//! others describe the files that people write.
 
 use penstock_jobs::diagnose::quote;
 use penstock_jobs::nearest::suggest;
-use penstock_jobs::schema as written;
+use penstock_jobs::schema as file_schemas;
 use schemars::JsonSchema;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
@@ -14,22 +14,22 @@ use crate::failure::Failure;
 use crate::merge::MergesResult;
 use crate::result::Comparison;
 
-/// The kinds of what `--json` prints: of `run` and `compare`, and of `merge`.
+/// Kinds of the output of `--json`: of `run` and `compare`, and of `merge`.
 const RESULT: &str = "result";
 const MERGE: &str = "merge";
 
-/// The schema of this kind: of job files, of device files or of results.
+/// Returns the schema of job files, device files or results, by the name of the kind.
 ///
 /// # Errors
-/// No kind has this name.
+/// If no kind has this name.
 pub fn schema(kind: &str) -> Result<Value, Failure> {
-    let found = match kind {
+    let schema = match kind {
         RESULT => Some(result::<Comparison>("A result of Penstock")),
         MERGE => Some(result::<MergesResult>("Merges of files by Penstock")),
-        _ => written::schema(kind),
+        _ => file_schemas::schema(kind),
     };
-    found.ok_or_else(|| {
-        let kinds = written::KINDS.into_iter().chain([RESULT, MERGE]);
+    schema.ok_or_else(|| {
+        let kinds = file_schemas::KINDS.into_iter().chain([RESULT, MERGE]);
         Failure::wrong(format!("unknown kind of file: {}", quote(kind)), suggest(kind, kinds))
     })
 }
@@ -44,7 +44,7 @@ fn result<T: JsonSchema>(title: &str) -> Value {
     schema.into()
 }
 
-/// An object has the members that are declared and no others. One that may be left out is never null.
+/// Allows an object only its declared members, and makes members that may be left out never null.
 fn exact(schema: &mut Schema) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         *text = text.replace('\n', " ");
@@ -61,16 +61,16 @@ fn exact(schema: &mut Schema) {
     schema.insert("additionalProperties".into(), false.into());
 }
 
-/// Takes null out of what `property` may be.
+/// Removes null from the types of `property`.
 fn without_null(property: &mut Value) {
     if let Some(Value::Array(types)) = property.get_mut("type") {
-        types.retain(|one| one != "null");
+        types.retain(|name| name != "null");
         if let [only] = types.as_slice() {
             property["type"] = only.clone();
         }
     }
     let Some(Value::Array(any)) = property.get_mut("anyOf") else { return };
-    any.retain(|one| one["type"] != "null");
+    any.retain(|schema| schema["type"] != "null");
     if let [Value::Object(only)] = any.as_mut_slice() {
         let only = std::mem::take(only);
         let property = property.as_object_mut().expect("it has members");

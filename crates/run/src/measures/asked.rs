@@ -33,7 +33,7 @@ impl Measure for WhatWasAsked {
     }
 
     fn join(&mut self, part: ThreadPart) {
-        self.0 = self.0.and(of_part(part));
+        self.0 = self.0.plus(of_part(part));
     }
 
     fn write(&mut self, _: Time, result: &mut RunResult) {

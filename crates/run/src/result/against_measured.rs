@@ -1,13 +1,13 @@
-//! How far a run is from response times that were measured.
+//! Difference between a run and measured response times.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How far a run of a trace of measured response times is from them.
+/// Difference between a run of a trace and the response times that were measured with the trace.
 #[derive(Clone, Copy, PartialEq, Debug, JsonSchema, Serialize)]
 pub struct AgainstMeasured {
-    /// Of a trace of measured response times: root mean square of the horizontal distance between
-    /// their distribution function and that of the run.
+    /// Root mean square of the horizontal distance between the distribution function of the
+    /// measured response times and that of the run.
     pub rms_ms: f64,
     /// `rms_ms` as a share of the mean that was measured.
     pub rms_relative: f64,

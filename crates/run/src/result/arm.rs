@@ -8,12 +8,12 @@ use serde::Serialize;
 pub struct Arm {
     /// Where the stretch begins, in nanoseconds of the run.
     pub from_ns: u64,
-    /// Where it ends: as far as was asked, or before, with the run or the last access that is kept.
+    /// Where it ends: as requested, or earlier, with the run or with the last access that is kept.
     pub until_ns: u64,
-    /// Accesses that began in it, in their order.
+    /// Accesses that began in the stretch, in their order.
     pub accesses: Vec<ArmAccess>,
-    /// When the disk stood idle although requests were queued for it, in their order: the policy held it
-    /// for a request to come. None is known of a policy that serves several disks.
+    /// Periods in which the disk was idle although requests were queued for it, in their order: the
+    /// policy held it for a request to come. Empty for a policy that serves several disks.
     pub held: Vec<HeldIdle>,
 }
 
@@ -22,7 +22,7 @@ pub struct Arm {
 pub struct ArmAccess {
     /// When it begins, in nanoseconds of the run.
     pub begins_ns: u64,
-    /// When the arm is there.
+    /// When the arm reaches the first track.
     pub arrives_ns: u64,
     /// When the last sector has passed.
     pub ends_ns: u64,
@@ -30,17 +30,17 @@ pub struct ArmAccess {
     pub start: u32,
     /// Cylinder of the first track.
     pub first: u32,
-    /// Cylinder where the access ends; of a disk with its cache, where its first track does.
+    /// Cylinder where the access ends; for a disk with its cache, where its first track ends.
     pub last: u32,
     /// Whether it writes.
     pub write: bool,
 }
 
-/// A disk stood idle although requests were queued for it.
+/// A period in which a disk was idle although requests were queued for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct HeldIdle {
-    /// From then on, in nanoseconds of the run.
+    /// Start of the period, in nanoseconds of the run.
     pub from_ns: u64,
-    /// Until then.
+    /// End of the period, in nanoseconds of the run.
     pub until_ns: u64,
 }

@@ -20,10 +20,11 @@ use super::shares::ShareResult;
 pub struct ClassResult {
     /// Name of the class.
     pub name: String,
-    /// All its requests come when they are planned, whatever the device does. Its throughput is then
-    /// what it asks for, unless requests are left unfinished; latency alone says what it gets.
+    /// Whether all its requests come when they are planned, whatever the device does. Its
+    /// throughput is then what it asks for, unless requests are left unfinished; only latency then
+    /// shows what it gets.
     pub open_loop: bool,
-    /// What it asked for if it is one; null if not, or if nothing came after the warm-up.
+    /// What an open loop asked for; null for other classes, and if nothing came after the warm-up.
     pub demand: Option<DemandResult>,
     /// Requests that were due after the warm-up and completed without error.
     pub requests: u64,
@@ -32,40 +33,39 @@ pub struct ClassResult {
     /// Bytes that they discarded, which no throughput counts.
     pub discarded_bytes: u64,
     /// Requests a second: those that completed without error after the warm-up, whenever they were
-    /// due, over the time in which the job asks. That is the time from the end of the warm-up until
-    /// no agent asks any more, or until the last arrival of a trace. It is longer for a class that
-    /// was served later, until its last completion, and shorter if the run ended before. A load that
-    /// is as long as it takes, as a trace played as fast as possible, asks until the run ends.
+    /// due, over the time in which the job asks. The job asks from the end of the warm-up until no
+    /// agent asks any more, or until the last arrival of a trace. It is longer for a class that was
+    /// served later, until its last completion, and shorter if the run ended before. A load without
+    /// a fixed length, such as a trace played as fast as possible, asks until the run ends.
     pub iops: f64,
-    /// Bytes a second, of the same requests over the same time.
+    /// Bytes a second, of the requests that `iops` counts, over the same time.
     pub bw_bytes: f64,
-    /// The same by operation; left out of a class of which no agent mixes operations or asks for
+    /// Figures by operation; left out if no agent of the class mixes operations or asks for
     /// flushes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops: Option<OpsResult>,
-    /// From the intended arrival until the last piece was done.
+    /// Time from the intended arrival until the last piece was done.
     pub lat_ns: Distribution,
-    /// From the intended arrival until the first piece was dispatched.
+    /// Time from the intended arrival until the first piece was dispatched.
     pub wait_ns: Distribution,
-    /// Device time of all its pieces.
+    /// Device time of all pieces of a request.
     pub service_ns: Distribution,
     /// Device time of the class in seconds, failed requests included.
     pub device_time_s: f64,
-    /// Its part of the time in which the device was busy: its device time over the sum of all
-    /// classes'.
+    /// Its share of the device time of all classes.
     pub share: f64,
-    /// What its weight promises.
+    /// What it got of the device, next to what its weight promises.
     #[serde(flatten)]
     pub shares: ShareResult,
     /// Requests that failed.
     pub errors: u64,
-    /// How many of them with which error, by its name.
+    /// Failed requests by the name of the error.
     pub error_codes: BTreeMap<Cow<'static, str>, ErrorResult>,
     /// Requests that had not finished when the run ended.
     pub unfinished: u64,
-    /// How its schedule was held; null in virtual time, and if nothing was planned ahead.
+    /// How well its schedule was kept; null in virtual time, and if nothing was planned ahead.
     pub schedule: Option<ScheduleResult>,
-    /// What its programs did; left out of a job without programs.
+    /// What its programs did; left out if the job has no programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub programs: Option<ProgramResult>,
 }

@@ -1,4 +1,4 @@
-//! Whole distributions, and the course of a run over time: what pictures are drawn from.
+//! Complete distributions and figures over time: the data of charts.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,14 +10,14 @@ use super::arm::Arm;
 pub struct Detail {
     /// Seconds that a window lasts.
     pub window_s: f64,
-    /// One for each class, in the order of the job.
+    /// Details of each class, in the order of the job.
     pub classes: Vec<ClassDetail>,
-    /// The policy's own counters over time; left out of a policy that has none. Of classes, those of
-    /// the first eight that the policy names, and of all others sixteen; where each disk has a policy
-    /// of its own, none of classes, and those of the first eight disks.
+    /// The policy's own counters over time; left out if it has none. At most the counters of the
+    /// first eight classes that the policy names, and sixteen others; where each disk has a policy
+    /// of its own, no counters of classes, and only those of the first eight disks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<CounterSeries>,
-    /// What the arm did in the stretch of the run that is drawn, of the first disk; left out of a
+    /// What the arm of the first disk did in the stretch of the run that is drawn; left out for a
     /// device without an arm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm: Option<Arm>,
@@ -28,16 +28,16 @@ pub struct Detail {
 pub struct CounterSeries {
     /// Its name, as in `policy_stats`.
     pub name: String,
-    /// The same without the disk and the class that it is of.
+    /// The name without disk and class.
     pub counter: String,
-    /// The class that it is of; null if it is of none.
+    /// The class that it counts; null if it belongs to no class.
     pub of_class: Option<String>,
-    /// The disk whose policy it is of; null if one policy has all.
+    /// The disk whose policy it belongs to; null if one policy serves all disks.
     pub disk: Option<usize>,
     /// Whether it only grows (`total`), or goes up and down (`level`).
     pub kind: CounterKind,
-    /// A value for each window of a class: of a total what was added in it, of a level the value at its
-    /// end; null before there was one.
+    /// A value for each window: for a total what was added in the window, for a level the value at
+    /// its end; null before the counter existed.
     pub values: Vec<Option<u64>>,
 }
 
@@ -45,23 +45,24 @@ pub struct CounterSeries {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CounterKind {
-    /// It only grows.
+    /// A value that only grows.
     Total,
-    /// It goes up and down.
+    /// A value that goes up and down.
     Level,
 }
 
-/// One class of a run in detail. What is due before the warm-up's end is in the series only.
+/// One class of a run in detail. Requests due before the end of the warm-up count in the series
+/// only.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ClassDetail {
     /// Name of the class.
     pub name: String,
-    /// Latencies: upper bounds in nanoseconds, ascending, and how many lie at or below each and
-    /// above the one before.
+    /// Latencies as pairs: the upper bound of a bucket in nanoseconds, ascending, and the number of
+    /// values in the bucket.
     pub lat_ns: Vec<(u64, u64)>,
-    /// The same of waits.
+    /// Waits, as pairs like those of `lat_ns`.
     pub wait_ns: Vec<(u64, u64)>,
-    /// Over time, a row for each window.
+    /// Figures over time, a row for each window.
     pub series: Vec<Row>,
 }
 
@@ -72,14 +73,14 @@ pub struct Row {
     pub at_s: f64,
     /// Requests that completed in it.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of these requests.
     pub bytes: u64,
     /// Median of their latencies in nanoseconds; null if there were none.
     pub p50_ns: Option<u64>,
     /// 99th percentile of their latencies; null if there were none.
     pub p99_ns: Option<u64>,
-    /// Requests outstanding, in the mean over the window.
+    /// Mean number of requests outstanding over the window.
     pub outstanding: f64,
-    /// Device time in seconds of what completed in it.
+    /// Device time in seconds of the requests that completed in it.
     pub device_time_s: f64,
 }

@@ -12,16 +12,16 @@ pub struct Distribution {
     pub mean: f64,
     /// Standard deviation.
     pub stddev: f64,
-    /// The least.
+    /// Smallest value.
     pub min: u64,
-    /// The greatest.
+    /// Largest value.
     pub max: u64,
     /// Percentiles, by percent with six decimals as fio writes them.
     pub percentile: BTreeMap<String, u64>,
 }
 
 impl Distribution {
-    /// The percentiles of a result.
+    /// The percentiles that results have.
     pub const PERCENTS: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 }
 
@@ -35,22 +35,22 @@ impl Default for Distribution {
 /// A distribution of milliseconds; all zero if there was nothing to measure.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Milliseconds {
-    /// How many values there are.
+    /// Number of values.
     pub n: u64,
     /// Arithmetic mean.
     pub mean: f64,
     /// Standard deviation.
     pub stddev: f64,
-    /// The least.
+    /// Smallest value.
     pub min: f64,
-    /// The greatest.
+    /// Largest value.
     pub max: f64,
     /// Percentiles, by percent with six decimals.
     pub percentile: BTreeMap<String, f64>,
 }
 
 impl Milliseconds {
-    /// `n` values of this distribution of nanoseconds.
+    /// Converts the distribution `ns` of `n` values from nanoseconds.
     pub(crate) fn new(n: u64, ns: &Distribution) -> Self {
         let ms = |ns: u64| ns as f64 / 1e6;
         Self {

@@ -8,15 +8,15 @@ use serde::Serialize;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Emulation")]
 pub struct EmulationResult {
-    /// Completions.
+    /// Number of completions.
     pub completions: u64,
     /// Arithmetic mean of their lateness in nanoseconds.
     pub mean_ns: f64,
-    /// Median.
+    /// Median of their lateness in nanoseconds.
     pub p50_ns: u64,
-    /// 99th percentile.
+    /// 99th percentile of their lateness in nanoseconds.
     pub p99_ns: u64,
-    /// The worst.
+    /// Largest lateness in nanoseconds.
     pub max_ns: u64,
 }
 

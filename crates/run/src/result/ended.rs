@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// On request, as by Ctrl-C.
+    /// Someone asked for it, for example by Ctrl-C.
     Asked,
     /// The target did not answer.
     Timeout,
@@ -15,7 +15,7 @@ pub enum Ended {
     Resized,
     /// Every merge waits for memory, and no request is outstanding.
     Deadlock,
-    /// Data was not what was written, where it is verified.
+    /// Data differed from what was written, where it is verified.
     Differs,
     /// The record of verified writes was lost.
     #[serde(rename = "record-lost")]

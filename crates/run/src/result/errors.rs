@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ErrorCount")]
 pub struct ErrorResult {
-    /// How many.
+    /// Number of these requests.
     pub requests: u64,
     /// The first of them.
     pub first: FirstError,
@@ -17,28 +17,28 @@ pub struct ErrorResult {
 /// A request that failed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FirstError {
-    /// Seconds of the run until then.
+    /// When it failed, in seconds from the beginning of the run.
     pub at_s: f64,
-    /// What it asked for.
+    /// The operation that it asked for.
     pub op: OpResult,
     /// First byte.
     pub start: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Op")]
 pub enum OpResult {
-    /// Data from the device.
+    /// Reads data from the device.
     Read,
-    /// Data to the device.
+    /// Writes data to the device.
     Write,
-    /// What was written goes to stable media.
+    /// Moves written data to stable media.
     Flush,
-    /// Data is given up.
+    /// Discards data.
     Discard,
 }
 

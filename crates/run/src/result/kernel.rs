@@ -1,4 +1,4 @@
-//! What the kernel counted of the disks below a real target.
+//! The kernel's counts for the disks below a real target.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct KernelResult {
     /// What the run asked for.
     pub asked: AskedResult,
-    /// What the kernel counted of each disk, by its name.
+    /// The kernel's counts for each disk, by name.
     pub disks: BTreeMap<String, KernelDiskResult>,
 }
 
@@ -30,8 +30,8 @@ pub struct AskedResult {
 }
 
 impl AskedResult {
-    /// The same of this and another part of a run.
-    pub(crate) fn and(self, other: Self) -> Self {
+    /// Adds the counts of another part of the run.
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             reads: self.reads + other.reads,
             read_bytes: self.read_bytes + other.read_bytes,
@@ -41,22 +41,22 @@ impl AskedResult {
     }
 }
 
-/// What the kernel counted of a disk (`/proc/diskstats`).
+/// The kernel's counts for a disk (`/proc/diskstats`).
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "KernelDisk")]
 pub struct KernelDiskResult {
     /// Reads that the disk completed.
     pub reads: u64,
-    /// Reads that were merged into others before.
+    /// Reads that were merged into others before they reached the disk.
     pub reads_merged: u64,
     /// Bytes that were read.
     pub read_bytes: u64,
     /// Writes that the disk completed.
     pub writes: u64,
-    /// Writes that were merged into others before.
+    /// Writes that were merged into others before they reached the disk.
     pub writes_merged: u64,
     /// Bytes that were written.
     pub write_bytes: u64,
-    /// Requests in the queue or at the disk, in the mean over time.
+    /// Mean number of requests in the queue or at the disk over time.
     pub in_flight: f64,
 }

@@ -3,23 +3,23 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the merges of a job did, from the beginning of the run on, whatever its warm-up. Lists have an
+/// What the merges of a job did, from the beginning of the run on, warm-up included. Lists have an
 /// entry for each job, in the order of the classes.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Merge")]
 pub struct MergeResult {
     /// Seconds until the last job had written its last block; null if one had not when the run ended.
     pub makespan_s: Option<f64>,
-    /// Seconds until each job had written its last block; null of one that had not.
+    /// Seconds until each job had written its last block; null for a job that had not.
     pub finish_s: Vec<Option<f64>>,
-    /// How far the jobs were apart at most: the blocks that the first of them had used up more than the
-    /// last, as a part of a job.
+    /// Largest lead of the first job over the last one, in blocks used up, as a part of the blocks
+    /// of a job.
     pub divergence_max: f64,
-    /// The mean of that over time, until the last job had finished.
+    /// Mean of that lead over time, until the last job had finished.
     pub divergence_mean: f64,
     /// The most writes that were at one disk at once, waiting or in service.
     pub max_queued_writes: u64,
-    /// What each job waited for.
+    /// Seconds that each job waited, by reason.
     pub blocked_s: Vec<BlockedResult>,
     /// Mean device time of a read, in milliseconds; 0 if there was none.
     pub read_ms: f64,
@@ -36,8 +36,8 @@ pub struct MergeResult {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Blocked")]
 pub struct BlockedResult {
-    /// It waited for blocks that it had asked for.
+    /// Seconds of waiting for blocks that it had asked for.
     pub read: f64,
-    /// It waited for memory.
+    /// Seconds of waiting for memory.
     pub memory: f64,
 }

@@ -1,5 +1,5 @@
-//! The one schema of results, for modelled and for live runs. Field names follow fio's JSON where
-//! fio has one.
+//! The schema of results, for modelled and for live runs. Field names follow fio's JSON where fio
+//! has one.
 
 pub(crate) mod parts;
 pub(crate) mod version;
@@ -61,7 +61,7 @@ pub use self::survey::SurveyResult;
 pub use self::verdict::VerdictResult;
 pub use self::verify::{DifferenceResult, VerifyResult};
 
-/// What `compare` and `run` print with `--json`.
+/// The output of `compare` and `run` with `--json`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Comparison {
     /// Version of Penstock.
@@ -74,15 +74,15 @@ pub struct Comparison {
     pub world: World,
     /// Name of the modelled device, or path of the target.
     pub device: String,
-    /// Where it ran.
+    /// The machine that ran it.
     pub machine: Machine,
-    /// What has to be known of all runs to read their figures, in words; left out if there is nothing
-    /// to say.
+    /// Facts about all runs that a reader of their figures must know, in words; left out if there
+    /// are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// One for each policy, in the order in which they were named.
+    /// The run of each policy, in the order in which they were named.
     pub runs: Vec<RunResult>,
-    /// What follows from the figures; left out of what the engine hands to the package.
+    /// Conclusions from the figures; left out of the result that the engine hands to the package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<VerdictResult>,
 }
@@ -91,11 +91,11 @@ pub struct Comparison {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Job")]
 pub struct JobResult {
-    /// The file, as it was named.
+    /// The file, as it was given.
     pub file: String,
     /// The whole job as TOML, with every default in place.
     pub text: String,
-    /// What `--set` said, in order.
+    /// The changes made with `--set`, in order.
     pub set: Vec<String>,
 }
 
@@ -111,7 +111,7 @@ pub enum World {
     Measured,
 }
 
-/// The machine that ran it.
+/// The machine that ran the job.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Machine {
     /// Model name of the processor.
@@ -143,13 +143,13 @@ pub struct RunResult {
     /// Its parameters, with every default in place.
     #[schemars(with = "Params")]
     pub params: serde_json::Value,
-    /// Of a trace of measured response times, how far the run is from them.
+    /// Difference from the measured response times, if the run played a trace that has them.
     #[serde(flatten)]
     pub against_measured: Option<AgainstMeasured>,
-    /// Seconds that were measured: from the end of the warm-up to the end of the run. A run that has
-    /// done everything early lasts as long as it might have been asked.
+    /// Seconds that were measured: from the end of the warm-up to the end of the run. A run that
+    /// finishes its work early still counts as long as planned.
     pub duration_s: f64,
-    /// It was ended early, and the figures are of the part that ran; left out if it was not.
+    /// Whether it was ended early, so that the figures are of the part that ran; left out if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// Why it was ended early, if it was.
@@ -158,71 +158,72 @@ pub struct RunResult {
     /// What failed, in words, if the run could not go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// How the schedule was held; null in virtual time, and if nothing was planned ahead, as by closed
-    /// loops and traces as fast as possible. Under the kernel's scheduler only classes have one.
+    /// How well the schedule was kept; null in virtual time, and if nothing was planned ahead, as
+    /// in closed loops and traces played as fast as possible. Under the kernel's scheduler only
+    /// classes have one.
     pub schedule: Option<ScheduleResult>,
-    /// How late a model answered in real time; left out elsewhere.
+    /// How late a model answered in real time; left out of other runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulation: Option<EmulationResult>,
-    /// What the machine did not grant to a live run, in words; left out if there is nothing to say.
+    /// Facts that limit what the figures of this run say, in words; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// The kernel's scheduler in front of each disk below a real target, by its name; null of a disk
-    /// without one. Left out elsewhere, and where no disk is listed.
+    /// The kernel's scheduler in front of each disk below a real target, by the name of the disk;
+    /// null for a disk without one. Left out of other runs, and where no disk is listed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub schedulers: BTreeMap<String, Option<String>>,
-    /// What a live run asked for, until it is known what the kernel counted.
+    /// What a live run asked for, kept until the kernel's counts are read.
     #[serde(skip)]
     pub(crate) asked: AskedResult,
-    /// What the kernel counted of the disks below a real target; left out elsewhere, and where no disk
-    /// is listed.
+    /// The kernel's counts for the disks below a real target; left out of other runs, and where no
+    /// disk is listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelResult>,
-    /// Share of the measured time in which the device had something to do; of several disks, the
-    /// mean.
+    /// Share of the measured time in which the device had something to do; the mean if there are
+    /// several disks.
     pub device_busy: f64,
-    /// What the disks of a model did; left out of what was measured on a real target.
+    /// What the disks of a model did; left out of a run on a real target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_stats: Option<DeviceStatsResult>,
-    /// What the merges of a job did; left out of a job without.
+    /// What the merges of a job did; left out if the job has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeResult>,
-    /// What was verified; left out of a job without `verify`.
+    /// Results of verification; left out if the job has no `verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyResult>,
-    /// Counters of the policy's own, by name; left out of a policy that has none.
+    /// The policy's own counters, by name; left out if it has none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_stats: BTreeMap<String, u64>,
-    /// One for each class, in the order of the job.
+    /// Figures of each class, in the order of the job.
     pub classes: Vec<ClassResult>,
-    /// One for each file, in the order of the job, or for each device of a trace of several; one,
-    /// `target`, of a job without files.
+    /// Figures of each file, in the order of the job, or of each device of a trace with several
+    /// devices; a job without files has one, `target`.
     pub files: Vec<FileResult>,
-    /// Whole distributions and the course over time, if they were asked for; `--json` does not print
-    /// them.
+    /// Complete distributions and figures over time, if they were asked for; `--json` does not
+    /// print them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
-    /// Every request, if that was asked for; no part of the JSON.
+    /// Every request, if that was asked for; not in the JSON.
     #[serde(skip)]
     pub requests: Option<Requests>,
-    /// What one of several threads has measured; no part of the JSON.
+    /// Measurements of one of several threads; not in the JSON.
     #[serde(skip)]
     pub(crate) parts: Option<ThreadParts>,
-    /// How stable the requests of each class are, if that was asked for; no part of the JSON.
+    /// How stable the requests of each class are, if that was asked for; not in the JSON.
     #[serde(skip)]
     pub(crate) stability: Option<io::Result<Vec<ClassStability>>>,
-    /// What a survey of stability found; left out if none was asked for.
+    /// Results of a survey of stability; left out if none was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub survey: Option<SurveyResult>,
 }
 
 impl RunResult {
-    /// The run of `policy` with `params`, of which nothing is known yet.
+    /// Creates an empty result for a run of `policy` with `params`.
     pub(crate) fn new(policy: &str, params: serde_json::Value) -> Self {
         Self { policy: policy.into(), params, ..Self::default() }
     }
 
-    /// What it says of one class only.
+    /// Keeps only the figures of `class`.
     pub(crate) fn only(mut self, class: ClassId) -> Self {
         let keep = |number: usize| number == class.index();
         let mut number = 0..;
@@ -238,10 +239,10 @@ impl RunResult {
 /// What lay below a real target.
 #[derive(Debug, Default, Serialize)]
 pub struct BelowResult {
-    /// As of a [`RunResult`].
+    /// Schedulers by disk, as in [`RunResult`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub schedulers: BTreeMap<String, Option<String>>,
-    /// What has to be known of it to read the figures, in words.
+    /// Facts that a reader of the figures must know, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }

@@ -21,7 +21,7 @@ pub struct OpsResult {
     pub flush: Option<ByOpResult>,
 }
 
-/// What the requests of a class got that ask for the same, in the fields of the class.
+/// Figures of the requests of a class with one operation, in the same fields as for the class.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "ByOp")]
 pub struct ByOpResult {
@@ -33,6 +33,6 @@ pub struct ByOpResult {
     pub iops: f64,
     /// Bytes a second.
     pub bw_bytes: f64,
-    /// From the intended arrival until the last piece was done.
+    /// Time from the intended arrival until the last piece was done.
     pub lat_ns: Distribution,
 }

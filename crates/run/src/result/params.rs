@@ -1,4 +1,4 @@
-//! What parameters of a policy are in a result.
+//! Parameters of a policy as results have them.
 
 use std::collections::BTreeMap;
 

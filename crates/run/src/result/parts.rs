@@ -1,14 +1,14 @@
-//! What the measures of one thread have found, where a run has several.
+//! The measurements of one thread, where a run has several.
 
 use std::any::Any;
 use std::fmt;
 
 use penstock_core::Time;
 
-/// What a measure has found on one thread.
+/// The data that a measure has collected on one thread.
 pub(crate) type ThreadPart = Box<dyn Any + Send>;
 
-/// What all measures of a thread have found, in their order, until the end of its run.
+/// The data of all measures of a thread up to the end of its run, in the order of the measures.
 pub(crate) struct ThreadParts {
     pub(crate) end: Time,
     pub(crate) measures: Vec<Option<ThreadPart>>,
@@ -20,10 +20,10 @@ impl fmt::Debug for ThreadParts {
     }
 }
 
-/// What is in `part`, which is of the same measure on another thread.
+/// Unpacks the data of the same measure on another thread.
 ///
 /// # Panics
-/// If it is of another measure.
+/// If `part` is of another measure.
 pub(crate) fn of_part<T: 'static>(part: ThreadPart) -> T {
     *part.downcast().expect("the parts of all threads are in the same order")
 }

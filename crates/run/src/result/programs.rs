@@ -5,21 +5,22 @@ use serde::Serialize;
 
 use super::distribution::Distribution;
 
-/// What the programs of a class did. Arrivals after the warm-up = n + unfinished.
+/// Figures of the programs of a class. Arrivals after the warm-up = n + unfinished.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Programs")]
 pub struct ProgramResult {
     /// Programs that arrived after the warm-up and have ended.
     pub n: u64,
-    /// Those that had not ended when the run did.
+    /// Programs that arrived after the warm-up and had not ended when the run did.
     pub unfinished: u64,
-    /// From a program's arrival until its end.
+    /// Time from a program's arrival until its end.
     pub time_ns: Distribution,
-    /// From asking for I/O until the first piece was sent; of all that was sent in the measured
-    /// time, its end included, whether or not it has finished.
+    /// Time from asking for I/O until the first piece was sent; over everything sent in the
+    /// measured time, whether or not it has finished. The end of the run belongs to the measured
+    /// time.
     pub wait_ns: Distribution,
-    /// Seconds that they had a processor, of the measured time.
+    /// Seconds of the measured time in which they had a processor.
     pub cpu_time_s: f64,
-    /// The same as a share of the time of all processors.
+    /// Share of the time of all processors that they had.
     pub cpu_share: f64,
 }

@@ -1,8 +1,8 @@
-//! Every request of a run, kept where it is asked for. It is no part of the JSON: a run has millions.
+//! Every request of a run, kept only on demand. It is not in the JSON: a run has millions.
 
 use penstock_core::{Op, Request, Span, Time};
 
-/// The requests of a run that finished, in the order in which they did; a column for each fact.
+/// The finished requests of a run, in the order in which they finished; a column for each property.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
     /// When each was due, in nanoseconds from the beginning of the run.
@@ -19,12 +19,12 @@ pub struct Requests {
     pub offset: Vec<u64>,
     /// Its length in bytes.
     pub length: Vec<u32>,
-    /// What it failed with, as the kernel numbers errors; 0 if it did not.
+    /// The kernel's number of the error that it failed with; 0 if it succeeded.
     pub error: Vec<i32>,
 }
 
 impl Requests {
-    /// `req` was done at `done` after `wait`, with `error` or 0.
+    /// Adds `req`, done at `done` after waiting for `wait`; `error` is 0 if it succeeded.
     pub(crate) fn push(&mut self, req: &Request, wait: Span, done: Time, error: i32) {
         let ns = |time: Time| time.since(Time::ZERO).ns();
         self.due_ns.push(ns(req.due));
@@ -42,7 +42,7 @@ impl Requests {
         self.error.push(error);
     }
 
-    /// Adds those of `other`.
+    /// Appends the requests of `other`.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.due_ns.append(&mut other.due_ns);
         self.sent_ns.append(&mut other.sent_ns);

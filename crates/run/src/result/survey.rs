@@ -1,4 +1,4 @@
-//! What a survey of stability found.
+//! Results of a survey of stability.
 
 use std::num::NonZeroU32;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::stability::ClassStability;
 
-/// What the length of a cycle of `fairio` depends on, beside the figures of the run.
+/// Inputs to the cycle length of `fairio`, beside the figures of the run.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Survey")]
 pub struct SurveyResult {
     /// Disks that work side by side.
     pub disks: NonZeroU32,
-    /// Requests that were at the device at once, at most.
+    /// Largest number of requests at the device at once.
     pub load: u32,
     /// How stable the requests of each class are, in the order of the job.
     pub classes: Vec<ClassStability>,

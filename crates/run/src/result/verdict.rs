@@ -1,12 +1,12 @@
-//! What follows from the figures of a comparison. The package judges and writes it; the engine has no
-//! opinion.
+//! Conclusions from the figures of a comparison. The package draws and writes them; the engine does
+//! not judge.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What follows from the figures of a comparison, as data and in words.
+/// Conclusions from the figures of a comparison, as data and in words.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Verdict")]
 pub struct VerdictResult {
@@ -14,16 +14,17 @@ pub struct VerdictResult {
     pub baseline: Option<String>,
     /// Classes that asked for more than they were served, under each policy where one did.
     pub overload: Vec<Overload>,
-    /// Requests hardly waited above the device, and no class differs by more than a fifth: there was
-    /// nothing for a policy to decide.
+    /// Whether there was nothing for a policy to decide: requests hardly waited above the device,
+    /// and no class differs by more than a fifth.
     pub nothing_to_decide: bool,
-    /// For each class the policies that serve it best, and as well as the best: within 5 %.
+    /// Policies that serve each class best, or within 5 % of the best.
     pub best: BTreeMap<String, Vec<String>>,
-    /// Policies for which another one is better for some class and as good for all, with that one.
+    /// Policies for which another policy is better for some class and as good for all, each with
+    /// that other policy.
     pub dominated: BTreeMap<String, String>,
-    /// Each policy against the baseline, class by class.
+    /// Differences of each policy from the baseline, class by class.
     pub changes: Vec<Change>,
-    /// The same in words, a line each.
+    /// Conclusions in words, one line each.
     pub lines: Vec<String>,
 }
 
@@ -42,10 +43,10 @@ pub struct Overload {
     pub behind_s: f64,
 }
 
-/// What one class got under one policy, against the baseline.
+/// Difference of one class under one policy from the baseline.
 ///
-/// Ratios are of medians if there are rounds, and null where too few requests finished or noise
-/// hides how they differ.
+/// Ratios are of medians if there are rounds. They are null where too few requests finished or
+/// noise hides the difference.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Change {
     /// The policy.
@@ -58,7 +59,7 @@ pub struct Change {
     pub p95: Option<f64>,
     /// How many times shorter its 99th percentile is.
     pub p99: Option<f64>,
-    /// How many times higher its throughput is; null too for an open loop that is served, which gets
-    /// what it asks for.
+    /// How many times higher its throughput is; null too for an open loop that is fully served,
+    /// since it gets what it asks for.
     pub throughput: Option<f64>,
 }

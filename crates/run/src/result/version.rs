@@ -1,4 +1,4 @@
-//! Which version this is.
+//! The version of this build.
 
 /// Version of Penstock.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

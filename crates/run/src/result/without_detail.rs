@@ -17,32 +17,33 @@ enum Part<'a> {
     Runs(Vec<Members<'a>>),
 }
 
-/// The JSON of a result without the detail of its runs, and with `verdict` if there is one; all else
-/// stays as it is written.
+/// Removes the detail of the runs from the JSON of a result, and adds `verdict` if there is one;
+/// everything else stays as it is written.
 ///
 /// # Errors
-/// It is no result.
+/// If `json` is not a result.
 pub fn without_detail(json: &str, verdict: Option<&str>) -> Result<String, Failure> {
-    rewritten(json, verdict).map_err(|error| {
+    rewrite(json, verdict).map_err(|error| {
         let hint = "expected what `penstock compare --json` prints";
         Failure::wrong(format!("this is no result: {error}"), hint)
     })
 }
 
-fn rewritten(json: &str, verdict: Option<&str>) -> Result<String, serde_json::Error> {
+fn rewrite(json: &str, verdict: Option<&str>) -> Result<String, serde_json::Error> {
     let mut members: Members<'_> = serde_json::from_str(json)?;
     if let Some(verdict) = verdict {
         members.insert("verdict".into(), serde_json::from_str(verdict)?);
     }
     let mut parts = IndexMap::new();
     for (name, value) in members {
-        let part = if name == "runs" { plain(value)? } else { Part::AsWritten(value) };
+        let part =
+            if name == "runs" { runs_without_detail(value)? } else { Part::AsWritten(value) };
         parts.insert(name, part);
     }
     serde_json::to_string_pretty(&parts)
 }
 
-fn plain(runs: &RawValue) -> Result<Part<'_>, serde_json::Error> {
+fn runs_without_detail(runs: &RawValue) -> Result<Part<'_>, serde_json::Error> {
     let mut runs: Vec<Members<'_>> = serde_json::from_str(runs.get())?;
     for run in &mut runs {
         run.shift_remove("detail");
