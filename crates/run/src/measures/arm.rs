@@ -1,8 +1,8 @@
 //! What the arm of the first disk did in a stretch of a run, and when its policy held the disk idle.
 //!
-//! The disk is held while requests are queued and none is at the disk. That is seen where the policy
-//! is called, and only known where it serves this disk alone. Accesses are seen at the disk, before
-//! the warm-up's end too.
+//! The disk counts as held while requests are queued and none is at the disk. This is observed
+//! where the policy is called, and only known if the policy serves this disk alone. Accesses are
+//! observed at the disk, also during the warm-up.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,7 +16,8 @@ use crate::failure::Failure;
 use crate::measures::measure::Measure;
 use crate::result::{Arm, ArmAccess, HeldIdle, RunResult};
 
-/// So many accesses are kept, and as often that the disk was held: no picture shows more.
+/// The most accesses that are kept, and the most periods in which the disk was held: no chart shows
+/// more.
 const MOST: usize = 20_000;
 
 /// A stretch of a run.
@@ -26,11 +27,11 @@ pub(crate) struct Stretch {
     until: Time,
 }
 
-/// The arm of one run. Clones are of the same.
+/// The arm of one run. Clones share their data.
 #[derive(Clone)]
 pub(crate) struct ArmCourse {
     course: Rc<RefCell<ArmStretch>>,
-    /// The policy of the first disk is known.
+    /// Whether the policy of the first disk is known.
     witnessed: Rc<Cell<bool>>,
 }
 
@@ -44,12 +45,13 @@ struct ArmStretch {
     sent: u32,
     /// Commands at the disk, if that is observed: a flush never comes to a policy.
     at_disk: u32,
-    /// Since when the disk is held.
+    /// When the disk began to be held, if it is.
     since: Option<Time>,
 }
 
 impl Stretch {
-    /// Of two seconds, or as long as `length`, from the beginning of the run or `from`.
+    /// Creates a stretch of `length`, by default two seconds, from `from` on, by default the
+    /// beginning of the run.
     pub(crate) fn new(from: Option<&str>, length: Option<&str>) -> Result<Self, Failure> {
         let span = |option: &str, text: Option<&str>, otherwise| match text {
             None => Ok(otherwise),
@@ -82,8 +84,8 @@ impl ArmCourse {
         Self { course: Rc::new(RefCell::new(course)), witnessed: Rc::default() }
     }
 
-    /// `policy`, which serves so many `disks`, under observation if it is that of the first disk. The
-    /// policies come in the order of their disks.
+    /// Observes `policy`, which serves `disks` disks, if it is the policy of the first disk alone.
+    /// Policies must be passed in the order of their disks.
     pub(crate) fn over(&self, policy: Box<dyn Policy>, disks: u32) -> Box<dyn Policy> {
         if self.witnessed.replace(true) || disks > 1 {
             return policy;
@@ -91,7 +93,7 @@ impl ArmCourse {
         Box::new(Witness::with(policy, HoldObserver(Rc::clone(&self.course))))
     }
 
-    /// The disk's model, which runs at `speed`, begins an access at `at`.
+    /// Records that the disk's model, which runs at `speed`, begins an access at `at`.
     pub(crate) fn accessed(&self, at: Time, access: &Access, speed: Speed) {
         let course = &mut *self.course.borrow_mut();
         let begins = speed.real(at);
@@ -115,14 +117,14 @@ impl ArmCourse {
         });
     }
 
-    /// The disk gets a command.
+    /// Records that the disk gets a command.
     pub(crate) fn started(&self, now: Time) {
         let course = &mut *self.course.borrow_mut();
         course.at_disk += 1;
         course.look(now);
     }
 
-    /// It has finished one.
+    /// Records that the disk has finished a command.
     pub(crate) fn finished(&self, now: Time) {
         let course = &mut *self.course.borrow_mut();
         course.at_disk -= 1;
@@ -154,7 +156,8 @@ impl Measure for ArmCourse {
 }
 
 impl ArmStretch {
-    /// The disk is held from `now` on, if requests are queued and none is under way.
+    /// Records that the disk is held from `now` on if requests are queued and none is under way,
+    /// and otherwise that it is not.
     fn look(&mut self, now: Time) {
         if self.outstanding > 0 && self.sent + self.at_disk == 0 {
             self.since.get_or_insert(now);
@@ -163,7 +166,7 @@ impl ArmStretch {
         }
     }
 
-    /// The disk is not held any more.
+    /// Ends the period in which the disk is held, if there is one.
     fn released(&mut self, now: Time) {
         let Some(since) = self.since.take() else { return };
         let Stretch { from, until } = self.stretch;

@@ -1,4 +1,4 @@
-//! What a live run asks for, warm-up included, to be compared with what the kernel counts.
+//! Counts what a live run asks for, warm-up included, for comparison with the kernel's counts.
 
 use penstock_core::{Op, Request, Time};
 
@@ -9,7 +9,7 @@ use crate::result::{AskedResult, RunResult};
 
 struct WhatWasAsked(AskedResult);
 
-/// The measure of `subject`, if that is live.
+/// Returns the measure for `subject` if it is live.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
     subject.live.then(|| Box::new(WhatWasAsked(AskedResult::default())) as Box<dyn Measure>)
 }

@@ -1,5 +1,5 @@
-//! What a measured result says of what lay below its target: schedulers of the kernel, and what
-//! makes its figures others than those of a disk as it is.
+//! Remarks and counts about the layers below a real target: the kernel's schedulers, and whatever
+//! makes figures differ from those of the bare disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -9,31 +9,33 @@ use penstock_live::{Below, Disk, Target};
 use crate::measures::values::ratio;
 use crate::result::{AskedResult, BelowResult, KernelDiskResult, KernelResult, RunResult};
 
-/// A disk that moved so much more or less than was asked for is worth a remark, as a share of that.
+/// A disk is worth a remark if the bytes that it moved differ from those asked for by at least this
+/// share of the latter.
 const APART: f64 = 0.05;
 
-/// Fewer bytes than these are never worth one: journals and logs write a little all the time.
+/// A difference of fewer bytes is never worth a remark: journals and logs write a little all the
+/// time.
 const SOME: u64 = 16 << 20;
 
-/// What is said of targets of which several lie on one disk.
+/// End of the remark on several targets on one disk.
 const SHARED: &str = "their files share what it can do, although each has a queue of its own";
 
 /// The schedulers in front of the disks below a target, as results have them.
 pub(crate) type Schedulers = BTreeMap<String, Option<String>>;
 
-/// What lay below targets when a run began.
+/// The layers below targets when a run began.
 pub(crate) struct Seen {
     targets: Vec<(Target, Below)>,
     at: Instant,
 }
 
 impl Seen {
-    /// What lies below `target` now.
+    /// Takes a snapshot of the layers below `target`.
     pub(crate) fn now(target: &Target) -> Self {
         Self::of([target])
     }
 
-    /// What lies below `targets` now.
+    /// Takes a snapshot of the layers below `targets`.
     #[allow(clippy::disallowed_methods)] // as long as the kernel has counted, which no clock of a run knows
     pub(crate) fn of<'a>(targets: impl IntoIterator<Item = &'a Target>) -> Self {
         let targets = targets.into_iter().map(|target| (target.clone(), Below::of(target)));
@@ -45,7 +47,7 @@ impl Seen {
         self.targets.iter().flat_map(|(_, below)| schedulers(below)).collect()
     }
 
-    /// What has to be known to read the figures, in words.
+    /// Facts that a reader of the figures must know, in words.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let memory = self.targets.iter().filter_map(|(target, below)| {
             let (path, what) = (target.path().display(), below.memory.as_ref()?);
@@ -69,12 +71,12 @@ impl Seen {
         memory.chain(left).chain(on_one_disk(&places, "targets", SHARED)).collect()
     }
 
-    /// Both.
+    /// The schedulers and the remarks as a result.
     pub(crate) fn result(&self) -> BelowResult {
         BelowResult { schedulers: self.schedulers(), remarks: self.remarks() }
     }
 
-    /// `result`, which has just ended, with all that.
+    /// Adds schedulers, remarks and the kernel's counts to `result`, whose run has just ended.
     pub(crate) fn written_to(&self, result: RunResult) -> RunResult {
         let now = Self::of(self.targets.iter().map(|(target, _)| target));
         let kernel = self.counted(&now, result.asked);
@@ -94,12 +96,12 @@ impl Seen {
         RunResult { remarks, schedulers: before, kernel, ..result }
     }
 
-    /// The disks, of which those below several targets come several times.
+    /// The disks below all targets. A disk below several targets comes several times.
     fn disks(&self) -> impl Iterator<Item = &Disk> {
         self.targets.iter().flat_map(|(_, below)| &below.disks)
     }
 
-    /// What the kernel has counted until `now`, in which the run `asked` for that.
+    /// The kernel's counts until the snapshot `now`, next to what the run `asked` for.
     fn counted(&self, now: &Self, asked: AskedResult) -> Option<KernelResult> {
         let lasted = self.at.elapsed().as_secs_f64();
         let one = |disk: &Disk| {
@@ -121,7 +123,7 @@ impl Seen {
     }
 }
 
-/// That the only disk below moved more or less than the run asked for.
+/// Returns a remark if there is one disk below, and it moved more or less than the run asked for.
 fn others(kernel: &KernelResult) -> Option<String> {
     let mut disks = kernel.disks.iter();
     let (Some((name, disk)), None) = (disks.next(), disks.next()) else { return None };
@@ -146,18 +148,22 @@ fn schedulers(below: &Below) -> Schedulers {
     below.disks.iter().map(one).collect()
 }
 
-/// That several of `places`, each with the disks below it, have one disk in common, and what is `so` then.
-/// Remarks call the places `noun`.
-pub(crate) fn on_one_disk(places: &[Schedulers], noun: &str, so: &str) -> Vec<String> {
+/// Returns a remark for each disk that several of `places` have in common; each place is given by
+/// the disks below it. Remarks call the places `noun` and end with `consequence`.
+pub(crate) fn on_one_disk(places: &[Schedulers], noun: &str, consequence: &str) -> Vec<String> {
     let mut shared: BTreeMap<Vec<usize>, &str> = BTreeMap::new();
     for name in places.iter().flat_map(Schedulers::keys) {
         let has = |place: &Schedulers| place.contains_key(name);
-        let those = (0..places.len()).filter(|&place| has(&places[place])).collect();
-        shared.insert(those, name);
+        let sharing = (0..places.len()).filter(|&place| has(&places[place])).collect();
+        shared.insert(sharing, name);
     }
-    let remark = |(those, name): (Vec<usize>, &str)| {
-        (those.len() > 1).then(|| {
-            format!("{} of {} {noun} lie on one disk, {name}: {so}", those.len(), places.len())
+    let remark = |(sharing, name): (Vec<usize>, &str)| {
+        (sharing.len() > 1).then(|| {
+            format!(
+                "{} of {} {noun} lie on one disk, {name}: {consequence}",
+                sharing.len(),
+                places.len()
+            )
         })
     };
     shared.into_iter().filter_map(remark).collect()

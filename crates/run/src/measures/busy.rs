@@ -1,4 +1,4 @@
-//! For how long a device had something to do, of the time behind the warm-up.
+//! Measures for how long a device had something to do after the warm-up.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,22 +9,22 @@ use crate::measures::measure::Measure;
 use crate::measures::values::ratio;
 use crate::result::RunResult;
 
-/// The account of one device. No instant is counted twice, whatever is at the device together.
+/// The busy time of one device. Time in which several commands are at the device counts once.
 pub(crate) struct Busy {
     warmup: Time,
     total: Span,
-    /// Commands that it has, and since when it has any.
+    /// Commands at the device, and since when it has any.
     has: u32,
     since: Time,
 }
 
 impl Busy {
-    /// What lies before `warmup` does not count.
+    /// Creates an account that ignores the time before `warmup`.
     pub(crate) fn new(warmup: Time) -> Self {
         Self { warmup, total: Span::ZERO, has: 0, since: Time::ZERO }
     }
 
-    /// A command comes at `now`.
+    /// Records that a command arrives at `now`.
     pub(crate) fn started(&mut self, now: Time) {
         if self.has == 0 {
             self.since = now;
@@ -32,7 +32,7 @@ impl Busy {
         self.has += 1;
     }
 
-    /// A command completes at `now`.
+    /// Records that a command completes at `now`.
     pub(crate) fn finished(&mut self, now: Time) {
         self.has -= 1;
         if self.has == 0 {
@@ -40,19 +40,19 @@ impl Busy {
         }
     }
 
-    /// It worked from `begun` to `ended`, of which nothing is counted yet.
+    /// Adds the time from `begun` to `ended`, of which nothing was added before.
     pub(crate) fn worked(&mut self, begun: Time, ended: Time) {
         self.total += ended.since(begun.max(self.warmup));
     }
 
-    /// How long it was busy in a run that ended at `end`.
+    /// Returns how long the device was busy in a run that ended at `end`.
     pub(crate) fn until(&self, end: Time) -> Span {
         let rest = if self.has > 0 { end.since(self.since.max(self.warmup)) } else { Span::ZERO };
         self.total + rest
     }
 }
 
-/// Observes for how long a real device is busy. Clones are of the same.
+/// Observes for how long a real device is busy. Clones share their data.
 #[derive(Clone)]
 pub(crate) struct DeviceBusy {
     warmup: Time,
@@ -60,12 +60,12 @@ pub(crate) struct DeviceBusy {
 }
 
 impl DeviceBusy {
-    /// What lies before `warmup` does not count.
+    /// Creates an account that ignores the time before `warmup`.
     pub(crate) fn new(warmup: Time) -> Self {
         Self { warmup, busy: Rc::new(RefCell::new(Busy::new(warmup))) }
     }
 
-    /// `device`, observed.
+    /// Wraps `device` so that its commands are observed.
     pub(crate) fn over<D: Device>(&self, device: D) -> impl Device + use<D> {
         let (begun, ended) = (Rc::clone(&self.busy), Rc::clone(&self.busy));
         let started = move |now, _: &Request| begun.borrow_mut().started(now);

@@ -1,4 +1,4 @@
-//! What each class got: its requests, their latencies and waits, its device time.
+//! Measures what each class got: its requests, their latencies and waits, its device time.
 
 use penstock_core::{ClassId, Op, Request, Span, Time};
 
@@ -11,7 +11,7 @@ use crate::measures::values::{Values, ratio};
 use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{ByOpResult, ClassResult, OpsResult, RunResult, ShareResult};
 
-/// The requests of a class that ask for the same.
+/// Figures of the requests of a class with one operation.
 struct OpFigures {
     arrivals: u64,
     measured: Completed,
@@ -32,7 +32,7 @@ impl OpFigures {
         self.latency.join(&other.latency);
     }
 
-    /// Their result, with rates over so many seconds.
+    /// Returns their result, with rates over `seconds`.
     fn result(&self, seconds: f64) -> ByOpResult {
         ByOpResult {
             requests: self.measured.requests,
@@ -52,31 +52,31 @@ impl OpsFigures {
         Self(std::array::from_fn(|_| OpFigures::new()))
     }
 
-    fn of(&mut self, op: Op) -> &mut OpFigures {
+    fn for_op(&mut self, op: Op) -> &mut OpFigures {
         &mut self.0[op as usize]
     }
 
     fn result(&self, seconds: f64) -> OpsResult {
         let [read, write, flush, discard] =
             [Op::Read, Op::Write, Op::Flush, Op::Discard].map(|op| &self.0[op as usize]);
-        let any = |one: &OpFigures| (one.arrivals > 0).then(|| one.result(seconds));
+        let if_any = |figures: &OpFigures| (figures.arrivals > 0).then(|| figures.result(seconds));
         OpsResult {
             read: read.result(seconds),
             write: write.result(seconds),
-            discard: any(discard),
-            flush: any(flush),
+            discard: if_any(discard),
+            flush: if_any(flush),
         }
     }
 }
 
 struct ClassFigures {
     open_loop: bool,
-    /// If an agent of the class mixes operations.
+    /// Figures by operation, if an agent of the class mixes operations.
     ops: Option<Box<OpsFigures>>,
     arrivals: u64,
-    /// Of what was due after the warm-up.
+    /// Requests that were due after the warm-up.
     measured: Completed,
-    /// After the warm-up, whenever it was due.
+    /// Requests that completed after the warm-up, whenever they were due.
     completed: Completed,
     errors: Errors,
     latency: Values,
@@ -105,7 +105,7 @@ impl ClassFigures {
 impl ClassFigures {
     fn join(&mut self, other: &Self) {
         if let (Some(ops), Some(others)) = (&mut self.ops, &other.ops) {
-            ops.0.iter_mut().zip(&others.0).for_each(|(one, other)| one.join(other));
+            ops.0.iter_mut().zip(&others.0).for_each(|(figures, other)| figures.join(other));
         }
         self.arrivals += other.arrivals;
         self.measured.join(&other.measured);
@@ -122,7 +122,7 @@ impl ClassFigures {
     }
 }
 
-/// The figures of every class. Requests due before the warm-up's end are served, and count only for
+/// The figures of every class. Requests due during the warm-up are served. They count only for
 /// rates, if they complete after it, and for shares, if they are sent after it.
 struct Classes<'a> {
     names: Vec<&'a str>,
@@ -131,7 +131,7 @@ struct Classes<'a> {
     figures: Vec<ClassFigures>,
 }
 
-/// The measure of all classes of `subject`.
+/// Returns the measure of all classes of `subject`.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
     let workload = &subject.load.workload;
     let classes = (0..subject.load.classes.len()).map(|index| ClassId(index as u16));
@@ -152,7 +152,7 @@ impl Measure for Classes<'_> {
             class.arrivals += 1;
         }
         if let Some(ops) = &mut class.ops {
-            ops.of(req.op).arrivals += 1;
+            ops.for_op(req.op).arrivals += 1;
         }
     }
 
@@ -161,11 +161,12 @@ impl Measure for Classes<'_> {
         if how.error.is_none() && (how.counted || how.at > self.warmup) {
             class.completed.add(how.at, req);
             if let Some(ops) = &mut class.ops {
-                ops.of(req.op).completed.add(how.at, req);
+                ops.for_op(req.op).completed.add(how.at, req);
             }
         }
-        // A loop with many outstanding would lose as many, were it only what was due later. What was
-        // sent before may have taken a part of its time before.
+        // If only requests due after the warm-up counted, a loop would lose as many as it has
+        // outstanding. Requests sent before its end are left out: part of their device time may lie
+        // before.
         if req.due + how.wait >= self.warmup {
             class.device_time += how.charged;
         }
@@ -178,7 +179,7 @@ impl Measure for Classes<'_> {
         }
         class.measured.add(how.at, req);
         if let Some(ops) = &mut class.ops {
-            let of_op = ops.of(req.op);
+            let of_op = ops.for_op(req.op);
             of_op.measured.add(how.at, req);
             of_op.latency.add(how.latency);
         }
@@ -188,7 +189,8 @@ impl Measure for Classes<'_> {
     }
 
     fn spent(&mut self, spent: &Spent) {
-        // How much of a command lay behind the end of the warm-up is not known: all, or nothing.
+        // How much of a command lay after the end of the warm-up is unknown: all of it counts, or
+        // nothing.
         if spent.begun >= self.warmup {
             self.figures[spent.class.index()].device_time += spent.service;
         }

@@ -1,4 +1,4 @@
-//! Requests that completed without error, and the time that their rates are of.
+//! Requests that completed without error, and the time over which their rates are taken.
 
 use penstock_core::{Request, Time};
 
@@ -11,7 +11,7 @@ pub(crate) struct Completed {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) discarded: u64,
-    /// When the last of them did.
+    /// When the last of them completed.
     last: Time,
 }
 
@@ -31,30 +31,30 @@ impl Completed {
     }
 }
 
-/// The time that rates are of.
+/// The time over which rates are taken.
 #[derive(Clone, Copy)]
 pub(crate) struct Rated {
     warmup: Time,
-    /// Until when the load asks, as far as that is known; in a durable run, as long as it lasts.
+    /// When the load stops asking, as far as that is known; never in a durable run.
     asks_until: Time,
 }
 
 impl Rated {
-    /// That of `subject`.
+    /// Returns the rated time of `subject`.
     pub(crate) fn of(subject: &Subject<'_>) -> Self {
         let asks_until =
             subject.load.asks_until.filter(|_| !subject.durable).unwrap_or(Time::NEVER);
         Self { warmup: subject.warmup, asks_until }
     }
 
-    /// Seconds that the rates of what `completed` in a run that ended at `end` are of: as long as the load asks,
-    /// or until the last completion if that is later.
+    /// Returns the seconds over which the rates of `completed` are taken in a run that ended at
+    /// `end`: as long as the load asks, or until the last completion if that is later.
     pub(crate) fn seconds(self, completed: &Completed, end: Time) -> f64 {
         let rated = self.asks_until.max(completed.last).min(end);
         rated.since(self.warmup).ns() as f64 / 1e9
     }
 
-    /// `amount` a second over that time.
+    /// Returns `amount` a second over that time.
     pub(crate) fn rate(self, amount: u64, completed: &Completed, end: Time) -> f64 {
         ratio(amount as f64, self.seconds(completed, end))
     }

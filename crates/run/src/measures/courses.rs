@@ -1,4 +1,5 @@
-//! What the detail of a run has over time beside its classes: the policy's counters and the arm.
+//! Figures over time in the detail of a run beside those of its classes: the policy's counters and
+//! the arm.
 
 use penstock_core::{Policy, Time};
 
@@ -8,7 +9,7 @@ use crate::measures::policy_series::PolicySeries;
 use crate::measures::windows::Plan;
 use crate::result::RunResult;
 
-/// Both courses of one run. Clones are of the same.
+/// The counters and the arm of one run. Clones share their data.
 #[derive(Clone)]
 pub(crate) struct Courses {
     pub(crate) series: PolicySeries,
@@ -16,12 +17,12 @@ pub(crate) struct Courses {
 }
 
 impl Courses {
-    /// Counters in the windows of `plan`, and the arm in `stretch`.
+    /// Creates the series of counters in the windows of `plan`, and the arm's in `stretch`.
     pub(crate) fn new(plan: Plan, stretch: Stretch) -> Self {
         Self { series: PolicySeries::new(plan), arm: ArmCourse::new(stretch) }
     }
 
-    /// `policy` under observation, which serves so many `disks`: the one before the next of them.
+    /// Observes `policy`, which serves `disks` disks, the next ones in order.
     pub(crate) fn over(&self, policy: Box<dyn Policy>, disks: u32) -> Box<dyn Policy> {
         self.arm.over(self.series.over(policy), disks)
     }

@@ -1,4 +1,4 @@
-//! What each open loop asks for, and how far the device is behind it.
+//! Measures what each open loop asks for, and how far the device is behind it.
 
 use penstock_core::{ClassId, Request, Span, Time};
 
@@ -8,33 +8,33 @@ use crate::measures::values::ratio;
 use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{DemandResult, RunResult};
 
-/// What one open loop wanted for after the warm-up.
+/// Demand of one open loop after the warm-up.
 struct Wanted {
     requests: u64,
-    /// Those that have neither completed nor failed.
+    /// Requests that have neither completed nor failed.
     outstanding: u64,
     last_due: Time,
     last_done: Time,
-    /// Of those that were due in the first half and in the second.
+    /// Latencies of the requests that were due in the first half and in the second.
     halves: [Latencies; 2],
 }
 
-/// How many latencies there are, and their sum in nanoseconds.
+/// Number of latencies, and their sum in nanoseconds.
 #[derive(Clone, Copy, Default)]
 struct Latencies {
     count: u64,
     sum: u128,
 }
 
-/// What every class wanted for; none of a class whose requests wait for answers.
+/// Demand of every class; `None` for a class whose requests wait for answers.
 struct Demand {
     warmup: Time,
-    /// Half of the time in which the load asks lies behind it.
+    /// Middle of the time in which the load asks.
     middle: Time,
     classes: Vec<Option<Wanted>>,
 }
 
-/// The measure of the open loops of `subject`.
+/// Returns the measure of the open loops of `subject`.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
     let warmup = subject.warmup;
     let until = subject.load.asks_until.unwrap_or(Time::ZERO + subject.load.duration);

@@ -1,8 +1,8 @@
-//! What pictures are drawn from: whole distributions, and how a run went over time.
+//! Complete distributions and figures over time: the data of charts.
 //!
-//! Kept only when it is asked for. The windows divide the run's planned length; a run that
-//! takes longer, because its queue drains, goes on in windows of the same length, and when there
-//! are too many, neighbours are joined, so that any run fits.
+//! Kept only on demand. The windows divide the run's planned length; a run that takes longer,
+//! because its queue drains, goes on in windows of the same length, and when there are too many,
+//! neighbours are joined, so that any run fits.
 
 use hdrhistogram::Histogram;
 use penstock_core::{Request, Span, Time};
@@ -18,21 +18,21 @@ use crate::result::{ClassDetail, Detail, Row, RunResult};
 struct Details<'a> {
     names: Vec<&'a str>,
     windows: Windows,
-    /// How many windows of a class are kept before neighbours are joined.
+    /// Largest number of windows of a class before neighbours are joined.
     most: usize,
     classes: Vec<ClassHistory>,
-    /// Of a run on several threads, what has been joined of them.
+    /// History joined so far from several threads, in a run that has them.
     joined: Option<History>,
 }
 
-/// What the classes got in windows of one length.
+/// Figures of the classes in windows of one length.
 struct History {
     length: Span,
     classes: Vec<ClassHistory>,
 }
 
 impl History {
-    /// The same without windows that begin after `end`, in which a thread waited for nothing.
+    /// Removes the windows that begin after `end`, in which a thread only waited.
     fn until(mut self, end: Time) -> Self {
         let windows = end.ns() / self.length.ns().max(1) + 1;
         for class in &mut self.classes {
@@ -41,13 +41,13 @@ impl History {
         self
     }
 
-    /// Takes in what `other` has, in windows of the length of the longer ones of both.
+    /// Adds the figures of `other`, in windows of the longer of both lengths.
     fn join(&mut self, other: &mut Self) {
         let length = self.length.max(other.length);
-        for one in [&mut *self, &mut *other] {
-            while one.length < length {
-                one.classes.iter_mut().for_each(ClassHistory::widen);
-                one.length = one.length + one.length;
+        for history in [&mut *self, &mut *other] {
+            while history.length < length {
+                history.classes.iter_mut().for_each(ClassHistory::widen);
+                history.length = history.length + history.length;
             }
         }
         for (class, other) in self.classes.iter_mut().zip(&mut other.classes) {
@@ -63,7 +63,7 @@ struct ClassHistory {
 }
 
 impl ClassHistory {
-    /// Joins neighbours: half as many windows, twice as long.
+    /// Joins neighbouring windows: half as many, twice as long.
     fn widen(&mut self) {
         let pairs = self.rows.chunks(2).map(|pair| {
             let mut joined = pair[0].clone();
@@ -73,7 +73,7 @@ impl ClassHistory {
         self.rows = pairs.collect();
     }
 
-    /// Takes in what `other` has, in windows of the same length.
+    /// Adds the figures of `other`, which has windows of the same length.
     fn join(&mut self, other: &mut Self) {
         self.latency.add(&other.latency).expect("both grow as they must");
         self.wait.add(&other.wait).expect("both grow as they must");
@@ -83,7 +83,7 @@ impl ClassHistory {
     }
 }
 
-/// The measure of a run that is to have its detail.
+/// Returns the measure for a run whose detail is asked for.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
     let duration = subject.load.duration;
     subject.detail.then(|| Box::new(Details::new(subject.class_names(), duration)) as _)
@@ -94,7 +94,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 impl<'a> Details<'a> {
-    /// For the classes `names` and a run of `duration`.
+    /// Creates the details of the classes `names` in a run of `duration`.
     fn new(names: Vec<&'a str>, duration: Span) -> Self {
         let plan = Plan::new(names.len(), duration);
         let class = |_| ClassHistory { latency: histogram(), wait: histogram(), rows: Vec::new() };
@@ -115,13 +115,14 @@ impl<'a> Details<'a> {
         }
     }
 
-    /// Joins neighbours: half as many windows, twice as long.
+    /// Joins neighbouring windows: half as many, twice as long.
     fn widen(&mut self) {
         self.classes.iter_mut().for_each(ClassHistory::widen);
         self.windows.widen(self.classes[0].rows.len() as u64);
     }
 
-    /// What there is of a run that ended at `end`: the last window is shorter than the others.
+    /// Returns the history of a run that ended at `end`; the last window is shorter than the
+    /// others.
     fn history(&mut self, end: Time) -> History {
         self.roll(end);
         self.windows.pass(end);

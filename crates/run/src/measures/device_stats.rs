@@ -1,11 +1,12 @@
-//! What the disks of a modelled device did while a run went on: their accesses, part by part, and
-//! for how long they were busy.
+//! Measures what the disks of a modelled device did in a run: their accesses, part by part, and how
+//! long they were busy.
 //!
-//! An access counts if it ended behind the warm-up and within the run. Busy is what lies between the
-//! two of any access. A device without an arm, and a disk with its cache, is busy while it has
-//! something to do, and its service is that of each request: a hit is a request without an access,
-//! and some accesses of a cache belong to no request (`penstock_device::hdd`'s watcher says which).
-//! Where a model answers at another speed than its own, all figures are in real time.
+//! An access counts if it ended after the warm-up and within the run. Busy time counts between
+//! those two, for any access. A device without an arm, and a disk with its cache, is busy while it
+//! has something to do, and its service time is that of each request: a hit is a request without an
+//! access, and some accesses of a cache belong to no request (the documentation of the watcher in
+//! `penstock_device::hdd` says which). Where a model answers at another speed than its own, all
+//! figures are in real time.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
@@ -26,13 +27,13 @@ use crate::result::{
     DeviceStatsResult, DiskResult, EachDiskResult, Milliseconds, RunResult, Travel,
 };
 
-/// The disks of one run. Clones are of the same.
+/// The disks of one run. Clones share their data.
 #[derive(Clone)]
 pub(crate) struct DeviceStats {
     warmup: Time,
     disks: Vec<Rc<DiskObserver>>,
-    /// The files, or the devices of a trace, that are on a device of its own each, and how many disks that
-    /// has; none if there is one device for all.
+    /// Files, or devices of a trace, that each have a device of their own, with the number of its
+    /// disks; empty if one device serves all.
     lanes: Vec<(String, u32)>,
 }
 
@@ -42,20 +43,20 @@ struct DiskObserver(RefCell<Disk>);
 struct Disk {
     speed: Speed,
     warmup: Time,
-    /// Of a device with an arm.
+    /// Parts of accesses, for a device with an arm.
     parts: Option<AccessParts>,
     service: Values,
     busy: Busy,
-    /// Where its accesses so far have left the arm.
+    /// Cylinder where its accesses so far have left the arm.
     cylinder: u32,
-    /// Gets the accesses, if they are to be drawn.
+    /// Receives the accesses if they are to be drawn.
     arm: Option<ArmCourse>,
     /// The accesses that began last, and when: they count when they have ended. Only the one before
     /// the last may still go on when another begins.
     begun: VecDeque<(Time, Access)>,
-    /// Service and busy are those of requests, and not of accesses.
+    /// Whether service and busy time are those of requests, and not of accesses.
     of_requests: bool,
-    /// Of a drive of flash.
+    /// State of the write buffer of a flash drive.
     buffered: Rc<Cell<Buffered>>,
 }
 
@@ -67,26 +68,27 @@ struct AccessParts {
 }
 
 impl DeviceStats {
-    /// For `disks` disks whose models run at `speed`; what ends before `warmup` does not count.
+    /// Creates the statistics of `disks` disks whose models run at `speed`; accesses that end
+    /// before `warmup` do not count.
     pub(crate) fn new(disks: u32, warmup: Time, speed: Speed) -> Self {
         let observer = |_| Rc::new(DiskObserver(RefCell::new(Disk::new(speed, warmup))));
         Self { warmup, disks: (0..disks).map(observer).collect(), lanes: Vec::new() }
     }
 
-    /// The same with the names of `lanes`, each on a device with so many disks.
+    /// Sets the names of `lanes`, each with the number of disks of its device.
     #[must_use]
     pub(crate) fn named<'n>(self, lanes: impl Iterator<Item = (&'n str, u32)>) -> Self {
         Self { lanes: lanes.map(|(name, disks)| (name.to_owned(), disks)).collect(), ..self }
     }
 
-    /// The same with the accesses of the first disk given to `arm`, if it is to be drawn.
+    /// Passes the accesses of the first disk to `arm`, if it is to be drawn.
     #[must_use]
     pub(crate) fn drawn(self, arm: Option<&ArmCourse>) -> Self {
         self.disks[0].0.borrow_mut().arm = arm.cloned();
         self
     }
 
-    /// The observer of the disk numbered `number`.
+    /// Returns the observer of the disk numbered `number`.
     pub(crate) fn of(&self, number: u32) -> Rc<dyn Watch> {
         Rc::clone(&self.disks[number as usize]) as Rc<dyn Watch>
     }
@@ -147,8 +149,8 @@ struct StoppedDisk<'a> {
     busy: Span,
 }
 
-/// What `disks` did together in the time that was measured, and each if there are several, with its name
-/// from `names`.
+/// Returns what `disks` did together in the time `measured`, and what each one did if there are
+/// several, with its name from `names`.
 fn together<'n>(
     disks: &[StoppedDisk<'_>],
     measured: Span,
@@ -173,8 +175,8 @@ fn together<'n>(
     DeviceStatsResult { all, disks: disks.iter().zip(names).map(named).collect() }
 }
 
-/// That the write buffers of `disks` were still filling when the run ended: with a quarter of their
-/// room or more, and of all that was written, still in them.
+/// Returns a remark if the write buffers of `disks` were still filling when the run ended: they
+/// held at least a quarter of their size, and at least a twentieth of everything written.
 fn buffering(disks: &[Rc<DiskObserver>]) -> Option<String> {
     let all = disks.iter().map(|disk| disk.0.borrow().buffered.get());
     let Buffered { taken, held, size } = all.fold(Buffered::default(), |a, b| Buffered {
@@ -193,7 +195,7 @@ fn buffering(disks: &[Rc<DiskObserver>]) -> Option<String> {
 }
 
 impl DiskObserver {
-    /// Books all of a run that ended at `end`.
+    /// Books all accesses of a run that ended at `end`.
     fn ended(&self, end: Time) -> StoppedDisk<'_> {
         let busy = self.0.borrow_mut().ended(end);
         StoppedDisk { disk: self.0.borrow(), busy }
@@ -201,7 +203,7 @@ impl DiskObserver {
 }
 
 impl Disk {
-    /// One that has done nothing yet, whose model runs at `speed`.
+    /// Creates a disk that has done nothing yet, whose model runs at `speed`.
     fn new(speed: Speed, warmup: Time) -> Self {
         Self {
             speed,
@@ -217,7 +219,7 @@ impl Disk {
         }
     }
 
-    /// Books the first of the accesses that began as far as it lies before `end`.
+    /// Books the oldest access that has begun, as far as it lies before `end`.
     fn settle(&mut self, end: Time) {
         let Some((begun, access)) = self.begun.pop_front() else { return };
         let travel = access.from.abs_diff(self.cylinder)
@@ -229,7 +231,7 @@ impl Disk {
         if !self.of_requests {
             self.busy.worked(self.speed.real(begun), ended.min(end));
         }
-        // A command that asks nothing of the platter is no access.
+        // A command that does not touch the platter is not an access.
         if ended < self.warmup || ended > end || access.is_decoding() {
             return;
         }
@@ -263,7 +265,7 @@ impl Disk {
         }
     }
 
-    /// Books all of a run that ended at `end`: how long it was busy.
+    /// Books all accesses of a run that ended at `end`: how long it was busy.
     fn ended(&mut self, end: Time) -> Span {
         while !self.begun.is_empty() {
             self.settle(end);
@@ -271,7 +273,7 @@ impl Disk {
         self.busy.until(end)
     }
 
-    /// Takes in what `other` did.
+    /// Adds the figures of `other`.
     fn join(&mut self, other: &Self) {
         if let Some(theirs) = &other.parts {
             let ours = self.parts.get_or_insert_with(AccessParts::new);

@@ -20,19 +20,19 @@ pub(crate) struct Flushing {
 }
 
 impl Flushing {
-    /// Whether what now arrives and finishes is a flush of the end.
+    /// Whether requests that arrive and finish now are flushes at the end of the run.
     pub(crate) fn has_begun(&self) -> bool {
         self.begun.get()
     }
 
-    /// What is to be said of data that may not be on its device, if a flush failed.
+    /// Returns a remark that data may not be on its device, if a flush failed.
     pub(crate) fn remark(&self) -> Option<String> {
         let name = errors::name(self.failed.get()?);
         Some(format!("{name} at the last flush: not all that was written is durable"))
     }
 }
 
-/// A load, and flushes behind it.
+/// A load followed by flushes.
 pub(crate) struct Durable<'a> {
     load: &'a mut dyn Source,
     flushing: Flushing,
@@ -44,13 +44,14 @@ pub(crate) struct Durable<'a> {
 }
 
 impl<'a> Durable<'a> {
-    /// `load`, and then a flush of whatever has each of the bytes `starts`, in this order.
+    /// Creates a source that plays `load`, and then flushes the device or file at each of the bytes
+    /// `starts`, in this order.
     pub(crate) fn new(load: &'a mut dyn Source, starts: &[u64], flushing: Flushing) -> Self {
         let left = starts.iter().rev().copied().collect();
         Self { load, flushing, left, outstanding: 0, last: Time::ZERO }
     }
 
-    /// Whether only flushes are left to be asked for, if anything is.
+    /// Whether the load has ended, so that only flushes may be left.
     fn load_is_over(&self) -> bool {
         let quiet = || self.load.next_due() == Time::NEVER && !self.load.waits();
         self.flushing.has_begun() || self.outstanding == 0 && quiet()

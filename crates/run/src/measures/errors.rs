@@ -1,4 +1,4 @@
-//! Which requests failed, and of what.
+//! Counts failed requests by error.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::result::{ErrorResult, FirstError};
 pub(crate) struct Errors(Vec<(Errno, ErrorResult)>);
 
 impl Errors {
-    /// `req` failed at `at`.
+    /// Counts `req`, which failed at `at`.
     pub(crate) fn add(&mut self, error: Errno, at: Time, req: &Request) {
         if let Some((_, known)) = self.0.iter_mut().find(|(other, _)| *other == error) {
             known.requests += 1;
@@ -23,32 +23,33 @@ impl Errors {
         self.0.push((error, ErrorResult { requests: 1, first }));
     }
 
-    /// Takes in those of `other`.
+    /// Adds the errors of `other`.
     pub(crate) fn join(&mut self, other: &Self) {
-        for (error, one) in &other.0 {
+        for (error, result) in &other.0 {
             let Some((_, known)) = self.0.iter_mut().find(|(known, _)| known == error) else {
-                self.0.push((*error, one.clone()));
+                self.0.push((*error, result.clone()));
                 continue;
             };
-            known.requests += one.requests;
-            if one.first.at_s < known.first.at_s {
-                known.first = one.first.clone();
+            known.requests += result.requests;
+            if result.first.at_s < known.first.at_s {
+                known.first = result.first.clone();
             }
         }
     }
 
     /// How many requests failed.
     pub(crate) fn count(&self) -> u64 {
-        self.0.iter().map(|(_, one)| one.requests).sum()
+        self.0.iter().map(|(_, result)| result.requests).sum()
     }
 
-    /// The same by name.
+    /// Returns the errors by name.
     pub(crate) fn by_name(&self) -> BTreeMap<Cow<'static, str>, ErrorResult> {
-        self.0.iter().map(|(error, one)| (name(*error), one.clone())).collect()
+        self.0.iter().map(|(error, result)| (name(*error), result.clone())).collect()
     }
 }
 
-/// What `errno(3)` calls it, on Linux, as far as requests to disks and files end with it.
+/// Returns the name that `errno(3)` gives the error on Linux, for errors with which requests to
+/// disks and files end.
 pub(crate) fn name(error: Errno) -> Cow<'static, str> {
     let known = match error.code() {
         1 => "EPERM",

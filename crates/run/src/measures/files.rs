@@ -1,4 +1,4 @@
-//! What each file got: its requests and their bytes.
+//! Measures what each file got: its requests and their bytes.
 
 use penstock_core::{Request, Time};
 
@@ -8,10 +8,10 @@ use crate::measures::subject::Subject;
 use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{FileResult, RunResult};
 
-/// What the one file of a job without files is called.
+/// Name of the only file of a job without files.
 const TARGET: &str = "target";
 
-/// The figures of every file. Which one a request is for follows from its first byte.
+/// The figures of every file. The first byte of a request shows which file it is for.
 struct FileBooks<'a> {
     names: Vec<&'a str>,
     /// The first byte of the device of each, in ascending order.
@@ -23,13 +23,13 @@ struct FileBooks<'a> {
 
 #[derive(Default)]
 struct FileFigures {
-    /// Of what was due after the warm-up.
+    /// Requests that were due after the warm-up.
     measured: Completed,
-    /// After the warm-up, whenever it was due.
+    /// Requests that completed after the warm-up, whenever they were due.
     completed: Completed,
 }
 
-/// The measure of all files of `subject`.
+/// Returns the measure of all files of `subject`.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
     let lanes = &subject.load.lanes;
     let named = |name: &'a str| if name.is_empty() { TARGET } else { name };

@@ -5,14 +5,14 @@
 
 use std::iter::zip;
 
-/// Each power of two has 2 to this many buckets: more than a thousand.
+/// Base-2 logarithm of the number of buckets for each power of two: more than a thousand buckets.
 const BITS: u32 = 10;
 
-/// There is room for values up to here from the beginning, and more is made when one is greater: in
-/// nanoseconds, 17 seconds.
+/// Largest value, in nanoseconds, for which there is room from the beginning, 17 seconds; a greater
+/// value makes more room.
 const USUAL: u64 = 1 << 34;
 
-/// How often there was a value in each bucket.
+/// Number of values in each bucket.
 #[derive(Clone)]
 pub(crate) struct Histogram(Vec<u64>);
 
@@ -37,16 +37,16 @@ impl Histogram {
         self.0[bucket] = 1;
     }
 
-    /// Takes in the values of `other`.
+    /// Adds the values of `other`.
     pub(crate) fn join(&mut self, other: &Self) {
         let buckets = self.0.len().max(other.0.len());
         self.0.resize(buckets, 0);
         zip(&mut self.0, &other.0).for_each(|(ours, theirs)| *ours += theirs);
     }
 
-    /// For each of `ranks`, which ascend from 1 on, the greatest value of the bucket of the value of that
-    /// rank, counted from the least; 0 if there are fewer. It is at most a thousandth greater than the
-    /// value. No value is below `least`.
+    /// For each of `ranks`, returns the greatest value in the bucket of the value of that rank, at
+    /// most a thousandth above that value; 0 if there are fewer values. Ranks ascend and count from
+    /// 1, the least value. No value is below `least`.
     pub(crate) fn at_ranks<const N: usize>(&self, least: u64, ranks: [u64; N]) -> [u64; N] {
         let mut buckets = self.0.iter().enumerate().skip(bucket(least));
         let (mut upto, mut reached) = (0, 0);

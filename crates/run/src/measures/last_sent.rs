@@ -1,15 +1,15 @@
-//! When the last request of a class was dispatched, for a run that ends then.
+//! Tells when the last request of a class was dispatched, for a run that ends then.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use penstock_core::{ClassId, Go, Policy, PolicyObserver, ReqId, Request, Time, Witness};
 
-/// Counts what a policy dispatches of one class. Clones are of the same.
+/// Counts the requests of one class that a policy dispatches. Clones share their count.
 #[derive(Clone)]
 pub(crate) struct LastSent {
     class: ClassId,
-    /// Requests of the class that were not dispatched whole.
+    /// Requests of the class that are not yet dispatched completely.
     left: Rc<Cell<u64>>,
     over: Rc<Cell<Option<Time>>>,
 }
@@ -17,12 +17,12 @@ pub(crate) struct LastSent {
 /// Counts the dispatches of a policy.
 struct SentCounter {
     sent: LastSent,
-    /// By slot: bytes of a request of the class that were not dispatched.
+    /// Bytes of a request of the class that are not yet dispatched, by slot.
     bytes: Vec<u32>,
 }
 
 impl LastSent {
-    /// Of `class`, which has so many `requests`.
+    /// Counts down from `requests`, the number of requests of `class`.
     pub(crate) fn new(class: ClassId, requests: u64) -> Self {
         Self { class, left: Rc::new(Cell::new(requests)), over: Rc::default() }
     }
@@ -32,12 +32,12 @@ impl LastSent {
         self.over.get()
     }
 
-    /// `policy`, of which the dispatches are counted.
+    /// Wraps `policy` so that its dispatches are counted.
     pub(crate) fn of<P: Policy>(&self, policy: P) -> impl Policy + use<P> {
         Witness::with(policy, SentCounter { sent: self.clone(), bytes: Vec::new() })
     }
 
-    /// A request of the class was dispatched whole.
+    /// Counts a request of the class that was dispatched completely.
     fn count(&self, now: Time) {
         let left = self.left.get().saturating_sub(1);
         self.left.set(left);
@@ -48,7 +48,7 @@ impl LastSent {
 }
 
 impl SentCounter {
-    /// `len` bytes of a request were dispatched; 0 stands for all that was left.
+    /// Records that `len` bytes of a request were dispatched; 0 stands for all that was left.
     fn dispatched(&mut self, now: Time, id: ReqId, len: u32) {
         let bytes = &mut self.bytes[id.index()];
         if *bytes > 0 {

@@ -1,8 +1,8 @@
 //! Device time by class, where a page cache stands between the device and the classes.
 //!
-//! What is written back was written by a request that ended long ago, and what is read ahead by one
-//! that did not wait for it: so device time is booked by the class of each command below the cache,
-//! when it comes back.
+//! A page cache writes back data of requests that ended long ago, and reads ahead for requests that
+//! did not wait for it. So device time is booked by the class of each command below the cache, when
+//! it comes back.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,20 +20,20 @@ pub(crate) struct Spent {
     pub(crate) service: Span,
 }
 
-/// What came back and is not booked yet. Clones are of the same.
+/// Commands that came back and are not booked yet. Clones share their data.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger(Rc<RefCell<LedgerEntries>>);
 
 #[derive(Default)]
 struct LedgerEntries {
-    /// Of each command below, by its ticket's slot; none of a flush at the end of the run.
+    /// Class of each command below, by its ticket's slot; `None` for a flush at the end of the run.
     classes: Vec<Option<ClassId>>,
     spent: Vec<Spent>,
 }
 
 impl Ledger {
-    /// `device`, with what its commands cost entered here, but for flushes while the run is `flushing`
-    /// at its end.
+    /// Wraps `device` so that the time of its commands is entered here, except for flushes while
+    /// the run is `flushing` at its end.
     pub(crate) fn over<D: Device>(
         &self,
         device: D,
@@ -58,7 +58,7 @@ impl Ledger {
         Tap::new(device, begin, end)
     }
 
-    /// Books what came back since the last time, in order.
+    /// Calls `book` with each command that came back since the last call, in order.
     pub(crate) fn book(&self, mut book: impl FnMut(Spent)) {
         self.0.borrow_mut().spent.drain(..).for_each(&mut book);
     }

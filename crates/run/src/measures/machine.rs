@@ -1,4 +1,4 @@
-//! What this machine is, for the result that it made.
+//! Describes the machine in a result.
 
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,8 +7,8 @@ use penstock_core::Span;
 
 use crate::result::Machine;
 
-/// Describes the machine, and when it is if time is `real`. Whatever cannot be read is called
-/// unknown.
+/// Describes the machine, with the current time if `real` time is measured. Whatever cannot be read
+/// is called unknown.
 pub(crate) fn machine(real: bool, engine: Option<&'static str>) -> Machine {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
@@ -22,8 +22,9 @@ pub(crate) fn machine(real: bool, engine: Option<&'static str>) -> Machine {
     }
 }
 
-/// How long this thread was ready and had no processor; `None` if the kernel does not say. Source:
-/// the kernel's documentation of scheduler statistics, the second figure of a task.
+/// Returns how long this thread was ready and had no processor; `None` if the kernel does not
+/// report it. Source: the kernel's documentation of scheduler statistics, the second figure of a
+/// task.
 pub(crate) fn processor_wait() -> Option<Span> {
     let statistics = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     statistics.split_ascii_whitespace().nth(1)?.parse().ok().map(Span::from_ns)

@@ -1,4 +1,4 @@
-//! The trait of what is measured: a measure observes a run and writes its part of the result.
+//! The trait of measures: a measure observes a run and writes its part of the result.
 
 use penstock_core::{Done, Errno, Request, Source, Span, Time};
 
@@ -10,23 +10,24 @@ use crate::result::parts::ThreadPart;
 pub(crate) struct Finished {
     /// When it was done.
     pub(crate) at: Time,
-    /// From its intended arrival until then.
+    /// Time from its intended arrival until then.
     pub(crate) latency: Span,
-    /// From its intended arrival until its first piece was dispatched.
+    /// Time from its intended arrival until its first piece was dispatched.
     pub(crate) wait: Span,
     /// Device time of all its pieces.
     pub(crate) service: Span,
-    /// Device time that its class is charged for it: none below a page cache, which has a ledger.
+    /// Device time that its class is charged for it: zero above a page cache, where the ledger
+    /// books it.
     pub(crate) charged: Span,
-    /// What it failed with.
+    /// The error that it failed with.
     pub(crate) error: Option<Errno>,
-    /// It was due after the warm-up.
+    /// Whether it was due after the warm-up.
     pub(crate) counted: bool,
 }
 
 impl Finished {
-    /// How `req` finished with `done`, in a run with a warm-up until `warmup`; its class is charged
-    /// `charged`.
+    /// Describes how `req` finished with `done`, in a run whose warm-up ends at `warmup`; its class
+    /// is charged `charged`.
     pub(crate) fn new(req: &Request, done: &Done, warmup: Time, charged: Span) -> Self {
         Self {
             at: done.at,
@@ -40,38 +41,39 @@ impl Finished {
     }
 }
 
-/// Something that is measured in a run.
+/// A measure of a run.
 pub(crate) trait Measure {
-    /// Whether it is to be called when a turn of the loop begins.
+    /// Whether [`turn`](Self::turn) must be called.
     fn needs_turns(&self) -> bool {
         false
     }
 
-    /// A turn of the loop begins.
+    /// Called when a turn of the loop begins.
     fn turn(&mut self) {}
 
-    /// `req` was handed over at `now`.
+    /// Called when `req` is handed over at `now`.
     fn arrived(&mut self, _now: Time, _req: &Request) {}
 
-    /// `req` has finished; the loop is at `now`.
+    /// Called when `req` has finished; the loop is at `now`.
     fn finished(&mut self, _now: Time, _req: &Request, _how: &Finished) {}
 
-    /// Device time was spent below a page cache.
+    /// Called when device time was spent below a page cache.
     fn spent(&mut self, _spent: &Spent) {}
 
-    /// The run ended at `end`; what `source` still plans before `until` did not take place.
+    /// Called when the run has ended at `end`; requests that `source` still plans before `until`
+    /// did not take place.
     fn ended(&mut self, _source: &mut dyn Source, _end: Time, _until: Time) {}
 
-    /// What it has found until `end`, for the same measure of a run on several threads; none if that has no
-    /// such.
+    /// Returns the data collected until `end`, for [`join`](Self::join) in a run on several
+    /// threads; `None` if the measure cannot be joined.
     fn part(&mut self, _end: Time) -> Option<ThreadPart> {
         None
     }
 
-    /// Takes in a `part` of the same measure.
+    /// Adds the data of the same measure on another thread.
     fn join(&mut self, _part: ThreadPart) {}
 
-    /// Writes what was measured until `end`. Measures write in the order in which they are listed.
+    /// Writes the results until `end`. Measures write in the order in which they are listed.
     fn write(&mut self, end: Time, result: &mut RunResult);
 }
 

@@ -1,5 +1,5 @@
-//! Merges side by side: when each has finished, how far they drift apart, what they wait for, and how many
-//! writes are queued at a disk.
+//! Measures merges side by side: when each has finished, how far they drift apart, what they wait
+//! for, and how many writes are queued at a disk.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,17 +12,17 @@ use crate::measures::measure::{Finished, Measure};
 use crate::measures::values::ratio;
 use crate::result::{BlockedResult, MergeResult, RunResult};
 
-/// What has happened to the merges of a run. Clones are of the same.
+/// The events of the merges of a run. Clones share their data.
 #[derive(Clone)]
 pub(crate) struct MergeBook(Rc<RefCell<MergeEntries>>);
 
 struct MergeEntries {
-    /// The run has ended: what is asked of the source then does not take place.
+    /// Whether the run has ended: later requests to the source do not take place.
     ended: bool,
-    /// Those that take part, in the order of their numbers.
+    /// Jobs that take part, in the order of their numbers.
     jobs: Vec<MergeFigures>,
     memory: Memory,
-    /// Blocks of memory that are always enough, if there is a bound.
+    /// Blocks of memory that always suffice, if there is a bound.
     enough: Option<u64>,
     shape: Shape,
     /// Bytes of a disk.
@@ -39,13 +39,13 @@ struct MergeFigures {
     number: u32,
     used_up: u64,
     finished: Option<Time>,
-    /// What it waits for, and since when.
+    /// The wait that the job is in, and since when.
     waits: Option<(Wait, Time)>,
     for_reads: Span,
     for_memory: Span,
 }
 
-/// How far jobs are apart: the difference between the first and the last, in blocks.
+/// The lead of the first job over the last, in blocks.
 #[derive(Default)]
 struct Apart {
     most: u64,
@@ -63,7 +63,7 @@ struct Services {
 }
 
 impl MergeBook {
-    /// For the jobs of `merge` that take part.
+    /// Creates the book of the jobs of `merge` that take part.
     pub(crate) fn new(merge: &Merge) -> Self {
         let job = |number| MergeFigures {
             number,
@@ -88,12 +88,12 @@ impl MergeBook {
         })))
     }
 
-    /// Books each event that it is called with.
+    /// Returns a function that books the events it is called with.
     pub(crate) fn receiver(self) -> Box<dyn FnMut(Event)> {
         Box::new(move |event| self.0.borrow_mut().book(event))
     }
 
-    /// The first job that waits for memory, what it holds, and how much would be enough.
+    /// Returns the first job that waits for memory, with what it holds, and how much would suffice.
     pub(crate) fn starved(&self) -> Option<Starved> {
         let entries = self.0.borrow();
         let waits = |job: &MergeFigures| match job.waits {
@@ -115,7 +115,7 @@ pub(crate) struct Starved {
 }
 
 impl Starved {
-    /// What it holds and what it lacks.
+    /// Describes what it holds and what it lacks.
     pub(crate) fn what(&self) -> String {
         let Held { read, output } = self.holds;
         let of = match self.memory {
@@ -128,7 +128,7 @@ impl Starved {
         )
     }
 
-    /// What would be enough.
+    /// Tells how much memory would suffice.
     pub(crate) fn hint(&self) -> String {
         let key = match self.memory {
             Memory::Pool(_) => "pool",
@@ -164,7 +164,8 @@ impl MergeEntries {
 }
 
 impl MergeEntries {
-    /// The write time of a block, times the disks that an output leaves for runs, over its read time.
+    /// Returns the write time of a block, times the number of disks that an output leaves for runs,
+    /// over the read time of a block.
     fn f_eff(&self) -> Option<f64> {
         let of_block = |services: &Services, at_once| services.mean_ms() / f64::from(at_once);
         let write = of_block(&self.write, self.shape.write);
@@ -175,7 +176,7 @@ impl MergeEntries {
 }
 
 impl MergeFigures {
-    /// It waits for `wait` from `at` on, or for nothing.
+    /// Records that the job waits for `wait` from `at` on; `None`: it goes on.
     fn waits(&mut self, wait: Option<Wait>, at: Time) {
         self.add_wait(at);
         self.waits = wait.map(|wait| (wait, at));

@@ -1,5 +1,5 @@
-//! What is measured in a run: a file for each measure, which observes the run and writes its part of
-//! the result.
+//! The measures of a run, one file each: a measure observes the run and writes its part of the
+//! result.
 
 pub(crate) mod arm;
 pub(crate) mod below;
@@ -35,7 +35,7 @@ mod stability;
 use self::measure::Measure;
 use self::subject::Subject;
 
-/// The measures of what passes above the stack of `subject`.
+/// Returns the measures that observe the requests above the stack of `subject`.
 pub(crate) fn all<'a>(subject: &Subject<'a>) -> Vec<Box<dyn Measure + 'a>> {
     let measures = [
         Some(classes::measure(subject)),
@@ -94,7 +94,8 @@ mod tests {
         (0..2_000).map(event).collect()
     }
 
-    /// The measures of `subject` on one thread, which sees the events that are `kept`.
+    /// The measures of `subject` on a thread that observes only the events for which `kept` is
+    /// true.
     fn seen<'a>(subject: &Subject<'a>, kept: impl Fn(usize) -> bool) -> Vec<Box<dyn Measure + 'a>> {
         let mut measures = all(subject);
         let events = events();

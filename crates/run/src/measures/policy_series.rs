@@ -1,4 +1,4 @@
-//! What a policy counts of itself over time, in the windows in which classes are measured.
+//! The policy's own counters over time, in the windows in which classes are measured.
 //!
 //! A policy changes only when it is called, so its counters at the end of a window are those before
 //! the first call after it. They are read then, some hundred times in a run, and never for a request.
@@ -13,20 +13,20 @@ use crate::measures::measure::Measure;
 use crate::measures::windows::Plan;
 use crate::result::{CounterKind, CounterSeries, Detail, RunResult};
 
-/// Counters of so many classes are kept, of the first ones: no picture has more lines.
+/// At most this many classes have their counters kept, the first ones: no chart has more lines.
 const CLASSES: usize = 8;
-/// So many others are kept.
+/// At most this many other counters are kept.
 const OTHERS: usize = 16;
-/// Where each disk has a policy of its own, so many are sampled.
+/// At most this many policies are sampled where each disk has its own.
 const DISKS: usize = 8;
 
-/// The series of all policies of a run. Clones are of the same.
+/// The series of all policies of a run. Clones share their data.
 #[derive(Clone)]
 pub(crate) struct PolicySeries {
     plan: Plan,
     end: Rc<Cell<Time>>,
-    /// One for each policy, in the order of their disks.
-    of: Rc<RefCell<Vec<Rc<RefCell<Course>>>>>,
+    /// The counters of each policy, in the order of their disks.
+    policies: Rc<RefCell<Vec<Rc<RefCell<Course>>>>>,
 }
 
 /// The counters of one policy.
@@ -34,20 +34,20 @@ struct Course {
     plan: Plan,
     /// When the open window ends.
     ends: Time,
-    /// Windows that are behind.
+    /// Number of windows that have ended.
     closed: usize,
     tracks: Vec<Track>,
     /// The classes of which counters are kept.
     classes: Vec<String>,
 }
 
-/// One counter, in the order in which the policy reports them.
+/// A counter; they are in the order in which the policy reports them.
 struct Track {
     name: String,
     class: Option<String>,
     moves: Moves,
     now: u64,
-    /// As read at the end of each window that is behind.
+    /// Values read at the end of each window that has ended.
     values: Vec<Option<u64>>,
 }
 
@@ -58,50 +58,53 @@ struct Sampler {
 }
 
 impl PolicySeries {
-    /// In the windows of `plan`.
+    /// Creates the series, in the windows of `plan`.
     pub(crate) fn new(plan: Plan) -> Self {
-        Self { plan, end: Rc::new(Cell::new(Time::ZERO)), of: Rc::default() }
+        Self { plan, end: Rc::new(Cell::new(Time::ZERO)), policies: Rc::default() }
     }
 
-    /// `policy` with its counters sampled: the one before the next disk.
+    /// Wraps `policy`, the one of the next disk, so that its counters are sampled.
     pub(crate) fn over(&self, policy: Box<dyn Policy>) -> Box<dyn Policy> {
         let course = Rc::new(RefCell::new(Course::new(self.plan)));
-        self.of.borrow_mut().push(Rc::clone(&course));
+        self.policies.borrow_mut().push(Rc::clone(&course));
         Box::new(Witness::with(policy, Sampler { ends: Time::ZERO + self.plan.length, course }))
     }
 
-    /// Takes the last values of `policy`, the one before `disk`, when the run has ended.
+    /// Reads the last values of `policy`, the one of `disk`, when the run has ended.
     pub(crate) fn ended(&self, disk: usize, policy: &impl Policy) {
-        let of = self.of.borrow();
-        let mut course = of[disk].borrow_mut();
+        let policies = self.policies.borrow();
+        let mut course = policies[disk].borrow_mut();
         course.close(self.end.get(), policy);
         course.push();
     }
 
-    /// The series of the policy of one thread, for [`joined`].
+    /// Returns the series of the policy of one thread, for [`joined`].
     pub(crate) fn detail(&self) -> Detail {
-        let window =
-            self.of.borrow().first().map_or(self.plan.length, |course| course.borrow().plan.length);
+        let window = self
+            .policies
+            .borrow()
+            .first()
+            .map_or(self.plan.length, |course| course.borrow().plan.length);
         let (classes, policy) = (Vec::new(), self.of_all());
         Detail { window_s: window.ns() as f64 / 1e9, classes, policy, arm: None }
     }
 
-    /// The series of all policies.
+    /// Returns the series of all policies.
     pub(crate) fn of_all(&self) -> Vec<CounterSeries> {
-        let of = self.of.borrow();
-        let alone = of.len() == 1;
-        let courses = of.iter().take(DISKS).enumerate();
+        let policies = self.policies.borrow();
+        let is_only = policies.len() == 1;
+        let courses = policies.iter().take(DISKS).enumerate();
         let series = courses.flat_map(|(disk, course)| {
             let course = course.borrow();
-            let tracks = course.tracks.iter().filter(|track| alone || track.class.is_none());
-            tracks.map(|track| track.series((!alone).then_some(disk))).collect::<Vec<_>>()
+            let tracks = course.tracks.iter().filter(|track| is_only || track.class.is_none());
+            tracks.map(|track| track.series((!is_only).then_some(disk))).collect::<Vec<_>>()
         });
         series.collect()
     }
 }
 
-/// The series in `detail`, of the only policy of a thread, as those of the policy before `disk`; none if so many
-/// are not sampled.
+/// Renames the series in `detail`, of the only policy of a thread, to those of the policy of
+/// `disk`, and drops those that are not sampled for that disk.
 pub(crate) fn of_disk(mut detail: Detail, disk: usize) -> Detail {
     detail.policy.retain(|series| disk < DISKS && series.of_class.is_none());
     for series in &mut detail.policy {
@@ -111,7 +114,8 @@ pub(crate) fn of_disk(mut detail: Detail, disk: usize) -> Detail {
     detail
 }
 
-/// All series in `details`, in so many `windows` of `window_s` at most, which no window of theirs is longer than.
+/// Joins all series in `details` into at most `windows` windows of `window_s`, which are at least
+/// as long as the windows of any of them.
 pub(crate) fn joined(details: Vec<Detail>, window_s: f64, windows: usize) -> Vec<CounterSeries> {
     let widened = |mut detail: Detail| {
         while detail.window_s < 0.75 * window_s {
@@ -124,7 +128,7 @@ pub(crate) fn joined(details: Vec<Detail>, window_s: f64, windows: usize) -> Vec
     details.into_iter().flat_map(widened).collect()
 }
 
-/// Joins neighbours: half as many windows, twice as long.
+/// Joins neighbouring windows: half as many, twice as long.
 fn widen(series: &mut CounterSeries) {
     let pair = |pair: &[Option<u64>]| match series.kind {
         CounterKind::Level => pair.last().copied().flatten(),
@@ -145,7 +149,7 @@ impl Course {
         Self { plan, ends, closed: 0, tracks: Vec::new(), classes: Vec::new() }
     }
 
-    /// Closes every window that has ended at `now`, with what `policy` says.
+    /// Closes every window that has ended at `now`, with the current counters of `policy`.
     fn close(&mut self, now: Time, policy: &dyn Policy) {
         let mut next = 0;
         policy.counters(&mut |counter, value| {
@@ -163,7 +167,8 @@ impl Course {
         }
     }
 
-    /// Where `counter` is kept, most probably at `next`; none if there are too many.
+    /// Returns where `counter` is kept, most probably at `next`; `None` if there are too many
+    /// counters.
     fn place(&mut self, counter: &Counter<'_>, next: usize) -> Option<usize> {
         if self.tracks.get(next).is_some_and(|track| track.is(counter)) {
             return Some(next);
@@ -202,7 +207,7 @@ impl Course {
         self.closed += 1;
     }
 
-    /// Joins neighbours: half as many windows, twice as long.
+    /// Joins neighbouring windows: half as many, twice as long.
     fn widen(&mut self) {
         for track in &mut self.tracks {
             let mut number = 0..;
@@ -218,16 +223,16 @@ impl Track {
         self.name == counter.name && self.class.as_deref() == counter.class
     }
 
-    /// As a result has it, of the policy before `disk`.
+    /// Returns the series as results have it; `disk` is the disk of the policy if each has its own.
     fn series(&self, disk: Option<usize>) -> CounterSeries {
         let counter = Counter { name: &self.name, class: self.class.as_deref(), moves: self.moves };
-        let before = disk.map_or_else(String::new, |disk| format!("disk{disk}."));
+        let prefix = disk.map_or_else(String::new, |disk| format!("disk{disk}."));
         let (kind, values) = match self.moves {
             Moves::Level => (CounterKind::Level, self.values.clone()),
             Moves::Total => (CounterKind::Total, added(&self.values)),
         };
         CounterSeries {
-            name: format!("{before}{counter}"),
+            name: format!("{prefix}{counter}"),
             counter: self.name.clone(),
             of_class: self.class.clone(),
             disk,
@@ -237,7 +242,7 @@ impl Track {
     }
 }
 
-/// What was added from each of `totals` to the next.
+/// Returns what was added from each of `totals` to the next.
 fn added(totals: &[Option<u64>]) -> Vec<Option<u64>> {
     let mut before = 0;
     let step = |total: &Option<u64>| {
@@ -263,7 +268,7 @@ mod tests {
     use super::*;
     use crate::measures::measure::samples;
 
-    /// Counts what it is asked for; says so of all, and of so many classes.
+    /// Counts its requests: reports the total, and a level for each of a number of classes.
     #[derive(Default)]
     struct CountsAsked(u64, usize);
 
@@ -290,7 +295,8 @@ mod tests {
         Time::ZERO + Span::from_ms(ms)
     }
 
-    /// A request every 10 ms from 5 ms on, for `ms` of a run planned for a second, of so many classes.
+    /// The series of a run with a request every 10 ms from 5 ms on, for `ms` of a run planned for a
+    /// second, with counters of `classes` classes.
     fn run(ms: u64, classes: usize) -> Vec<CounterSeries> {
         let plan = Plan::new(1, Span::from_secs(1));
         let mut series = PolicySeries::new(plan);
@@ -306,7 +312,7 @@ mod tests {
     #[test]
     fn totals_come_as_what_was_added_and_levels_as_they_were() {
         let series = run(100, 1);
-        let names: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names, ["asked", "class.0.level", "late"]);
         // Windows of 5 ms: a request that comes when one ends belongs to the next.
         let expected: Vec<u64> = (0..21).map(|window| u64::from(window % 2 == 1)).collect();
@@ -323,7 +329,7 @@ mod tests {
             of_disk(Detail { window_s: 0.005, classes, policy, arm: None }, disk)
         };
         let series = joined(vec![detail(0), detail(2), detail(DISKS)], 0.010, 11);
-        let found: Vec<_> = series.iter().map(|one| (&one.name[..], one.disk)).collect();
+        let found: Vec<_> = series.iter().map(|series| (&series.name[..], series.disk)).collect();
         let expected = [("asked", 0), ("late", 0), ("asked", 2), ("late", 2)];
         let names = expected.map(|(name, disk)| format!("disk{disk}.{name}"));
         let disks = expected.map(|(_, disk)| Some(disk));
@@ -343,14 +349,14 @@ mod tests {
             assert!(counts.len() <= 401, "{} windows", counts.len());
             assert_eq!(counts.iter().sum::<u64>(), (ms + 4) / 10);
             assert_eq!(series[1].values.last(), Some(&Some((ms + 4) / 10)));
-            assert!(series.iter().all(|one| one.values.len() == counts.len()));
+            assert!(series.iter().all(|series| series.values.len() == counts.len()));
         }
     }
 
     #[test]
     fn of_many_classes_the_first_ones_are_kept() {
         let series = run(100, 200);
-        let classes = series.iter().filter_map(|one| one.of_class.as_deref());
+        let classes = series.iter().filter_map(|series| series.of_class.as_deref());
         assert_eq!(classes.collect::<Vec<_>>(), ["0", "1", "2", "3", "4", "5", "6", "7"]);
         assert_eq!(series.len(), 10);
     }

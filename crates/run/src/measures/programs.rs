@@ -1,5 +1,5 @@
-//! Programs: how long they took, how long they waited for the device, and which class had the
-//! processors.
+//! Measures programs: how long they took, how long they waited for the device, and which class had
+//! the processors.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,20 +11,20 @@ use crate::measures::measure::Measure;
 use crate::measures::values::{Values, ratio};
 use crate::result::{ProgramResult, RunResult};
 
-/// What has happened to the programs of a run. Clones are of the same.
+/// The events of the programs of a run. Clones share their data.
 #[derive(Clone)]
 pub(crate) struct ProgramBook(Rc<RefCell<ProgramEntries>>);
 
 struct ProgramEntries {
     warmup: Time,
-    /// The run is over when this class has ended.
+    /// The run is over when all programs of this class have ended.
     until: Option<ClassId>,
     over: Option<Time>,
-    /// A program of this class arrived when as many were under way as may be.
+    /// The class of a program that arrived when as many were under way as may be, and when.
     full: Option<(ClassId, Time)>,
-    /// Who has which processor, and since when.
+    /// The class that has each processor, and since when.
     cpus: Vec<Option<(ClassId, Time)>>,
-    /// Of each task, when it asked for what was sent last.
+    /// For each task, when it asked for the request that was sent last.
     sent: Vec<Time>,
     classes: Vec<ProgramFigures>,
 }
@@ -38,8 +38,8 @@ struct ProgramFigures {
 }
 
 impl ProgramBook {
-    /// For `classes` classes on `cpus` processors, measured behind `warmup`; over when all programs
-    /// of `until` have ended, if it is given.
+    /// Creates the book of `classes` classes on `cpus` processors, measured after `warmup`; the run
+    /// is over when all programs of `until` have ended, if it is given.
     pub(crate) fn new(classes: usize, cpus: u32, warmup: Span, until: Option<ClassId>) -> Self {
         let class = |_| ProgramFigures {
             arrived: 0,
@@ -59,24 +59,24 @@ impl ProgramBook {
         })))
     }
 
-    /// Books each event that it is called with.
+    /// Returns a function that books the events it is called with.
     pub(crate) fn receiver(self) -> Box<dyn FnMut(Event)> {
         Box::new(move |event| self.0.borrow_mut().book(event))
     }
 
-    /// `device`, with the waits of what is sent to it entered here.
+    /// Wraps `device` so that the waits of its requests are entered here.
     pub(crate) fn over_device<D: Device>(&self, device: D) -> impl Device + use<D> {
         let pages = Rc::clone(&self.0);
         let sent = move |now, req: &Request| pages.borrow_mut().send(now, req);
         Tap::new(device, sent, |_, _: &[Done]| {})
     }
 
-    /// When the run was over, if it is because of its programs.
+    /// Returns when the run was over, if it is because of its programs.
     pub(crate) fn over(&self) -> Option<Time> {
         self.0.borrow().over
     }
 
-    /// The class of the first program that found too many under way, and when it came.
+    /// Returns the class of the program that arrived when too many were under way, and when.
     pub(crate) fn full(&self) -> Option<(ClassId, Time)> {
         self.0.borrow().full
     }
@@ -105,7 +105,7 @@ impl Measure for ProgramBook {
 
 impl ProgramEntries {
     fn book(&mut self, event: Event) {
-        // What happens after the end does not count.
+        // Events after the end do not count.
         if self.over.is_some() {
             return;
         }
@@ -130,7 +130,8 @@ impl ProgramEntries {
         }
     }
 
-    /// A command was sent: a request's first ends its wait. A task has one request at a time.
+    /// Records that a command was sent: the first of a request ends its wait. A task has one
+    /// request at a time.
     fn send(&mut self, now: Time, req: &Request) {
         let task = req.stream.0 as usize;
         if self.sent.len() <= task {

@@ -1,4 +1,4 @@
-//! Every request, where it is asked for.
+//! Keeps every request, on demand.
 
 use penstock_core::{Request, Time};
 
@@ -7,14 +7,14 @@ use crate::measures::subject::Subject;
 use crate::result::parts::{ThreadPart, of_part};
 use crate::result::{Requests, RunResult};
 
-struct Kept(Requests);
+struct KeptRequests(Requests);
 
-/// The measure of a run of which every request is to be kept.
+/// Returns the measure for a run whose requests are all kept.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
-    subject.requests.then(|| Box::new(Kept(Requests::default())) as Box<dyn Measure>)
+    subject.requests.then(|| Box::new(KeptRequests(Requests::default())) as Box<dyn Measure>)
 }
 
-impl Measure for Kept {
+impl Measure for KeptRequests {
     fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
         let error = how.error.map_or(0, penstock_core::Errno::code);
         self.0.push(req, how.wait, how.at, error);

@@ -1,4 +1,5 @@
-//! How a live run held its schedule: how late requests were handed over that were planned ahead.
+//! Measures how well a live run kept its schedule: how late requests were handed over that were
+//! planned ahead.
 //!
 //! Open loops and traces at a pace have a schedule. Closed loops and traces as fast as possible
 //! have none, and in virtual time nothing is late: neither has a result.
@@ -15,10 +16,10 @@ use crate::result::{Held, RunResult, ScheduleResult};
 /// Whether a stream's requests are planned ahead.
 type Planned<'a> = Box<dyn Fn(StreamId) -> bool + 'a>;
 
-/// Within these a request counts as on time, in the order of [`Held`].
+/// Largest lateness of a request that counts as on time, in the order of [`Held`].
 const ON_TIME: [Span; 3] = [Span::from_us(100), Span::from_ms(1), Span::from_ms(10)];
 
-/// Later than this is late enough to ask why.
+/// Lateness above which the queue is checked for a reason.
 const LATE: Span = ON_TIME[1];
 
 /// The most arrivals that are counted when a run ends early: a run of hours may have billions to
@@ -27,17 +28,18 @@ const LEFT_MOST: u32 = 1 << 22;
 
 /// Observes the arrivals of a live run.
 struct Schedule<'a> {
-    /// What is due earlier is not counted.
+    /// Requests due earlier are not counted.
     warmup: Time,
     planned: Planned<'a>,
     /// Requests that fill the device's queue.
     depth: u32,
     outstanding: u32,
-    /// It was full when the turn began, so while time went by.
+    /// Whether the queue was full when the turn began, and so while time went by.
     full: bool,
     all: Tally,
     classes: Vec<Tally>,
-    /// What this thread had waited for a processor when the run began, and waited during it.
+    /// Time that this thread had waited for a processor when the run began, and that it waited
+    /// during the run.
     waited_before: Option<Span>,
     waited: Option<Span>,
 }
@@ -47,15 +49,15 @@ struct Tally {
     on_time: [u64; 3],
     late_while_full: u64,
     made: u64,
-    /// Due while the run went on, and not made.
+    /// Arrivals due during the run that were not handed over.
     missed: u64,
-    /// Due after its end.
+    /// Arrivals due after its end.
     rest: u64,
     last_due: Time,
     last_made: Time,
 }
 
-/// The measure of a run in real time; none of virtual time, which is never late.
+/// Returns the measure for a run in real time; `None` in virtual time, which is never late.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
     let Subject { load, warmup, depth, .. } = *subject;
     let planned = Box::new(|stream| load.workload.is_planned(stream));
@@ -63,7 +65,7 @@ pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>
 }
 
 impl<'a> Schedule<'a> {
-    /// Of `classes` classes, over a device whose queue holds `depth` commands.
+    /// Creates the schedule of `classes` classes, over a device whose queue holds `depth` commands.
     fn new(classes: usize, warmup: Time, depth: u32, planned: Planned<'a>) -> Self {
         let tally = || Tally::new(warmup);
         let classes = (0..classes).map(|_| tally()).collect();
@@ -103,7 +105,7 @@ impl Measure for Schedule<'_> {
         self.outstanding -= 1;
     }
 
-    /// Counts what `source` still has planned.
+    /// Counts the arrivals that `source` still has planned.
     fn ended(&mut self, source: &mut dyn Source, end: Time, until: Time) {
         let waited = processor_wait().zip(self.waited_before);
         self.waited = waited.map(|(after, before)| after - before);

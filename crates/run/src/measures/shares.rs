@@ -1,11 +1,13 @@
-//! Shares of the device next to what weights promise, and next to what each class has alone.
+//! Computes shares of the device next to what weights promise, and next to what each class has
+//! alone.
 
 use penstock_core::ClassInfo;
 
 use crate::measures::values::ratio;
 use crate::result::{ClassResult, RunResult, ShareResult};
 
-/// Fewer requests than this wait above the device on average: then nothing more can be sent.
+/// A class is limited by its demand if fewer requests than this wait above the device on average:
+/// then there is nothing more to send.
 const WAITING: f64 = 1.0;
 
 /// Writes the shares of a run whose load has `classes`.
@@ -35,7 +37,8 @@ pub(crate) fn of_run(classes: &[ClassInfo], run: &mut RunResult) {
     }
 }
 
-/// Compares each of `runs`, which are of one round, with those of them that are of one class alone.
+/// Compares each run of a round with the runs of the same round that have one class alone, which
+/// the `bool` marks.
 pub(crate) fn against_alone(runs: &mut [(bool, &mut RunResult)]) {
     let alone: Vec<(String, f64, f64)> = (runs.iter().filter(|(alone, _)| *alone))
         .flat_map(|(_, run)| &run.classes)

@@ -1,4 +1,4 @@
-//! How stable the requests of each class are, where that is asked for.
+//! Measures how stable the requests of each class are, on demand.
 
 use std::io;
 
@@ -15,7 +15,7 @@ struct ClassSurveys {
     failed: Option<io::Error>,
 }
 
-/// The measure of a run of which that is asked for.
+/// Returns the measure for a run whose stability is asked for.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
     let open = |index| subject.load.workload.is_open(ClassId(index as u16));
     let classes = || (0..subject.load.classes.len()).map(open).map(StabilitySurvey::new).collect();

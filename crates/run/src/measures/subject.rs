@@ -1,4 +1,4 @@
-//! The run that is measured, as far as measures need to know it.
+//! The properties of the measured run that measures need.
 
 use penstock_core::Time;
 
@@ -9,19 +9,20 @@ use crate::workload::Load;
 #[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 pub(crate) struct Subject<'a> {
     pub(crate) load: &'a Load,
-    /// When the warm-up ends. What is due before is not counted.
+    /// When the warm-up ends. Requests due before it do not count.
     pub(crate) warmup: Time,
-    /// It takes place in real time.
+    /// Whether it takes place in real time.
     pub(crate) live: bool,
     /// Commands that fill the queue of a real target.
     pub(crate) depth: u32,
-    /// Whole distributions and the course over time are asked for.
+    /// Whether complete distributions and figures over time are asked for.
     pub(crate) detail: bool,
-    /// Every request is asked for.
+    /// Whether every request is to be kept.
     pub(crate) requests: bool,
-    /// How stable the requests of each class are is asked for.
+    /// Whether the stability of the requests of each class is asked for.
     pub(crate) stability: bool,
-    /// It ends when everything written is on its device, and rates are over the time until then.
+    /// Whether the run ends when everything written is on its device; rates are then over the time
+    /// until that.
     pub(crate) durable: bool,
 }
 

@@ -39,12 +39,12 @@ impl Values {
         self.max = self.max.max(ns);
     }
 
-    /// How many there are.
+    /// Number of values.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Takes in the values of `other`.
+    /// Adds the values of `other`.
     pub(crate) fn join(&mut self, other: &Self) {
         self.histogram.join(&other.histogram);
         self.count += other.count;
@@ -86,7 +86,7 @@ impl Values {
 #[derive(Default)]
 struct Squares {
     low: u128,
-    /// How often `low` was full.
+    /// Number of overflows of `low`.
     high: u64,
 }
 
@@ -102,18 +102,18 @@ impl Squares {
         self.high += other.high;
     }
 
-    /// The sum, if it fits.
+    /// Returns the sum, if it fits 128 bits.
     fn exact(&self) -> Option<u128> {
         (self.high == 0).then_some(self.low)
     }
 
-    /// The sum, to the digits of floating point.
+    /// Returns the sum, rounded to floating point.
     fn near(&self) -> f64 {
         self.high as f64 * 2_f64.powi(128) + self.low as f64
     }
 }
 
-/// `part / whole`, and 0 of nothing.
+/// Returns `part / whole`, or 0 if `whole` is not positive.
 pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

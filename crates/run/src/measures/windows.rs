@@ -1,16 +1,17 @@
-//! What each class gets in one window of time after another.
+//! Counts what each class gets, window after window.
 
 use hdrhistogram::Histogram;
 use penstock_core::{Request, Span, Time};
 
 use crate::measures::measure::Finished;
 
-/// Two significant digits are finer than a picture.
+/// Significant digits of the histograms: two are finer than a chart.
 pub(crate) const DIGITS: u8 = 2;
 
 /// Windows of a run that ends when planned; twice as many are kept at most.
 const WINDOWS: u64 = 200;
-/// With more classes than this there are fewer windows, so that memory stays below half a gigabyte.
+/// Number of classes above which there are fewer windows, so that memory stays below half a
+/// gigabyte.
 const CLASSES: u64 = 64;
 
 /// How a run is divided into windows.
@@ -18,12 +19,12 @@ const CLASSES: u64 = 64;
 pub(crate) struct Plan {
     /// How long a window lasts.
     pub(crate) length: Span,
-    /// How many are kept before neighbours are joined, an even number.
+    /// Largest number of windows before neighbours are joined, an even number.
     pub(crate) most: usize,
 }
 
 impl Plan {
-    /// Of a run with so many `classes`, planned for `duration`.
+    /// Plans the windows of a run with `classes` classes, planned for `duration`.
     pub(crate) fn new(classes: usize, duration: Span) -> Self {
         let count = (WINDOWS * CLASSES / CLASSES.max(classes as u64)).max(1);
         let length = Span::from_ns(duration.ns().div_ceil(count).max(1));
@@ -31,20 +32,20 @@ impl Plan {
     }
 }
 
-/// What one class got in one window.
+/// Figures of one class in one window.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
     /// Requests that completed in it.
     pub(crate) requests: u64,
-    /// Their bytes.
+    /// Bytes of these requests.
     pub(crate) bytes: u64,
     /// Requests that failed in it.
     pub(crate) errors: u64,
     /// Outstanding requests times nanoseconds.
     pub(crate) area: u128,
-    /// Of all that finished in it.
+    /// Device time of all requests that finished in it.
     pub(crate) device_time: Span,
-    /// So many are kept that half of the memory counts; no window has billions of requests.
+    /// Latencies. Counts are `u32` to halve the memory; a window has fewer than 2^32 requests.
     latency: Histogram<u32>,
 }
 
@@ -54,12 +55,12 @@ impl Counts {
         Self { requests: 0, bytes: 0, errors: 0, area: 0, device_time: Span::ZERO, latency }
     }
 
-    /// A percentile of the latencies in nanoseconds; none of nothing.
+    /// Returns a percentile of the latencies in nanoseconds; `None` without requests.
     pub(crate) fn percentile(&self, quantile: f64) -> Option<u64> {
         (self.requests > 0).then(|| self.latency.value_at_quantile(quantile))
     }
 
-    /// Takes in what `other` has.
+    /// Adds the counts of `other`.
     pub(crate) fn join(&mut self, other: &Self) {
         self.requests += other.requests;
         self.bytes += other.bytes;
@@ -70,7 +71,8 @@ impl Counts {
     }
 }
 
-/// The window that is open. The caller closes what has ended before it reports anything new.
+/// The current window. The caller must close windows that have ended before it reports anything
+/// new.
 pub(crate) struct Windows {
     length: Span,
     ends: Time,
@@ -93,7 +95,7 @@ impl OpenCounts {
 }
 
 impl Windows {
-    /// For `classes` classes, each window of `length`.
+    /// Creates the first window of `length`, for `classes` classes.
     pub(crate) fn new(classes: usize, length: Span) -> Self {
         let class = || OpenCounts { counts: Counts::new(), outstanding: 0, changed: Time::ZERO };
         let classes = (0..classes).map(|_| class()).collect();
@@ -105,14 +107,14 @@ impl Windows {
         self.length
     }
 
-    /// A request of `class` was handed to the device.
+    /// Counts a request of `class` that was handed to the device.
     pub(crate) fn arrived(&mut self, now: Time, class: usize) {
         let class = &mut self.classes[class];
         class.pass(now);
         class.outstanding += 1;
     }
 
-    /// `req` has finished.
+    /// Counts `req`, which has finished.
     pub(crate) fn finished(&mut self, now: Time, req: &Request, how: &Finished) {
         let class = &mut self.classes[req.class.index()];
         class.pass(now);
@@ -128,7 +130,7 @@ impl Windows {
         counts.latency.record(how.latency.ns()).expect("a histogram that grows");
     }
 
-    /// `service` of the device was spent on `class`, and on no request of it.
+    /// Adds device time that was spent on `class`, but on none of its requests.
     pub(crate) fn spent(&mut self, class: usize, service: Span) {
         self.classes[class].counts.device_time += service;
     }
@@ -138,7 +140,7 @@ impl Windows {
         self.classes[class].outstanding
     }
 
-    /// Closes the window if it has ended at `now`; then each class's counts are to be taken.
+    /// Closes the window if it has ended at `now`; the caller then takes the counts of each class.
     pub(crate) fn close(&mut self, now: Time) -> bool {
         if now < self.ends {
             return false;
@@ -153,12 +155,12 @@ impl Windows {
         self.classes.iter_mut().for_each(|class| class.pass(until));
     }
 
-    /// What `class` got, and counts it anew.
+    /// Returns the counts of `class` and resets them.
     pub(crate) fn take(&mut self, class: usize) -> Counts {
         std::mem::replace(&mut self.classes[class].counts, Counts::new())
     }
 
-    /// Makes windows twice as long, now that `closed` of that length are behind.
+    /// Makes windows twice as long; `closed` windows of the new length have ended.
     pub(crate) fn widen(&mut self, closed: u64) {
         self.length = self.length + self.length;
         self.ends = Time::ZERO + Span::from_ns(self.length.ns() * (closed + 1));
