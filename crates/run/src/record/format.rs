@@ -1,10 +1,10 @@
-//! The two files of a record: their names, their first lines, their tags and what events there are.
+//! The two files of a record: their names, first lines, tags and events.
 
 use std::path::{Path, PathBuf};
 
 use penstock_core::{Errno, Io, ReqId, Span, Time};
 
-/// What a record begins with.
+/// First line of a record.
 pub(crate) const RECORD: &str = "penstock-record 1\n";
 pub(super) const DECISIONS: &str = "penstock-decisions 1\n";
 
@@ -19,10 +19,10 @@ pub(super) const QUEUE: u8 = b'Q';
 pub(super) const END: u8 = b'E';
 pub(super) const DECISION: u8 = b'P';
 
-/// A buffer so large that the loop seldom waits for the file.
+/// Size of the write buffers in bytes, so large that the loop seldom waits for the file.
 pub(super) const BUFFER: usize = 1 << 20;
 
-/// One thing that came from outside.
+/// An event from outside the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The loop began a turn.
@@ -33,35 +33,39 @@ pub enum Event {
     Completion {
         /// The ticket of its request.
         id: ReqId,
-        /// Device time that it cost.
+        /// Device time of the command.
         service: Span,
         /// Bytes that it carried.
         len: u32,
-        /// Why it failed, if it did.
+        /// Error, if it failed.
         error: Option<Errno>,
     },
-    /// The bottom device was advanced. Recorded if it is a device that is not polled.
+    /// The bottom device was advanced. Recorded for devices that are not polled.
     Advance,
-    /// From here on the bottom device has another room than what was started and finished makes it.
+    /// From here on the bottom device has another room than follows from the commands started and
+    /// finished.
     Room {
-        /// How often it was started and advanced since, and had that room.
+        /// Number of times that it was started or advanced since the last such event and had the
+        /// room that follows from its commands.
         after: u32,
-        /// For so many commands.
+        /// Number of commands that it has room for.
         room: u32,
     },
-    /// The bottom device was asked whether it takes a command, and did not.
+    /// The bottom device was asked whether it takes a command, and refused.
     Refused {
-        /// How often it did since it last did not.
+        /// Number of commands that it took since it last refused.
         after: u32,
     },
-    /// The bottom device was asked how long it would take to reach a place, and it takes time.
+    /// The bottom device was asked how long it would take to reach a place, and the answer was not
+    /// zero.
     Position {
-        /// How often it said since then that it takes none.
+        /// Number of answers of zero since the last such event.
         after: u32,
-        /// How long.
+        /// Time that it takes.
         takes: Span,
     },
-    /// What follows of devices is of the one below the queue of this number; before that of the first.
+    /// Later events of devices are of the device below the queue with this number; before the first
+    /// such event, of the first device.
     Queue(u16),
     /// The run ended here.
     End,

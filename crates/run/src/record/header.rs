@@ -1,11 +1,11 @@
-//! What a record says before its events: of what it is.
+//! The header of a record.
 
 use std::num::NonZeroU32;
 
 use penstock_core::{ClassInfo, Device, IoPrio, Prio, Served};
 use serde::{Deserialize, Serialize};
 
-/// What a replay needs to know in addition to the events.
+/// Facts that a replay needs in addition to the events.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// Version of Penstock that recorded.
@@ -22,13 +22,14 @@ pub struct Header {
     pub capacity: u64,
     /// Block of the device in bytes.
     pub block: u32,
-    /// The device finishes by itself, as real ones do; records that do not say are of such.
+    /// Whether the device finishes by itself, as real ones do; true in records that do not say.
     #[serde(default = "yes")]
     pub polled: bool,
-    /// Buffered requests went through the page cache of the machine, below the policy.
+    /// Whether buffered requests went through the page cache of the machine, below the policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub machine_cache: bool,
-    /// What the policy served, each one if there are several queues; older records do not say.
+    /// Classes and disks that the policy served, each policy if there are several queues; older
+    /// records do not say.
     pub served: Option<RecordedServed>,
     /// The disk or the device below each queue, if there are several; above, `room` and `block` are those
     /// of the first of them.
@@ -41,32 +42,31 @@ pub struct Header {
 pub struct RecordedDisk {
     /// Commands that it takes at once.
     pub room: u32,
-    /// Its bytes.
+    /// Capacity in bytes.
     pub capacity: u64,
-    /// A device that knows nothing of the others; none: a disk of an array.
+    /// Facts about an independent device; `None` for a disk of an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<RecordedLane>,
 }
 
-/// A device of several that know nothing of each other.
+/// A device that knows nothing of the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RecordedLane {
-    /// Its block in bytes.
+    /// Block of the device in bytes.
     pub block: u32,
-    /// Its disks.
+    /// Number of its disks.
     pub disks: NonZeroU32,
 }
 
 impl Header {
-    /// Whether its queues are before devices that know nothing of each other, and not before the disks of
-    /// an array.
+    /// Whether its queues are above independent devices, and not above the disks of an array.
     pub(super) fn is_of_lanes(&self) -> bool {
         !self.queues.is_empty() && self.queues.iter().all(|disk| disk.lane.is_some())
     }
 }
 
 impl RecordedDisk {
-    /// That which `device` is, as a disk of an array.
+    /// Describes `device` as a disk of an array.
     pub(crate) fn of(device: &impl Device) -> Self {
         Self { room: device.room(), capacity: device.capacity(), lane: None }
     }
@@ -85,7 +85,7 @@ struct RecordedClass {
     name: String,
     weight: NonZeroU32,
     prio: u8,
-    /// As a job has it; the default in older records.
+    /// I/O priority as in a job; the default in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ioprio: Option<String>,
 }
@@ -100,17 +100,17 @@ impl RecordedServed {
         Self { disks: served.disks, classes: served.classes.iter().map(class).collect() }
     }
 
-    /// How many classes there were.
+    /// Returns the number of classes.
     pub(super) fn classes(&self) -> usize {
         self.classes.len()
     }
 
-    /// Their names.
+    /// Returns the names of the classes.
     pub(crate) fn names(&self) -> Vec<String> {
         self.classes.iter().map(|class| class.name.clone()).collect()
     }
 
-    /// The classes and the disks of a [`Served`].
+    /// Returns the classes and the number of disks of a [`Served`].
     pub(crate) fn parts(&self) -> (Vec<ClassInfo>, NonZeroU32) {
         let class = |class: &RecordedClass| {
             let RecordedClass { name, weight, prio, ioprio } = class.clone();

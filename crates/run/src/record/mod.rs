@@ -1,12 +1,12 @@
-//! Records of a run: what came from outside, and, apart from it, what the policy decided.
+//! Records of a run: the events from outside, and, in a separate file, the policy's decisions.
 //!
-//! A record holds the turns of the loop, the arrivals and the completions of the bottom device, each
-//! in the turn in which the loop saw it; never a dispatch. Of a model it also holds what the device
-//! answered when it was asked and a replay could not know (`recorded.rs`). The same
-//! policy makes the same decisions from it. These are in a second file, only to compare with.
+//! A record holds the turns of the loop, the arrivals and the completions of the bottom device,
+//! each in the turn in which the loop saw it; never a dispatch. For a model it also holds the
+//! answers of the device that a replay could not know (`recorded.rs`). From these the same policy
+//! makes the same decisions. The decisions are in a second file, only for comparison.
 //!
-//! Where every disk of an array has a queue, all are in the same two files: a mark says of which one the
-//! events or decisions behind it are.
+//! Where every disk of an array has a queue, all share the two files: a mark names the queue of the
+//! events or decisions after it.
 //!
 //! Both files begin with a line that names the format and a line of JSON; what follows is binary,
 //! little-endian, a tag byte before each event.

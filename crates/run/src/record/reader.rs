@@ -17,12 +17,12 @@ use super::header::Header;
 /// Reads one of the two files.
 struct Reader {
     file: BufReader<File>,
-    /// Bytes that were read.
+    /// Number of bytes read.
     bytes: u64,
     place: EntryPlace,
 }
 
-/// Which of the events or decisions is read.
+/// The position of the event or decision that is being read.
 #[derive(Clone, Copy, Default)]
 struct EntryPlace {
     /// Its number, from 1.
@@ -32,8 +32,8 @@ struct EntryPlace {
 }
 
 impl EntryPlace {
-    /// `error`, found here.
-    fn of(self, error: io::Error) -> io::Error {
+    /// Adds this position to `error`.
+    fn locate(self, error: io::Error) -> io::Error {
         match error.kind() {
             io::ErrorKind::InvalidData => {
                 let Self { entry, byte } = self;
@@ -98,7 +98,7 @@ impl Reader {
     }
 }
 
-/// An arrival that a source can have made: anything else is a damaged file.
+/// Returns `io` if a source can have made it, and otherwise an error: the file is damaged.
 fn sound(io: Io) -> io::Result<Io> {
     let ends = io.start.checked_add(u64::from(io.len)).is_some();
     if !ends || (io.len == 0) != (io.op == Op::Flush) {
@@ -107,8 +107,8 @@ fn sound(io: Io) -> io::Result<Io> {
     Ok(io)
 }
 
-fn foreign(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
+fn foreign(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
 /// The events of a record, in order.
@@ -123,17 +123,17 @@ impl Events {
         Reader::open(path, RECORD).map(|(reader, header)| (Self(reader), header))
     }
 
-    /// The next event; behind the end, the end again.
+    /// Reads the next event; after the end, the end again.
     ///
     /// # Errors
     /// When the file is cut off or damaged.
     pub fn read(&mut self) -> io::Result<Event> {
-        self.event().map_err(|error| self.0.place.of(error))
+        self.event().map_err(|error| self.0.place.locate(error))
     }
 
-    /// That the last event cannot be right, since `what`.
-    pub(super) fn wrong(&self, what: &str) -> io::Error {
-        self.0.place.of(foreign(what))
+    /// Returns the error that the last event cannot be right; `reason` says why.
+    pub(super) fn wrong(&self, reason: &str) -> io::Error {
+        self.0.place.locate(foreign(reason))
     }
 
     fn event(&mut self) -> io::Result<Event> {
@@ -187,15 +187,15 @@ impl Decisions {
         Ok(Self { reader, queue: 0 })
     }
 
-    /// The next decision; `None` at the end.
+    /// Reads the next decision; `None` at the end.
     ///
     /// # Errors
     /// When the file is cut off or damaged.
     pub fn read(&mut self) -> io::Result<Option<Decision>> {
-        self.decision().map_err(|error| self.reader.place.of(error))
+        self.decision().map_err(|error| self.reader.place.locate(error))
     }
 
-    /// The queue of the decision that was read last.
+    /// Returns the queue of the decision that was read last.
     pub fn queue(&self) -> u16 {
         self.queue
     }

@@ -1,9 +1,10 @@
-//! The bottom device of a run that is recorded: what it did and said goes into the record.
+//! The bottom device of a recorded run: everything it does and answers goes into the record.
 //!
-//! A replay has no device. It counts room by what was started and finished, takes it that a command
-//! is admitted where there is room, and that position costs nothing: so it is on a real device. A
-//! model may say otherwise, above all an array and a disk with an arm. Whatever differs is recorded
-//! where it was said, with how often it did not differ before, and said again by the replay.
+//! A replay has no device. It computes the room from the commands started and finished, and assumes
+//! that a command is admitted where there is room and that positioning costs nothing, as on a real
+//! device. A model may answer otherwise, above all an array and a disk with an arm. Every different
+//! answer is recorded where it was given, with the number of usual answers before it, and given
+//! again by the replay.
 
 use std::cell::Cell;
 
@@ -11,16 +12,16 @@ use penstock_core::{Device, Done, Op, Request, Span, Time};
 
 use super::writer::Recorder;
 
-/// `device`, recorded.
+/// A device whose events are recorded.
 pub(crate) struct Recorded<D> {
     device: D,
     recorder: Recorder,
-    /// Room as a replay knows it.
+    /// Room as a replay computes it.
     room: u32,
     usual: Usual,
 }
 
-/// How often a device was asked and answered as a real one does, since it last did not.
+/// Numbers of usual answers of a device, as a real one gives them, since its last unusual one.
 #[derive(Default)]
 pub(crate) struct Usual {
     pub(crate) room: Cell<u32>,
@@ -28,19 +29,19 @@ pub(crate) struct Usual {
     pub(crate) reached: Cell<u32>,
 }
 
-/// Once more.
+/// Adds one to the count in `cell`.
 pub(crate) fn count(cell: &Cell<u32>) {
     cell.set(cell.get().wrapping_add(1));
 }
 
 impl<D: Device> Recorded<D> {
-    /// `device`, of which nothing was asked yet.
+    /// Creates the wrapper of `device`, which was not asked anything yet.
     pub(crate) fn new(device: D, recorder: Recorder) -> Self {
         let room = device.room();
         Self { device, recorder, room, usual: Usual::default() }
     }
 
-    /// Records the room if it is not what a replay counts.
+    /// Records the room if it differs from what a replay computes.
     fn record_room(&mut self) {
         let room = self.device.room();
         if room == self.room {

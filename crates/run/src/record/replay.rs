@@ -28,21 +28,21 @@ use super::tape::{Known, Tape};
 use crate::failure::Failure;
 use crate::place::cached_devices;
 
-/// What is wrong with a record of too large devices.
+/// Error of a record whose devices are too large.
 const TOO_MANY_BYTES: &str = "its devices have more bytes than an address can name";
 
-/// What a comparison of decisions found.
+/// Result of a comparison of decisions.
 #[derive(Debug, Serialize)]
 pub struct Replay {
     /// Version of Penstock that replayed.
     pub penstock: &'static str,
-    /// Version that recorded.
+    /// Version of Penstock that recorded.
     pub recorded_by: String,
-    /// The policy.
+    /// Name of the policy.
     pub policy: String,
-    /// Decisions that the record holds, up to the first difference.
+    /// Recorded decisions, up to the first difference.
     pub decisions: u64,
-    /// How many of them the replay made alike, in the same order.
+    /// Decisions that the replay made alike, in the same order.
     pub alike: u64,
     /// Requests that arrived.
     pub requests: u64,
@@ -50,14 +50,14 @@ pub struct Replay {
     pub first_difference: Option<Difference>,
 }
 
-/// Where a replay went another way.
+/// A decision in which a replay differs from the record.
 #[derive(Debug, Serialize)]
 pub struct Difference {
     /// Number of the decision, from 0.
     pub decision: u64,
-    /// What was recorded; null if the record ends here.
+    /// The recorded decision; null if the record ends here.
     pub recorded: Option<String>,
-    /// What the replay did; null if it did nothing more.
+    /// The decision of the replay; null if it made no more.
     pub replayed: Option<String>,
 }
 
@@ -69,10 +69,11 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     observed(path, sets, |_, _| Ok(())).map(|(replay, ())| replay)
 }
 
-/// The same, with what `observer` makes of the run's header and job, which observes the requests.
+/// Replays as [`replay`] does, and lets an observer, which `observer` makes from the run's header
+/// and job, observe the requests.
 ///
 /// # Errors
-/// Those of [`replay`] and of `observer`.
+/// If [`replay`] or `observer` fails.
 pub(crate) fn observed<O: Observer>(
     path: &Path,
     sets: &[String],
@@ -119,8 +120,9 @@ pub(crate) fn observed<O: Observer>(
     Ok((replay, watch.inner))
 }
 
-/// What was between source and devices, over devices that play the tape: a queue, one before every disk of
-/// an array, or one before each of several devices, perhaps below a page cache.
+/// Builds the stack between source and devices, over devices that play the tape: a single queue, a
+/// queue above every disk of an array, or a queue above each of several devices, perhaps below a
+/// page cache.
 fn stack(
     path: &Path,
     header: &Header,
@@ -145,8 +147,8 @@ fn stack(
         Ok(Queued::new(policy, device).arrivals_first(job.workload.arrives_at_completions()))
     };
     let below: Box<dyn Device> = if header.queues.is_empty() {
-        let whole = RecordedDisk { room: header.room, capacity: header.capacity, lane: None };
-        Box::new(queue(0, whole)?)
+        let device = RecordedDisk { room: header.room, capacity: header.capacity, lane: None };
+        Box::new(queue(0, device)?)
     } else if header.is_of_lanes() {
         addresses(header).ok_or_else(|| {
             damaged(path, &io::Error::new(io::ErrorKind::InvalidData, TOO_MANY_BYTES))
@@ -162,7 +164,7 @@ fn stack(
     Ok(Box::new(PageCache::over(&spec.options(), &topology, below)))
 }
 
-/// What lay below a modelled page cache, if the run had one.
+/// Returns the topology below a modelled page cache, if the run had one.
 fn below_cache(path: &Path, header: &Header, job: &Job) -> Result<Option<Topology>, Failure> {
     if header.machine_cache || job.buffered().is_none() {
         return Ok(None);
@@ -178,7 +180,7 @@ fn below_cache(path: &Path, header: &Header, job: &Job) -> Result<Option<Topolog
     cached_devices::layout(job, &devices)
 }
 
-/// The devices of a recorded run, one behind the other.
+/// Returns the extents of the devices of a recorded run, one after the other.
 fn extents(header: &Header) -> Vec<Extent> {
     if !header.is_of_lanes() {
         return vec![Extent::whole(header.capacity, header.block)];
@@ -193,12 +195,12 @@ fn extents(header: &Header) -> Vec<Extent> {
     header.queues.iter().map(extent).collect()
 }
 
-/// The bytes of what is below its queues, if there is an address for each.
+/// Returns the total bytes below its queues; `None` if they exceed the address space.
 fn addresses(header: &Header) -> Option<u64> {
     header.queues.iter().map(|disk| disk.capacity).try_fold(0, u64::checked_add)
 }
 
-/// The array of the job, with a `queue` before every disk.
+/// Builds the array of the job, with a `queue` above every disk.
 fn array<D: Device + 'static>(
     path: &Path,
     header: &Header,
@@ -218,7 +220,8 @@ fn array<D: Device + 'static>(
     Ok(Box::new(array))
 }
 
-/// The events or decisions in the file at `path` cannot be read to their end.
+/// Returns the failure that the events or decisions in the file at `path` cannot be read to their
+/// end.
 fn damaged(path: &Path, error: &io::Error) -> Failure {
     let failure = Failure::unreadable(path, error);
     match error.kind() {
@@ -229,8 +232,8 @@ fn damaged(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// The policy that is recorded, for what it served then: so many `own` disks, if there was one before each
-/// of several devices.
+/// Creates the recorded policy for what it served then; with `own` disks if each of several devices
+/// had a policy of its own.
 fn policy(header: &Header, job: &Job, own: Option<NonZeroU32>) -> Result<Box<dyn Policy>, Failure> {
     let (entry, params) = (params::policy(&header.policy)?, job.params(&header.policy)?);
     Ok(match &header.served {
@@ -267,10 +270,10 @@ impl Source for Arrivals {
     fn next_due(&self) -> Time {
         let tape = self.0.borrow();
         match tape.next {
-            // As the source said then, which shows whether it was asked before completions.
+            // As the source answered then, which shows whether it was asked before completions.
             Event::Arrival(io) => io.due.min(tape.now),
             Event::End => Time::NEVER,
-            // There is more to come in a later turn.
+            // More arrivals come in a later turn.
             _ => Time::from_ns(u64::MAX - 1),
         }
     }
@@ -289,9 +292,9 @@ impl Source for Arrivals {
 struct Played {
     tape: Rc<RefCell<Tape>>,
     header: Header,
-    /// The number of the queue above it.
+    /// Number of the queue above it.
     queue: u16,
-    /// With the room that it has now.
+    /// The disk, with its current room.
     disk: RecordedDisk,
     usual: Usual,
     /// Tickets and lengths in flight.
@@ -313,7 +316,7 @@ impl Device for Played {
 
     fn admits(&self, _: Op, _: u64, _: u32) -> bool {
         let tape = &mut *self.tape.borrow_mut();
-        match tape.of(self.queue) {
+        match tape.next_of(self.queue) {
             Some(Event::Refused { after }) if after == self.usual.admitted.get() => {
                 self.usual.admitted.set(0);
                 tape.pass();
@@ -328,7 +331,7 @@ impl Device for Played {
 
     fn position(&self, _: Time, _: Op, _: u64) -> Span {
         let tape = &mut *self.tape.borrow_mut();
-        match tape.of(self.queue) {
+        match tape.next_of(self.queue) {
             Some(Event::Position { after, takes }) if after == self.usual.reached.get() => {
                 self.usual.reached.set(0);
                 tape.pass();
@@ -349,18 +352,18 @@ impl Device for Played {
 
     fn wakeup(&self) -> Time {
         let tape = &mut *self.tape.borrow_mut();
-        match tape.of(self.queue) {
+        match tape.next_of(self.queue) {
             Some(Event::Advance) => Time::ZERO,
-            // What is above several keeps in mind what each said.
+            // Layers above several devices remember the answer of each.
             _ if !self.header.queues.is_empty() => tape.advance_of(self.queue),
             _ => Time::NEVER,
         }
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        // It is advanced later at this very instant: what is above several was given that time to keep in
-        // mind, and asks for other reasons before.
-        let later = self.tape.borrow().of(self.queue) != Some(Event::Advance);
+        // It is advanced later at this very instant: the layer above several devices was given that
+        // time to remember, and asks for other reasons before.
+        let later = self.tape.borrow().next_of(self.queue) != Some(Event::Advance);
         if later && !self.header.polled {
             return;
         }
@@ -374,10 +377,10 @@ impl Device for Played {
 }
 
 impl Played {
-    /// The room that is recorded here, if it is not the usual one.
+    /// Applies the room that is recorded here, if it is not the usual one.
     fn play_room(&mut self) {
         let tape = &mut *self.tape.borrow_mut();
-        match tape.of(self.queue) {
+        match tape.next_of(self.queue) {
             Some(Event::Room { after, room }) if after == self.usual.room.get() => {
                 self.usual.room.set(0);
                 self.disk.room = room;
@@ -389,10 +392,10 @@ impl Played {
 
     fn play_completions(&mut self, now: Time, done: &mut Vec<Done>) {
         let tape = &mut *self.tape.borrow_mut();
-        if tape.of(self.queue) == Some(Event::Advance) {
+        if tape.next_of(self.queue) == Some(Event::Advance) {
             tape.pass();
         }
-        while let Some(Event::Completion { id, service, len, error }) = tape.of(self.queue) {
+        while let Some(Event::Completion { id, service, len, error }) = tape.next_of(self.queue) {
             // A command that was never sent here: a decision before it differed, and is reported.
             let Some(at) = self.started.iter().position(|&(i, l, _)| (i, l) == (id, len)) else {
                 return;
@@ -474,8 +477,8 @@ impl Verdict {
         }
     }
 
-    /// The replay is over, before `next` of the record. A decision that it did not make is a
-    /// difference too, and so is a completion that it had no command for.
+    /// Ends the replay before `next` of the record. A recorded decision that it did not make is a
+    /// difference too, and so is a completion of a command that it did not send.
     fn end(&mut self, next: Event) {
         if !self.agrees() {
             return;
@@ -491,8 +494,8 @@ impl Verdict {
     fn differ(&mut self, recorded: Option<Decision>, replayed: Option<Decision>) {
         let text = |d: Decision| {
             let (slot, age, len) = (d.go.id.slot(), d.go.id.age(), d.go.len);
-            let what = if len == 0 { "the rest".to_owned() } else { format!("{len} bytes") };
-            format!("at {:?}: {what} of request {slot}/{age}, {} merged", d.at, d.chain.len())
+            let length = if len == 0 { "the rest".to_owned() } else { format!("{len} bytes") };
+            format!("at {:?}: {length} of request {slot}/{age}, {} merged", d.at, d.chain.len())
         };
         let decision = self.alike;
         self.difference = Some(Difference {

@@ -1,4 +1,5 @@
-//! The events of a record as a replay reads them: one ahead, and none that its run cannot have had.
+//! The events of a record as a replay reads them: one ahead, and checked against what its run can
+//! have had.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,28 +12,29 @@ use super::format::Event;
 use super::header::Header;
 use super::reader::Events;
 
-/// What a request of a record can be of.
+/// Bounds on the requests of a record.
 pub(super) struct Known {
     streams: usize,
     classes: usize,
     /// Bytes of the device.
     capacity: u64,
-    /// What lay below its page cache, if it had one: no request reaches from one file into another.
+    /// Topology below its page cache, if it had one: no request reaches from one file into another.
     below_cache: Option<Topology>,
 }
 
 impl Known {
-    /// What `header` says, and `job`, which stands in it.
+    /// Takes the bounds from `header` and from `job`, which the header contains.
     pub(super) fn new(header: &Header, job: &Job, below_cache: Option<Topology>) -> Self {
         let classes = match &header.served {
             Some(served) => served.classes(),
-            // An older record: those of the job, and of a trace one for the requests of no class.
+            // An older record has the classes of the job, and for a trace one more, of requests
+            // without a class.
             None => job.classes.len() + 1,
         };
         Self { streams: job.workload.streams(), classes, capacity: header.capacity, below_cache }
     }
 
-    /// What is wrong with a request.
+    /// Checks a request against the bounds.
     fn check(&self, io: &Io) -> Result<(), String> {
         let (stream, class, end) = (io.stream.0, io.class.0, io.end());
         let Self { streams, classes, capacity, ref below_cache } = *self;
@@ -65,23 +67,22 @@ impl Known {
 pub(super) struct Tape {
     events: Events,
     known: Known,
-    /// Where it stands: whatever comes next, if there is one queue, and of several what comes next of
-    /// all of them.
+    /// The current event: the next one of all queues.
     pub(super) next: Event,
-    /// The queue of `next`, if it is of a device.
+    /// Queue of `next`, if that is an event of a device.
     pub(super) queue: u16,
     /// When the current turn began.
     pub(super) now: Time,
-    /// Why it ended too early, if it did.
+    /// Error that ended it too early, if any.
     pub(super) failed: Option<io::Error>,
     ahead: Ahead,
 }
 
-/// What was read ahead of where a tape stands, which is as far as to the next time that each disk is
-/// advanced: an array asks a disk for that when it starts something, and keeps it in mind.
+/// Events read ahead of the current one, up to the next time at which each disk is advanced: an
+/// array asks a disk for that time when it starts a command, and remembers it.
 struct Ahead {
     events: VecDeque<(Event, u16)>,
-    /// When each disk is advanced next, as far as that was read.
+    /// Times at which each disk is advanced next, as far as they were read.
     advances: Vec<VecDeque<Time>>,
     /// The queue and the turn that were read last.
     queue: u16,
@@ -89,7 +90,7 @@ struct Ahead {
 }
 
 impl Tape {
-    /// With so many queues.
+    /// Creates the tape of a run with `queues` queues.
     pub(super) fn new(events: Events, known: Known, queues: usize) -> io::Result<Self> {
         let ahead = Ahead {
             events: VecDeque::new(),
@@ -116,12 +117,12 @@ impl Tape {
         self.next = Event::End;
     }
 
-    /// The next event, if it is of the device below `queue`.
-    pub(super) fn of(&self, queue: u16) -> Option<Event> {
+    /// Returns the next event if it is of the device below `queue`.
+    pub(super) fn next_of(&self, queue: u16) -> Option<Event> {
         (self.queue == queue).then_some(self.next)
     }
 
-    /// When the device below `queue` is advanced next.
+    /// Returns when the device below `queue` is advanced next.
     pub(super) fn advance_of(&mut self, queue: u16) -> Time {
         loop {
             if let Some(at) = self.ahead.advances[usize::from(queue)].front() {
@@ -134,7 +135,7 @@ impl Tape {
             match self.read() {
                 Ok(event) => self.ahead.events.push_back(event),
                 Err(error) => {
-                    // A damaged file is of no use, whatever stands before.
+                    // A damaged file is useless, whatever comes before the damage.
                     self.ahead.events.push_back((Event::End, 0));
                     self.failed.get_or_insert(error);
                 }
@@ -150,7 +151,7 @@ impl Tape {
         Ok(())
     }
 
-    /// Reads an event, and of which queue it is.
+    /// Reads an event and the queue that it belongs to.
     fn read(&mut self) -> io::Result<(Event, u16)> {
         let queues = self.ahead.advances.len();
         loop {

@@ -26,20 +26,20 @@ struct RecordFiles {
     path: PathBuf,
     record: MarkedFile,
     decisions: MarkedFile,
-    /// The first failure; what came after it was not written.
+    /// The first failure; nothing was written after it.
     failed: Option<io::Error>,
 }
 
 /// A file with entries of several queues.
 struct MarkedFile {
     file: BufWriter<File>,
-    /// The queue that it marked last.
+    /// Queue of the last mark.
     queue: u16,
 }
 
 impl MarkedFile {
-    /// The file, for an entry of `queue`.
-    fn of(&mut self, queue: u16) -> io::Result<&mut BufWriter<File>> {
+    /// Returns the file for an entry of `queue`, after a mark if the queue changes.
+    fn for_queue(&mut self, queue: u16) -> io::Result<&mut BufWriter<File>> {
         if queue != self.queue {
             self.queue = queue;
             self.file.write_all(&[QUEUE])?;
@@ -50,7 +50,7 @@ impl MarkedFile {
 }
 
 impl Recorder {
-    /// Makes both files; neither may exist.
+    /// Creates both files; neither may exist.
     ///
     /// # Errors
     /// When one exists or cannot be made; then neither is left behind.
@@ -72,16 +72,17 @@ impl Recorder {
         Ok(Self { files: Rc::new(RefCell::new(files)), queue: 0 })
     }
 
-    /// The same files, for the device and the decisions of the queue of this number.
+    /// Returns a recorder to the same files for the device and the decisions of the queue numbered
+    /// `queue`.
     #[must_use]
     pub fn of(&self, queue: u16) -> Self {
         Self { files: Rc::clone(&self.files), queue }
     }
 
-    /// Whether [`create`](Self::create) could make its two files.
+    /// Checks that [`create`](Self::create) could make its two files.
     ///
     /// # Errors
-    /// When something is there already, or no file can be made there.
+    /// When a file exists already, or none can be created there.
     pub fn check(path: &Path) -> io::Result<()> {
         check_new(path)?;
         check_new(&decisions_of(path))
@@ -96,12 +97,12 @@ impl Recorder {
         }
     }
 
-    /// Whether everything could be written so far; a record with a gap is worth nothing.
+    /// Returns whether everything could be written so far; a record with a gap is useless.
     pub fn sound(&self) -> bool {
         self.files.borrow().failed.is_none()
     }
 
-    /// The loop begins a turn.
+    /// Records that the loop begins a turn.
     pub fn turn(&self, now: Time) {
         self.write(|files| {
             let mut bytes = [TURN; 9];
@@ -110,7 +111,7 @@ impl Recorder {
         });
     }
 
-    /// A request was taken.
+    /// Records that a request was taken from the source.
     pub fn arrived(&self, io: &Io) {
         self.write(|files| {
             let out = &mut files.record.file;
@@ -124,10 +125,10 @@ impl Recorder {
         });
     }
 
-    /// A command came back from the bottom device.
+    /// Records that a command came back from the bottom device.
     pub fn completed(&self, done: &Done) {
         self.write(|files| {
-            let out = files.record.of(self.queue)?;
+            let out = files.record.for_queue(self.queue)?;
             out.write_all(&[COMPLETION])?;
             out.write_all(&done.id.slot().to_le_bytes())?;
             out.write_all(&done.id.age().to_le_bytes())?;
@@ -137,44 +138,46 @@ impl Recorder {
         });
     }
 
-    /// The bottom device is advanced.
+    /// Records that the bottom device is advanced.
     pub fn advanced(&self) {
-        self.write(|files| files.record.of(self.queue)?.write_all(&[ADVANCE]));
+        self.write(|files| files.record.for_queue(self.queue)?.write_all(&[ADVANCE]));
     }
 
-    /// The bottom device has room for `room` commands, after it had `after` times as many as counted.
+    /// Records that the bottom device has room for `room` commands, after it had `after` times the
+    /// room that a replay computes.
     pub fn room(&self, after: u32, room: u32) {
         self.write(|files| {
-            let out = files.record.of(self.queue)?;
+            let out = files.record.for_queue(self.queue)?;
             out.write_all(&[ROOM])?;
             out.write_all(&after.to_le_bytes())?;
             out.write_all(&room.to_le_bytes())
         });
     }
 
-    /// The bottom device did not take a command, after it had taken `after` of them.
+    /// Records that the bottom device refused a command, after it had taken `after` of them.
     pub fn refused(&self, after: u32) {
         self.write(|files| {
-            let out = files.record.of(self.queue)?;
+            let out = files.record.for_queue(self.queue)?;
             out.write_all(&[REFUSED])?;
             out.write_all(&after.to_le_bytes())
         });
     }
 
-    /// The bottom device `takes` so long to reach a place, after `after` that cost nothing.
+    /// Records that the bottom device `takes` this long to reach a place, after `after` places that
+    /// cost nothing.
     pub fn position(&self, after: u32, takes: Span) {
         self.write(|files| {
-            let out = files.record.of(self.queue)?;
+            let out = files.record.for_queue(self.queue)?;
             out.write_all(&[POSITION])?;
             out.write_all(&after.to_le_bytes())?;
             out.write_all(&takes.ns().to_le_bytes())
         });
     }
 
-    /// A policy has decided.
+    /// Records a decision of a policy.
     pub fn decided(&self, at: Time, go: Go, chain: &[ReqId]) {
         self.write(|files| {
-            let out = files.decisions.of(self.queue)?;
+            let out = files.decisions.for_queue(self.queue)?;
             out.write_all(&[DECISION])?;
             out.write_all(&at.ns().to_le_bytes())?;
             out.write_all(&go.len.to_le_bytes())?;
@@ -210,8 +213,8 @@ impl Recorder {
     }
 }
 
-/// Whether a new file can be made at `path`: makes it and removes it, since permissions say nothing
-/// of a file system that is full or takes no files.
+/// Checks that a new file can be created at `path`, by creating and removing it: permissions do not
+/// tell whether a file system is full or takes no files.
 pub(crate) fn check_new(path: &Path) -> io::Result<()> {
     File::create_new(path)?;
     std::fs::remove_file(path)
