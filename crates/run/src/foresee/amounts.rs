@@ -1,4 +1,5 @@
-//! What a job amounts to before it runs: who asks, how much, for how long. `penstock job show` prints it.
+//! The size of a job before it runs: its agents, their requests and bytes, and its length.
+//! `penstock job show` prints it.
 
 use std::path::Path;
 
@@ -10,10 +11,10 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// Bytes of a target that is not known: as large as any may be, so that every region lies within.
+/// Bytes of an unknown target: as many as any target may have, so that every region fits.
 const ANY_TARGET: u64 = 1 << 50;
 
-/// What a job amounts to.
+/// The size of a job.
 #[derive(Debug, Serialize)]
 pub struct JobAmounts {
     /// The job's file.
@@ -25,37 +26,37 @@ pub struct JobAmounts {
     pub seconds: Option<f64>,
     /// Requests that may be outstanding at once.
     pub max_outstanding: u32,
-    /// All of its agents.
+    /// Size of all agents together.
     pub all: Amounts,
-    /// Its classes.
+    /// Size of each class.
     pub classes: Vec<ClassAmounts>,
 }
 
-/// What a class of a job amounts to.
+/// The size of one class of a job.
 #[derive(Debug, Serialize)]
 pub struct ClassAmounts {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
-    /// Its agents.
+    /// Size of its agents.
     #[serde(flatten)]
     pub amounts: Amounts,
 }
 
-/// What agents amount to.
+/// The size of agents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Amounts {
-    /// How many they are.
+    /// Number of agents.
     pub agents: u64,
     /// Requests that they have in flight at most; null if arrivals on a schedule have no bound.
     pub in_flight: Option<u64>,
-    /// Requests, without flushes; null if that depends on the device. A run that ends before has fewer. Of
-    /// arrivals at random and of sizes with weights it is the mean.
+    /// Requests, without flushes; null if that depends on the device. A run that ends early has
+    /// fewer. For random arrivals and weighted sizes it is the mean.
     pub requests: Option<u64>,
-    /// Their bytes.
+    /// Bytes of these requests.
     pub bytes: Option<u64>,
 }
 
-/// What the job at `path`, changed by `sets`, amounts to on the device `on`, or on its own.
+/// Computes the size of the job at `path`, changed by `sets`, on the device `on`, or on its own.
 ///
 /// # Errors
 /// If the job or the device cannot be read, if they do not fit, and if it has no agents.
@@ -89,18 +90,18 @@ pub fn amounts(path: &Path, sets: &[String], on: Option<&str>) -> Result<JobAmou
         device: place.as_ref().map(|place| place.name().to_owned()),
         seconds: seconds(&job, &agents),
         max_outstanding: job.max_outstanding,
-        // Those that take turns have one request together.
+        // Agents that take turns have one request together.
         all: Amounts { in_flight: all.in_flight.map(|all| all - turns.saturating_sub(1)), ..all },
         classes: job.classes.iter().enumerate().map(class).collect(),
     })
 }
 
-/// A device that is not known, behind `number` of its like.
+/// Returns an unknown device, after `number` others like it.
 fn any_target(number: u64) -> Extent {
     Extent { base: number * ANY_TARGET, ..Extent::whole(ANY_TARGET, 1) }
 }
 
-/// The modelled device `on`, or the one that `job` names.
+/// Returns the modelled device `on`, or the one that `job` names.
 pub(crate) fn place(job: &Job, on: Option<&str>) -> Result<Place, Failure> {
     match on {
         Some(on) => Ok(Place::Modelled(devices::find(on)?)),
@@ -108,25 +109,25 @@ pub(crate) fn place(job: &Job, on: Option<&str>) -> Result<Place, Failure> {
     }
 }
 
-/// That what `job` asks for is known without a device.
+/// Checks that the requests of `job` are known without a device.
 ///
 /// # Errors
-/// If something else than agents asks.
+/// If the job has requests of anything but agents.
 pub(crate) fn only_agents(job: &Job) -> Result<(), Failure> {
     if !job.workload.agents().is_empty() {
         return Ok(());
     }
-    let (what, hint) = if job.workload.trace().is_some() {
+    let (workload, hint) = if job.workload.trace().is_some() {
         ("plays a trace", "describe the trace: `penstock trace stats`")
     } else if job.workload.merges().is_some() {
         ("has merges", "run it: what merges ask for follows from what they have read")
     } else {
         ("has programs", "run it: what programs ask for follows from when they compute")
     };
-    Err(Failure::wrong(format!("{} {what}, and no agents", job.name), hint))
+    Err(Failure::wrong(format!("{} {workload}, and no agents", job.name), hint))
 }
 
-/// What `agent` amounts to; how much it asks for only if that is `known`.
+/// Computes the size of `agent`; its requests and bytes only if those are `known`.
 fn of_agent(agent: &Agent, known: bool) -> Amounts {
     let in_flight = match &agent.arrivals {
         Arrivals::Closed { depth, .. } => Some(u64::from(*depth)),
@@ -139,13 +140,13 @@ fn of_agent(agent: &Agent, known: bool) -> Amounts {
         (quota, scheduled) => quota.or(scheduled),
     };
     let requests = requests.filter(|_| known);
-    let whole = |requests: u64| (requests as f64 * agent.mean_size()).round() as u64;
+    let mean_bytes = |requests: u64| (requests as f64 * agent.mean_size()).round() as u64;
     let grows = agent.spacing.growth.is_some();
-    let bytes = requests.filter(|_| !grows).map(|requests| agent.bytes.min(whole(requests)));
+    let bytes = requests.filter(|_| !grows).map(|requests| agent.bytes.min(mean_bytes(requests)));
     Amounts { agents: 1, in_flight, requests, bytes }
 }
 
-/// Arrivals on a schedule while `agent` is active.
+/// Returns the number of arrivals on a schedule while `agent` is active.
 fn scheduled(agent: &Agent) -> Option<u64> {
     let Arrivals::Open { rate, curve, .. } = &agent.arrivals else { return None };
     if agent.active.end == Time::NEVER {
@@ -156,7 +157,7 @@ fn scheduled(agent: &Agent) -> Option<u64> {
     Some((rate * mean * seconds).round() as u64)
 }
 
-/// How long `job` lasts with these `agents`, if that does not depend on the device.
+/// Returns how long `job` lasts with these `agents`, if that does not depend on the device.
 fn seconds(job: &Job, agents: &[Agent]) -> Option<f64> {
     if job.duration < Span::MAX {
         return Some(job.duration.ns() as f64 / 1e9);
@@ -171,17 +172,20 @@ fn seconds(job: &Job, agents: &[Agent]) -> Option<f64> {
         _ if !agent.is_limited() => Some(agent.active.end.since(Time::ZERO).ns() as f64 / 1e9),
         _ => None,
     };
-    agents.iter().map(lasts).try_fold(0.0, |all: f64, one| one.map(|one| all.max(one)))
+    agents
+        .iter()
+        .map(lasts)
+        .try_fold(0.0, |longest: f64, lasts| lasts.map(|seconds| longest.max(seconds)))
 }
 
-/// All of them together; none of what is not known of one.
+/// Adds up `all`; an amount that is unknown for one of them is unknown for the sum.
 fn sum(all: impl Iterator<Item = Amounts>) -> Amounts {
-    let add = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+    let add = |amount: Option<u64>, other: Option<u64>| Some(amount?.saturating_add(other?));
     let none = Amounts { agents: 0, in_flight: Some(0), requests: Some(0), bytes: Some(0) };
-    all.fold(none, |sum, one| Amounts {
-        agents: sum.agents + one.agents,
-        in_flight: add(sum.in_flight, one.in_flight),
-        requests: add(sum.requests, one.requests),
-        bytes: add(sum.bytes, one.bytes),
+    all.fold(none, |sum, amounts| Amounts {
+        agents: sum.agents + amounts.agents,
+        in_flight: add(sum.in_flight, amounts.in_flight),
+        requests: add(sum.requests, amounts.requests),
+        bytes: add(sum.bytes, amounts.bytes),
     })
 }

@@ -1,6 +1,6 @@
-//! What commands cost on a model that serves many at once: a base and a part for each byte, from the
-//! rates of random requests that have the device to themselves. A policy that charges by a law takes
-//! these where a job states none.
+//! The cost of commands on a model that serves many at once, as a base and a part for each byte,
+//! from the rates of random requests that have the device to themselves. A policy that charges by a
+//! law uses these costs where a job states none.
 
 use penstock_core::{
     ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Queued, Request, Rng,
@@ -17,16 +17,16 @@ use crate::ask::candidate::Chosen;
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// Random requests of these lengths are tried.
+/// Lengths of the random requests, in bytes.
 const LENGTHS: [u32; 2] = [4 << 10, 64 << 10];
-/// So many are outstanding.
+/// Number of outstanding requests.
 const DEPTH: u32 = 32;
-/// So many of each length are tried, of which the second half counts: write buffers fill before.
+/// Number of requests of each length. Only the second half counts: write buffers fill before.
 const REQUESTS: u32 = 20_000;
 const MEGABYTE: u64 = 1_000_000;
 
-/// States in `job` what commands cost, for those of `policies` that charge by a law which is not
-/// stated: on the device that the job names for it, or on `place`.
+/// Sets the cost of commands in `job`, for those of `policies` that charge by a law and state no
+/// costs: on the device that the job names for it, or on `place`.
 ///
 /// # Errors
 /// If no model is known, or the model does not go on.
@@ -45,10 +45,10 @@ pub(crate) fn state(job: &mut Job, policies: &[Chosen], place: &Place) -> Result
     Ok(())
 }
 
-/// `params`, which state what commands cost where they name a device for it.
+/// Sets the cost of commands in `params` if they name a device for it.
 ///
 /// # Errors
-/// No device has this name, or its model does not go on.
+/// If no device has this name, or its model does not go on.
 pub(crate) fn of_device(params: Params, seed: Seed) -> Result<Params, Failure> {
     match charge::law_device(&params) {
         Some(device) => with_costs_of(&params, &devices::find(device)?, Speed::ONE, seed),
@@ -56,7 +56,7 @@ pub(crate) fn of_device(params: Params, seed: Seed) -> Result<Params, Failure> {
     }
 }
 
-/// `params` with what commands cost on the model of `spec`, which answers with `speed`.
+/// Adds to `params` the cost of commands on the model of `spec`, which runs at `speed`.
 fn with_costs_of(
     params: &Params,
     spec: &DeviceSpec,
@@ -70,7 +70,7 @@ fn with_costs_of(
     Ok(charge::with_costs(params, cost(Op::Read)?, cost(Op::Write)?))
 }
 
-/// The error for `place`, which is no model.
+/// Returns the error for `place`, which is not a model.
 fn unknown(policy: &str, place: &Place) -> Failure {
     let message = format!(
         "policy.{policy}.charge is \"law\", and what commands cost on {} is not known",
@@ -84,7 +84,7 @@ fn unknown(policy: &str, place: &Place) -> Failure {
     Failure::wrong(message, hint)
 }
 
-/// What commands of the kind `op` cost.
+/// Measures the cost of commands of the kind `op`.
 fn cost(spec: &DeviceSpec, op: Op, seed: Seed) -> Result<LawCost, RunError> {
     let [short, long] = LENGTHS.map(|len| each_ns(spec.build(seed), op, len, seed));
     let (short, long) = (short?, long?);
@@ -95,7 +95,7 @@ fn cost(spec: &DeviceSpec, op: Op, seed: Seed) -> Result<LawCost, RunError> {
     Ok(LawCost { base: Span::from_ns(base), per_mb: Span::from_ns(per_mb) })
 }
 
-/// Nanoseconds for each of many random requests of `len` bytes on `device`.
+/// Measures the nanoseconds per request, over many random requests of `len` bytes on `device`.
 fn each_ns(device: Box<dyn Device>, op: Op, len: u32, seed: Seed) -> Result<u64, RunError> {
     let places = (device.capacity() / u64::from(len)).max(1);
     let rng = seed.stream("law", 0);
@@ -108,7 +108,7 @@ fn each_ns(device: Box<dyn Device>, op: Op, len: u32, seed: Seed) -> Result<u64,
     Ok(counted.ended.since(counted.begun).ns() / u64::from(REQUESTS / 2))
 }
 
-/// Random requests, as many outstanding as may be.
+/// A closed loop of random requests, always with [`DEPTH`] outstanding.
 struct ClosedProbe {
     op: Op,
     len: u32,
@@ -149,7 +149,7 @@ impl Source for ClosedProbe {
     }
 }
 
-/// When the second half of the requests began and ended.
+/// Measures when the second half of the requests began and ended.
 struct SecondHalf {
     finished: u32,
     begun: Time,

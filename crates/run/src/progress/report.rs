@@ -1,4 +1,4 @@
-//! How far a run has come, reported while it goes on.
+//! Reports the progress of a run while it goes on.
 
 use penstock_core::{Request, Span, Time};
 use penstock_live::{Pace, ReportTimer};
@@ -7,9 +7,10 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::Finished;
 use crate::progress::snapshot::{Snapshot, Watched};
 
-/// Receives how far a run has come; `false` ends it with the result so far.
+/// Receives the progress of a run.
 pub(crate) trait Progress {
-    /// `fraction` of the run's time is over, 0 to 1; `now` is its state, if a person watches.
+    /// Reports that `fraction` of the run's time is over, 0 to 1; `now` is its state, if a person
+    /// watches. Returning `false` ends the run with the result so far.
     fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool;
 }
 
@@ -28,7 +29,7 @@ pub(crate) enum Rhythm<'a> {
     Model,
     /// Every [`LIVE_EVERY`].
     Live,
-    /// When this says so: a model that keeps step with real time.
+    /// When the pace is due: a model that keeps step with real time.
     Paced(&'a Pace),
 }
 
@@ -43,7 +44,8 @@ pub(crate) struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    /// For a run of `duration`, with what a person watches, if one does.
+    /// Creates the reporter of a run of `duration`, with the snapshot for a person who watches, if
+    /// any.
     pub(crate) fn new(
         duration: Span,
         progress: &'a mut dyn Progress,
@@ -54,7 +56,7 @@ impl<'a> Reporter<'a> {
         Self { duration, progress, rhythm, timer, reported, watched }
     }
 
-    /// A turn begins at `now`; whether the run goes on.
+    /// Reports at the beginning of a turn, if it is time; returns whether the run goes on.
     pub(crate) fn turn(&mut self, now: Time) -> bool {
         let due = match self.rhythm {
             Rhythm::Paced(pace) => pace.report_due(),
@@ -64,7 +66,7 @@ impl<'a> Reporter<'a> {
         !due || self.report(now)
     }
 
-    /// A long turn is at `now`; whether the run goes on.
+    /// Reports during a long turn, if it is time; returns whether the run goes on.
     pub(crate) fn continues(&mut self, now: Time) -> bool {
         !self.timer.due() || self.report(now)
     }
@@ -76,21 +78,21 @@ impl<'a> Reporter<'a> {
         self.progress.update(fraction.min(1.0), now)
     }
 
-    /// `req` was handed over at `now`.
+    /// Counts `req`, which was handed over at `now`.
     pub(crate) fn arrived(&mut self, now: Time, req: &Request) {
         if let Some(watched) = &mut self.watched {
             watched.arrived(now, req);
         }
     }
 
-    /// `req` has finished.
+    /// Counts `req`, which has finished.
     pub(crate) fn finished(&mut self, now: Time, req: &Request, how: &Finished) {
         if let Some(watched) = &mut self.watched {
             watched.finished(now, req, how);
         }
     }
 
-    /// Device time was spent below a page cache.
+    /// Counts device time that was spent below a page cache.
     pub(crate) fn spent(&mut self, spent: &Spent) {
         if let Some(watched) = &mut self.watched {
             watched.spent(spent);

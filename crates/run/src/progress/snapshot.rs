@@ -1,4 +1,4 @@
-//! How a run goes at the moment: what a person watches.
+//! The current state of a run, for a person who watches.
 //!
 //! Kept only when a person watches. Figures are those of the last window that has ended, of about a
 //! second of the run's time; requests outstanding and errors are those of the moment.
@@ -23,16 +23,16 @@ pub struct Snapshot {
     pub window_s: f64,
     /// Windows that have ended: a new one has new figures.
     pub windows: u64,
-    /// One for each class, in the order of the job.
+    /// State of each class, in the order of the job.
     pub classes: Vec<ClassSnapshot>,
-    /// What each class got in the window of the figures; none if no window has ended.
+    /// Counts of each class in the window of the figures; empty if no window has ended.
     #[serde(skip)]
     pub(crate) counts: Vec<Counts>,
 }
 
 impl Snapshot {
-    /// One of loops that run at the same time, each at its own moment: what a class gets is what it gets
-    /// of all of them. None of no loop.
+    /// Joins the snapshots of loops that run at the same time, each at its own moment: figures of a
+    /// class are over all of them. `None` without loops.
     pub(crate) fn joined<'a>(each: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut each = each.into_iter();
         let mut joined = each.next()?.clone();
@@ -54,14 +54,14 @@ impl Snapshot {
         Some(joined)
     }
 
-    /// The same of a loop that has ended: its errors stay.
+    /// Turns this into the snapshot of a loop that has ended: its errors stay.
     pub(crate) fn ended(mut self) -> Self {
         self.counts.clear();
         self.classes.iter_mut().for_each(|class| class.outstanding = 0);
         self
     }
 
-    /// Makes the figures of what classes got in the last window.
+    /// Computes the figures from the counts of the last window.
     fn show(&mut self) {
         let all: Span = self.counts.iter().fold(Span::ZERO, |sum, class| sum + class.device_time);
         for (class, counts) in self.classes.iter_mut().zip(&self.counts) {
@@ -74,14 +74,14 @@ impl Snapshot {
     }
 }
 
-/// One class at one moment.
+/// State of one class at one moment.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassSnapshot {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
     /// Requests completed a second.
     pub iops: f64,
-    /// Their bytes a second.
+    /// Bytes a second of these requests.
     pub bw_bytes: f64,
     /// Median of their latencies in nanoseconds; null if there were none.
     pub p50_ns: Option<u64>,
@@ -95,26 +95,27 @@ pub struct ClassSnapshot {
     pub errors: u64,
 }
 
-/// How much time of the run a window has if it may choose: what a person can follow.
+/// Default length of a window, in time of the run: short enough for a person to follow.
 const WINDOW: Span = Span::from_secs(1);
 
-/// New figures come at most so many times a second: a person reads no faster.
+/// Largest number of new figures a second: a person reads no faster.
 const FIGURES_A_SECOND: f64 = 4.0;
 
-/// The shortest run has so many windows, and a run that does not keep step with real time ten times
-/// as many.
+/// Smallest number of windows in a run; ten times as many in a run that does not keep step with
+/// real time.
 const AT_LEAST: u64 = 10;
 
 /// How a run is watched.
 #[derive(Clone, Copy)]
 pub(crate) struct Watch<'a> {
     pace: &'a Pace,
-    /// How many times as fast as real time a model goes; none: as fast as it can.
+    /// Speed of a model as a multiple of real time; `None`: as fast as it can.
     speed: Option<f64>,
 }
 
 impl<'a> Watch<'a> {
-    /// By the holder of `pace`, if there is one, at the speed that is written so.
+    /// Creates the watch of the holder of `pace`, if there is one; `speed` is the text of
+    /// `--speed`.
     pub(crate) fn new(
         pace: Option<&'a Pace>,
         speed: Option<&str>,
@@ -135,19 +136,19 @@ impl<'a> Watch<'a> {
         Ok(pace.map(|pace| Self { pace, speed }))
     }
 
-    /// The speed of a model that keeps step with real time, and who paces it.
+    /// Returns the speed of a model that keeps step with real time, and its pace.
     pub(crate) fn paced(self) -> Option<(f64, &'a Pace)> {
         self.speed.map(|speed| (speed, self.pace))
     }
 
-    /// Length of a window in a run of `duration`.
+    /// Returns the length of a window in a run of `duration`.
     pub(crate) fn window(self, duration: Span, live: bool) -> Span {
         window(duration, if live { Some(1.0) } else { self.speed })
     }
 }
 
-/// Length of a window in a run of `duration` that goes `speed` times as fast as real time; none: as
-/// fast as it can.
+/// Returns the length of a window in a run of `duration` that goes at `speed` times real time;
+/// `None`: as fast as it can.
 fn window(duration: Span, speed: Option<f64>) -> Span {
     let (length, most) = match speed {
         Some(speed) => {
@@ -162,13 +163,13 @@ fn window(duration: Span, speed: Option<f64>) -> Span {
 /// Keeps the snapshot of a run while it goes on.
 pub(crate) struct Watched {
     windows: Windows,
-    /// What each class got in the window that ended last.
+    /// Counts of each class in the window that ended last.
     last: Vec<Counts>,
     shown: Snapshot,
 }
 
 impl Watched {
-    /// For the classes `names` and a run of `duration`, in windows of `window`.
+    /// Creates the snapshot of the classes `names` in a run of `duration`, in windows of `window`.
     pub(crate) fn new(names: &[&str], duration: Span, window: Span) -> Self {
         let class = |name: &&str| ClassSnapshot {
             name: (*name).to_owned(),
@@ -202,17 +203,17 @@ impl Watched {
         self.shown.classes[req.class.index()].errors += u64::from(how.error.is_some());
     }
 
-    /// Device time was spent below a page cache.
+    /// Counts device time that was spent below a page cache.
     pub(crate) fn spent(&mut self, spent: &Spent) {
         self.roll(spent.at);
         self.windows.spent(spent.class.index(), spent.service);
     }
 
-    /// The run as it stands at `now`.
+    /// Returns the state of the run at `now`.
     pub(crate) fn look(&mut self, now: Time) -> &Snapshot {
         self.roll(now);
         if !self.last.is_empty() {
-            // Those before it were never shown.
+            // Windows before it were never shown.
             self.shown.counts = std::mem::take(&mut self.last);
             self.shown.show();
         }

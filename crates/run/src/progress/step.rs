@@ -1,4 +1,4 @@
-//! How far long work has come, for those who watch it.
+//! Progress of long work, for those who watch it.
 
 use penstock_core::Span;
 use serde::Serialize;
@@ -6,58 +6,58 @@ use serde::Serialize;
 use crate::progress::snapshot::Snapshot;
 use crate::result::{ClassResult, World};
 
-/// How far long work has come.
+/// A step in the progress of long work.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "lowercase")]
 pub enum Step<'a> {
     /// An owned file is being written.
     Creating {
-        /// Its path.
+        /// Path of the file.
         path: &'a str,
-        /// Share that is written.
+        /// Share of the file that is written.
         fraction: f64,
     },
     /// A policy runs.
     Running {
-        /// Its name.
+        /// Name of the policy.
         policy: &'a str,
-        /// Its round, from 0, if there are rounds.
+        /// Number of the round, from 0, if there are rounds.
         #[serde(skip_serializing_if = "Option::is_none")]
         round: Option<u32>,
         /// Number of the run, from 0.
         number: usize,
-        /// How many there are.
+        /// Number of runs.
         of: usize,
         /// Share of the run's time that is over.
         fraction: f64,
         /// Name of the modelled device, or path of the target.
         device: &'a str,
-        /// Whether it is a model.
+        /// Whether the figures come from a model or from the machine.
         world: World,
-        /// What it waits for.
+        /// The thing that the run waits for.
         #[serde(skip)]
         patience: Patience,
-        /// How it goes, if a person watches.
+        /// State of the run, if a person watches.
         #[serde(skip_serializing_if = "Option::is_none")]
         now: Option<&'a Snapshot>,
     },
     /// A policy's run has ended.
     Finished {
-        /// Its name.
+        /// Name of the policy.
         policy: &'a str,
-        /// Its round, from 0, if there are rounds.
+        /// Number of the round, from 0, if there are rounds.
         #[serde(skip_serializing_if = "Option::is_none")]
         round: Option<u32>,
         /// Number of the run, from 0.
         number: usize,
-        /// How many there are.
+        /// Number of runs.
         of: usize,
-        /// What each class got.
+        /// Figures of each class.
         classes: &'a [ClassResult],
     },
 }
 
-/// What a run waits for.
+/// The thing that a run waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
     /// A model, which always answers.

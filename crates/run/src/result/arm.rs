@@ -1,4 +1,4 @@
-//! What the arm of a disk did in a stretch of a run.
+//! The arm of a disk in a stretch of a run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct Arm {
     pub held: Vec<HeldIdle>,
 }
 
-/// One access of an arm.
+/// An access of the arm.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct ArmAccess {
     /// When it begins, in nanoseconds of the run.

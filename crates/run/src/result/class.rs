@@ -1,4 +1,4 @@
-//! What one class got.
+//! Figures of one class.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::programs::ProgramResult;
 use super::schedule::ScheduleResult;
 use super::shares::ShareResult;
 
-/// What one class got. Arrivals = requests + unfinished + errors.
+/// Figures of one class. Arrivals = requests + unfinished + errors.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Class")]
 pub struct ClassResult {
@@ -24,7 +24,7 @@ pub struct ClassResult {
     /// throughput is then what it asks for, unless requests are left unfinished; only latency then
     /// shows what it gets.
     pub open_loop: bool,
-    /// What an open loop asked for; null for other classes, and if nothing came after the warm-up.
+    /// Demand of an open loop; null for other classes, and if nothing came after the warm-up.
     pub demand: Option<DemandResult>,
     /// Requests that were due after the warm-up and completed without error.
     pub requests: u64,
@@ -54,7 +54,7 @@ pub struct ClassResult {
     pub device_time_s: f64,
     /// Its share of the device time of all classes.
     pub share: f64,
-    /// What it got of the device, next to what its weight promises.
+    /// Its share of the device, next to what its weight promises.
     #[serde(flatten)]
     pub shares: ShareResult,
     /// Requests that failed.
@@ -65,7 +65,7 @@ pub struct ClassResult {
     pub unfinished: u64,
     /// How well its schedule was kept; null in virtual time, and if nothing was planned ahead.
     pub schedule: Option<ScheduleResult>,
-    /// What its programs did; left out if the job has no programs.
+    /// Figures of its programs; left out if the job has no programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub programs: Option<ProgramResult>,
 }

@@ -1,9 +1,9 @@
-//! What an open loop asks for, and how far the device was behind it.
+//! Demand of an open loop, and how far the device was behind it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What an open loop asked for, and how far the device was behind when the last request came.
+/// Demand of an open loop, and how far the device was behind it when the last request came.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Demand")]
 pub struct DemandResult {

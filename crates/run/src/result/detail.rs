@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::arm::Arm;
 
-/// One run in detail.
+/// Details of one run.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Detail {
     /// Seconds that a window lasts.
@@ -17,13 +17,13 @@ pub struct Detail {
     /// of its own, no counters of classes, and only those of the first eight disks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<CounterSeries>,
-    /// What the arm of the first disk did in the stretch of the run that is drawn; left out for a
-    /// device without an arm.
+    /// Accesses of the arm of the first disk in the stretch of the run that is drawn; left out for
+    /// a device without an arm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm: Option<Arm>,
 }
 
-/// One counter of the policy over time.
+/// A counter of the policy over time.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct CounterSeries {
     /// Its name, as in `policy_stats`.
@@ -51,7 +51,7 @@ pub enum CounterKind {
     Level,
 }
 
-/// One class of a run in detail. Requests due before the end of the warm-up count in the series
+/// Details of one class of a run. Requests due before the end of the warm-up count in the series
 /// only.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ClassDetail {
@@ -66,7 +66,7 @@ pub struct ClassDetail {
     pub series: Vec<Row>,
 }
 
-/// One class in one window.
+/// Figures of one class in one window.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Row {
     /// Where the window begins, in seconds from the beginning of the run.

@@ -1,11 +1,11 @@
-//! What the disks of a model did.
+//! Figures of the disks of a model.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Milliseconds;
 
-/// What the disks of a model did: all of them together, and each one if there are several.
+/// Figures of the disks of a model: of all together, and of each one if there are several.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DeviceStats")]
 pub struct DeviceStatsResult {
@@ -18,7 +18,7 @@ pub struct DeviceStatsResult {
     pub disks: Vec<EachDiskResult>,
 }
 
-/// What one of several disks did.
+/// Figures of one of several disks.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "EachDisk")]
 pub struct EachDiskResult {

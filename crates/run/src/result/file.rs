@@ -1,4 +1,4 @@
-//! What one file got.
+//! Figures of one file.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub struct FileResult {
     /// run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_busy: Option<f64>,
-    /// What the disks of its device did; left out for a real target.
+    /// Figures of the disks of its device; left out for a real target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_stats: Option<DeviceStatsResult>,
 }

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a live run asked for, warm-up included, and what the kernel counted meanwhile.
+/// Requests that a live run asked for, warm-up included, and the kernel's counts meanwhile.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Kernel")]
 pub struct KernelResult {
-    /// What the run asked for.
+    /// Requests and bytes that the run asked for.
     pub asked: AskedResult,
     /// The kernel's counts for each disk, by name.
     pub disks: BTreeMap<String, KernelDiskResult>,
 }
 
-/// What a run asked for, however it was split or merged.
+/// Requests and bytes that a run asked for, however they were split or merged.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Asked")]
 pub struct AskedResult {

@@ -1,10 +1,10 @@
-//! What merges side by side did.
+//! Figures of merges side by side.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the merges of a job did, from the beginning of the run on, warm-up included. Lists have an
-/// entry for each job, in the order of the classes.
+/// Figures of the merges of a job, from the beginning of the run on, warm-up included. Lists have
+/// an entry for each job, in the order of the classes.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Merge")]
 pub struct MergeResult {

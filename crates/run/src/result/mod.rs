@@ -128,7 +128,7 @@ pub struct Machine {
     pub engine: Option<&'static str>,
 }
 
-/// One policy's run.
+/// The run of one policy.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Run")]
 pub struct RunResult {
@@ -155,7 +155,7 @@ pub struct RunResult {
     /// Why it was ended early, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
-    /// What failed, in words, if the run could not go on.
+    /// Description of the failure, if the run could not go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// How well the schedule was kept; null in virtual time, and if nothing was planned ahead, as
@@ -172,7 +172,7 @@ pub struct RunResult {
     /// null for a disk without one. Left out of other runs, and where no disk is listed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub schedulers: BTreeMap<String, Option<String>>,
-    /// What a live run asked for, kept until the kernel's counts are read.
+    /// Requests and bytes that a live run asked for, kept until the kernel's counts are read.
     #[serde(skip)]
     pub(crate) asked: AskedResult,
     /// The kernel's counts for the disks below a real target; left out of other runs, and where no
@@ -182,10 +182,10 @@ pub struct RunResult {
     /// Share of the measured time in which the device had something to do; the mean if there are
     /// several disks.
     pub device_busy: f64,
-    /// What the disks of a model did; left out of a run on a real target.
+    /// Figures of the disks of a model; left out of a run on a real target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_stats: Option<DeviceStatsResult>,
-    /// What the merges of a job did; left out if the job has none.
+    /// Figures of the merges of a job; left out if the job has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeResult>,
     /// Results of verification; left out if the job has no `verify`.
@@ -236,7 +236,7 @@ impl RunResult {
     }
 }
 
-/// What lay below a real target.
+/// Facts about the layers below a real target.
 #[derive(Debug, Default, Serialize)]
 pub struct BelowResult {
     /// Schedulers by disk, as in [`RunResult`].

@@ -1,11 +1,11 @@
-//! What one class got, by operation.
+//! Figures of one class, by operation.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
 
-/// What one class got, by operation.
+/// Figures of one class, by operation.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Ops")]
 pub struct OpsResult {

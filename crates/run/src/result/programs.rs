@@ -1,4 +1,4 @@
-//! What the programs of a class did.
+//! Figures of the programs of a class.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,9 +1,9 @@
-//! What a class got of the device, next to what its weight promises.
+//! Share of the device that a class got, next to what its weight promises.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a class got of the device, next to what its weight promises.
+/// Share of the device that a class got, next to what its weight promises.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Shares")]
 pub struct ShareResult {

@@ -2,7 +2,7 @@
 //!
 //! Only sums are kept, so a sequence of any length takes a few words.
 
-/// Numbers of a block.
+/// Number of values in a block.
 pub(crate) const BLOCK: u64 = 100;
 
 /// How much the means of blocks vary.
@@ -10,15 +10,14 @@ pub(crate) const BLOCK: u64 = 100;
 pub(crate) struct Variation {
     /// Mean of all blocks.
     pub(crate) mean: f64,
-    /// Standard deviation of the means of blocks, without what numbers independent of each other
-    /// have by chance.
+    /// Standard deviation of the means of blocks, less what independent numbers have by chance.
     pub(crate) excess: f64,
     /// Correlation of each block with the next: near 1 in a drift, near 0 or below in bursts. `None`
     /// if all are equal.
     pub(crate) lag1: Option<f64>,
 }
 
-/// Numbers that come one after another, in blocks; an incomplete block does not count.
+/// A sequence of numbers in blocks; an incomplete block does not count.
 #[derive(Default)]
 pub(crate) struct Blocks {
     current: Moments,
@@ -37,12 +36,12 @@ impl Blocks {
         }
     }
 
-    /// Complete blocks.
+    /// Returns the number of complete blocks.
     pub(crate) fn count(&self) -> u64 {
         self.means.count()
     }
 
-    /// How much the blocks vary; `None` of a single one.
+    /// Returns how much the blocks vary; `None` for a single one.
     pub(crate) fn variation(&self) -> Option<Variation> {
         self.means.variation(self.within / self.count() as f64 / BLOCK as f64)
     }
@@ -56,7 +55,7 @@ pub(crate) struct BlockMeans {
     first: f64,
     last: f64,
     sum: f64,
-    /// Of each difference and the next.
+    /// Sum of the products of each difference and the next.
     products: f64,
 }
 
@@ -76,13 +75,13 @@ impl BlockMeans {
         self.moments.count
     }
 
-    /// The mean of all.
+    /// Returns the mean of all.
     pub(crate) fn mean(&self) -> f64 {
         self.moments.mean
     }
 
-    /// How much they vary beyond `noise`, the variance that chance gives them; `None` of a single
-    /// one.
+    /// Returns how much they vary beyond `noise`, the variance that chance gives them; `None` for a
+    /// single one.
     pub(crate) fn variation(&self, noise: f64) -> Option<Variation> {
         (self.count() > 1).then(|| Variation {
             mean: self.mean(),
@@ -117,7 +116,7 @@ impl Moments {
         self.squares += off * (number - self.mean);
     }
 
-    /// Estimate of the variance of what the numbers are a sample of.
+    /// Estimates the variance of the population that the numbers are a sample of.
     fn variance(&self) -> f64 {
         if self.count < 2 { 0.0 } else { self.squares / (self.count - 1) as f64 }
     }

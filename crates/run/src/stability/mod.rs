@@ -19,13 +19,14 @@ use self::blocks::{BLOCK, BlockMeans, Blocks, Variation};
 /// A request that begins nearer than this to the end of the one before is half sequential: 2,048
 /// blocks of 512 bytes.
 const NEAR_BYTES: u64 = 2048 * 512;
-/// How much a change from reads to writes counts: they differ little in device time.
+/// Weight of a change from reads to writes, which is small: they differ little in device time.
 const TYPE_COUNTS: f64 = 0.3;
 
 /// Requests for each disk below which `fairio` takes it for under-loaded.
 const LOAD_OF_A_DISK: u32 = 2;
 
-/// Requests that so many `disks` have while stability is measured, if nothing else is asked for.
+/// Returns the number of requests that `disks` disks have while stability is measured, unless
+/// another number is asked for.
 pub(crate) fn load_of(disks: NonZeroU32) -> u32 {
     LOAD_OF_A_DISK.saturating_mul(disks.get())
 }
@@ -35,11 +36,11 @@ pub(crate) fn load_of(disks: NonZeroU32) -> u32 {
 pub struct ClassStability {
     /// Reads and writes that were asked for.
     pub requests: u64,
-    /// Complete blocks of them.
+    /// Complete blocks of these requests.
     pub blocks: u64,
     /// Requests of a block.
     pub block: u64,
-    /// Mean device time of those that completed without error; `None` if none did.
+    /// Mean device time of the requests that completed without error; `None` if none did.
     pub service_ns: Option<u64>,
     /// Each characteristic that is known of two blocks or more.
     pub characteristics: Vec<Characteristic>,
@@ -56,14 +57,14 @@ pub struct Characteristic {
     pub lag1: Option<f64>,
 }
 
-/// What is counted of the requests of a class.
+/// Counts of the requests of a class.
 #[derive(Default)]
 pub(crate) struct StabilitySurvey {
-    /// Its requests come when they are planned. The rate of others is the device's doing, and says
-    /// nothing about the class.
+    /// Whether its requests come when they are planned. Otherwise the device determines their rate,
+    /// which says nothing about the class.
     open_loop: bool,
     requests: u64,
-    /// When they were due, of an open loop.
+    /// Times at which the requests of an open loop were due.
     times: Spool<u64>,
     size: Blocks,
     pattern: Blocks,
@@ -76,12 +77,12 @@ pub(crate) struct StabilitySurvey {
 }
 
 impl StabilitySurvey {
-    /// Of a class without requests.
+    /// Creates the survey of a class without requests so far.
     pub(crate) fn new(open_loop: bool) -> Self {
         Self { open_loop, ..Self::default() }
     }
 
-    /// `request` was asked for, the next in order of time. Only reads and writes count.
+    /// Counts `request`, the next in order of time. Only reads and writes count.
     ///
     /// # Errors
     /// If there is no room for its time.
@@ -101,21 +102,23 @@ impl StabilitySurvey {
         Ok(())
     }
 
-    /// One of them took so much device time, the next in order of completion.
+    /// Counts the device time of a request, the next in order of completion.
     pub(crate) fn served(&mut self, service: Span) {
         self.service.add(service.ns() as f64);
         self.served += 1;
         self.service_ns += u128::from(service.ns());
     }
 
-    /// What the requests so far say.
+    /// Returns the figures of the requests so far.
     ///
     /// # Errors
     /// If their times cannot be read again.
     pub(crate) fn figures(&self) -> io::Result<ClassStability> {
-        let relative = |of: Variation| if of.mean > 0.0 { of.excess / of.mean } else { 0.0 };
-        let absolute = |of: Variation| of.excess;
-        let rated = |of: Variation| TYPE_COUNTS * of.excess;
+        let relative = |variation: Variation| {
+            if variation.mean > 0.0 { variation.excess / variation.mean } else { 0.0 }
+        };
+        let absolute = |variation: Variation| variation.excess;
+        let rated = |variation: Variation| TYPE_COUNTS * variation.excess;
         let rate = self.rate();
         self.times.check()?;
         let characteristics = [
@@ -135,9 +138,9 @@ impl StabilitySurvey {
         })
     }
 
-    /// How much the number of requests varies in bins in which a block of them comes on average; more
-    /// than independent requests would. `None` if there is one bin, if all came at once, or if they
-    /// wait for answers.
+    /// Returns how much the number of requests varies, beyond that of independent requests, in bins
+    /// in which a block of them comes on average. `None` if there is one bin, if all came at once,
+    /// or if they wait for answers.
     fn rate(&self) -> Option<Variation> {
         let first = self.times.first()?;
         let span = self.times.last()?.saturating_sub(first);
@@ -159,7 +162,7 @@ impl StabilitySurvey {
     }
 }
 
-/// How sequential a request is that begins so many bytes from the end of the one before.
+/// Returns how sequential a request is that begins `gap` bytes from the end of the one before.
 fn sequential(gap: u64) -> f64 {
     match gap {
         0 => 1.0,
@@ -173,7 +176,7 @@ fn characteristic(
     variation: Option<Variation>,
     scale: impl Fn(Variation) -> f64,
 ) -> Option<Characteristic> {
-    variation.map(|of| Characteristic { name, instability: scale(of), lag1: of.lag1 })
+    variation.map(|known| Characteristic { name, instability: scale(known), lag1: known.lag1 })
 }
 
 #[cfg(test)]

@@ -33,7 +33,8 @@ impl Sequence {
         self.survey.figures().unwrap()
     }
 
-    /// How unstable the characteristic `name` is, and the correlation of neighbouring blocks.
+    /// Returns the instability of the characteristic `name`, and the correlation of neighbouring
+    /// blocks.
     fn of(&self, name: &str) -> (f64, Option<f64>) {
         let figures = self.figures();
         let one = figures.characteristics.iter().find(|one| one.name == name).expect(name);

@@ -18,7 +18,7 @@ use crate::record::{self, Header, replay};
 use crate::traces::trace_file;
 use crate::traces::trace_tools::classified;
 
-/// What was found in a file.
+/// Races found in a file.
 #[derive(Debug, Serialize)]
 pub struct RacesResult {
     /// The file.
@@ -29,7 +29,7 @@ pub struct RacesResult {
     pub classes: Vec<String>,
     /// Requests that were analysed: those with a completion.
     pub requests: u64,
-    /// From the first request to the last completion.
+    /// Time from the first request to the last completion.
     pub duration_s: f64,
     /// The races, in the order in which they began.
     pub races: Vec<RaceResult>,
@@ -41,7 +41,7 @@ pub struct RacesResult {
     pub remarks: Vec<String>,
 }
 
-/// One race.
+/// A race.
 #[derive(Debug, Serialize)]
 pub struct RaceResult {
     /// Start of the first stall, counted from the first request.
@@ -74,7 +74,7 @@ pub struct StallsResult {
     pub blocked: String,
     /// The class whose writes were queued before these reads.
     pub by: String,
-    /// Their total length.
+    /// Total length of the stalls.
     pub lost_s: f64,
     /// The longest one.
     pub longest_s: f64,
@@ -86,8 +86,8 @@ pub struct StallsResult {
     pub reads_outstanding_max: u64,
 }
 
-/// Finds the races in the file at `path`: a trace of the format so named or of the one that it looks like,
-/// with classes by the rules of the job at `classes`, or a record of a run.
+/// Finds the races in the file at `path`: a trace in the format of this name, by default the one
+/// that it looks like, with classes by the rules of the job at `classes`; or a record of a run.
 ///
 /// # Errors
 /// [`Failure`]: the file cannot be read, it has no completions, or all requests are of one class.
@@ -107,7 +107,7 @@ pub fn races(
     of_record(path)
 }
 
-/// Whether it begins as the record of a run does.
+/// Returns whether the file begins as the record of a run does.
 fn is_record(path: &Path) -> Result<bool, Failure> {
     let mut head = Vec::new();
     let read = File::open(path)
@@ -168,8 +168,8 @@ fn of_trace(
     Ok(result(path, format.name, names, &found, (followed, last), remarks))
 }
 
-/// The classes of a trace, and which of them a request is of: by the rules of the job at `classes`, or each
-/// process.
+/// Returns the classes of a trace, and a function that tells the class of a request: by the rules
+/// of the job at `classes`, or its process.
 #[expect(clippy::type_complexity, reason = "a function for each request")]
 fn classes_of<'t>(
     path: &Path,

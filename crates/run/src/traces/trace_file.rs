@@ -7,7 +7,7 @@ use penstock_workload::trace::{self, Trace, TraceError};
 
 use crate::failure::Failure;
 
-/// Reads the trace at `path`, of the format so named or of the one that it looks like.
+/// Reads the trace at `path`, in the format of this name, by default the one that it looks like.
 ///
 /// # Errors
 /// When it cannot be read, or is not of that format.

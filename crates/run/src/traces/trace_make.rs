@@ -1,4 +1,4 @@
-//! What the agents of a job ask for, without a device, as a trace.
+//! The requests of the agents of a job, without a device, as a trace.
 //!
 //! Every request completes at the instant at which it is issued: a closed loop issues the next after its think
 //! time. Nothing else is random, so equal jobs with equal seeds make equal traces.
@@ -16,17 +16,17 @@ use crate::foresee::amounts::{only_agents, place};
 use crate::record::check_new;
 use crate::traces::trace_tools::{self, writer};
 
-/// A longer one is a slip: its text has gigabytes.
+/// Largest number of requests: a longer trace is a slip, its text has gigabytes.
 const REQUESTS_MOST: usize = 100_000_000;
 /// The device of a job without files.
 const TARGET: &str = "target";
 
-/// Writes what the job at `path`, changed by `sets`, asks for on a device as large as `on`, or as its own, to
-/// `to`, which must not exist, in the format called `into`.
+/// Writes the requests of the job at `path`, changed by `sets`, on a device as large as `on`, or on
+/// its own, to `to`, which must not exist, in the format called `into`.
 ///
 /// # Errors
-/// When the job or the device cannot be read, when there is no end of the requests, when the format cannot be
-/// written, or the file cannot.
+/// When the job or the device cannot be read, when the requests have no end, when the format cannot
+/// be written, or the file cannot.
 pub fn make(
     path: &Path,
     sets: &[String],
@@ -42,7 +42,7 @@ pub fn make(
     let names = job.workload.file_names();
     let devices = place.extents(names.len())?;
     let agents = job.agents_over(&devices)?;
-    let trace = asked(&job, agents, &devices)?;
+    let trace = requests(&job, agents, &devices)?;
     let trace = if names.is_empty() { trace } else { Trace { devices: names, ..trace } };
     let written = trace_tools::write_new(&trace, write, to)?;
     Ok(json!({
@@ -51,8 +51,8 @@ pub fn make(
     }))
 }
 
-/// All that `agents` of `job` ask for of `devices`.
-fn asked(job: &Job, agents: Vec<Agent>, devices: &[Extent]) -> Result<Trace, Failure> {
+/// Returns the requests of `agents` of `job` to `devices` as a trace.
+fn requests(job: &Job, agents: Vec<Agent>, devices: &[Extent]) -> Result<Trace, Failure> {
     if let Some(agent) = agents.iter().find(|agent| is_endless(agent)) {
         let class = &job.classes[agent.class.index()].name;
         let message =
@@ -108,7 +108,7 @@ fn asked(job: &Job, agents: Vec<Agent>, devices: &[Extent]) -> Result<Trace, Fai
     })
 }
 
-/// Whether `agent` asks without end where nothing takes time.
+/// Returns whether `agent` asks without end where nothing takes time.
 fn is_endless(agent: &Agent) -> bool {
     let at_once = match &agent.arrivals {
         Arrivals::Closed { think, .. } => think.mean() == Span::ZERO,

@@ -17,14 +17,14 @@ use crate::failure::Failure;
 use crate::record::check_new;
 use crate::traces::trace_file;
 
-/// Every format of traces.
+/// Lists the formats of traces.
 pub fn formats() -> Value {
     let one = |format: &trace::Format| json!({"name": format.name, "summary": format.summary, "writes": format.write.is_some()});
     trace::FORMATS.iter().map(one).collect()
 }
 
-/// What a trace holds and asks for, per class if `classes` names a job with rules; with `drawn` by
-/// time, place and size too, in few enough figures to be drawn.
+/// Describes a trace and its requests, per class if `classes` names a job with rules; with `drawn`
+/// also by time, place and size, in few enough figures for a chart.
 ///
 /// # Errors
 /// When the trace or the job cannot be read.
@@ -84,7 +84,8 @@ pub fn describe(
     Ok(described)
 }
 
-/// The names of the classes of the job at `job`, with that of all others last, and the rules.
+/// Returns the names of the classes of the job at `job`, with that of all other requests last, and
+/// its rules.
 pub(crate) fn classified(path: &Path, job: &Path) -> Result<(Vec<String>, TraceSpec), Failure> {
     // The job's own trace, if it names one, gives way to this one.
     let job = Job::load(job, &[format!("trace.file={}", path.display())])?;
@@ -109,7 +110,7 @@ pub fn convert(from: &Path, format: Option<&str>, to: &Path, into: &str) -> Resu
     }))
 }
 
-/// What writes the format called `into`.
+/// Returns the function that writes the format called `into`.
 ///
 /// # Errors
 /// If there is no such format, or it is only read.
@@ -181,8 +182,8 @@ fn class_json(name: &str, figures: &stats::Stats) -> Value {
     })
 }
 
-/// Each list as rows of numbers: where a bucket begins, then how many; of each operation, in the
-/// order reads, writes, flushes, discards.
+/// Returns each list as rows of numbers: where a bucket begins, then the counts; by operation in
+/// the order reads, writes, flushes, discards.
 fn series_json(series: &Series) -> Value {
     let mixes = |mixes: &[(u64, Mix)]| {
         let row = |&(at, mix): &(u64, Mix)| [at, mix.reads, mix.writes, mix.flushes, mix.discards];

@@ -13,11 +13,11 @@ use crate::place::Place;
 use crate::place::cached_devices;
 use crate::place::lane::Lane;
 
-/// What a request takes, about. Only the resolution of a run's course depends on it, where no duration is
-/// given.
+/// Rough guess of the time of a request. Only the resolution of the series depends on it, where no
+/// duration is given.
 const ABOUT: Span = Span::from_ms(5);
 
-/// The workload of a `job` with agents at `place`.
+/// Loads the workload of a `job` with agents at `place`.
 pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let names = job.workload.file_names();
     let devices = place.extents(names.len())?;
@@ -30,13 +30,13 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
         first: file.start,
     };
     let lanes = lanes.map(lane).collect();
-    let goes_on = agents.iter().filter(|one| !one.is_limited());
+    let goes_on = agents.iter().filter(|agent| !agent.is_limited());
     let alone = || agents.iter().map(lasts).max().unwrap_or(Span::ZERO);
     Ok(Load {
         classes: classes(job),
         duration: if job.duration == Span::MAX { alone() } else { job.duration },
         last: agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO),
-        asks_until: goes_on.map(|one| one.active.end).max(),
+        asks_until: goes_on.map(|agent| agent.active.end).max(),
         lanes,
         lane: None,
         below_cache: cached_devices::layout(job, &devices)?,
@@ -47,13 +47,13 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     })
 }
 
-/// The engine that each agent of `job` names for a thread of its own, copies one by one.
+/// Returns the engine that each agent of `job` names for a thread of its own, copies one by one.
 fn engines(job: &Job) -> Vec<Option<Engine>> {
     let of = |agent: &AgentSpec| std::iter::repeat_n(agent.own_engine(), agent.agents() as usize);
     job.workload.agents().iter().flat_map(of).collect()
 }
 
-/// That no agent works on some of the files called `names`.
+/// Returns a remark if no agent works on some of the files called `names`.
 fn unused(job: &Job, names: &[String]) -> Option<String> {
     let mut used = vec![false; names.len()];
     for agent in job.workload.agents() {
@@ -75,7 +75,7 @@ fn unused(job: &Job, names: &[String]) -> Option<String> {
     }
 }
 
-/// When an agent with a quota or a stop ends, about.
+/// Estimates when an agent with a quota or a stop ends.
 fn lasts(agent: &Agent) -> Span {
     if !agent.is_limited() {
         return agent.active.end.since(Time::ZERO);
@@ -89,7 +89,7 @@ fn lasts(agent: &Agent) -> Span {
     (agent.active.start + asks).since(Time::ZERO)
 }
 
-/// What is to be known of files that no agent works on, and of agents whose total is no whole number of
+/// Returns remarks on files that no agent works on, and on agents whose total is no whole number of
 /// their requests.
 fn remarks(job: &Job, names: &[String]) -> Vec<String> {
     let mut remarks: Vec<String> = unused(job, names).into_iter().collect();
@@ -110,13 +110,13 @@ fn remarks(job: &Job, names: &[String]) -> Vec<String> {
 /// The agents of a job.
 struct AgentLoad {
     agents: Vec<Agent>,
-    /// The engine that each names for a thread of its own.
+    /// Engine that each agent names for a thread of its own.
     engines: Vec<Option<Engine>>,
 }
 
 impl AgentLoad {
-    /// The same, of which only those ask that are `kept`: the others stay in their places, and with them the
-    /// random numbers of each.
+    /// Returns a copy in which only the agents for which `kept` is true ask: the others keep their
+    /// places, and with them the random numbers of each.
     fn with(&self, kept: impl Fn(usize) -> bool) -> Self {
         let mut agents = self.agents.clone();
         for (number, agent) in agents.iter_mut().enumerate() {
@@ -127,13 +127,13 @@ impl AgentLoad {
         Self { agents, engines: self.engines.clone() }
     }
 
-    /// The numbers of those of `class`.
-    fn of(&self, class: ClassId) -> impl Iterator<Item = usize> {
+    /// Returns the numbers of the agents of `class`.
+    fn numbers_of(&self, class: ClassId) -> impl Iterator<Item = usize> {
         let agents = self.agents.iter().enumerate();
         agents.filter(move |(_, agent)| agent.class == class).map(|(number, _)| number)
     }
 
-    /// Those that ask, through the page cache or not.
+    /// Returns the agents that ask, through the page cache if `buffered`, otherwise past it.
     fn asking(&self, buffered: bool) -> impl Iterator<Item = &Agent> {
         let asks = move |agent: &&Agent| {
             agent.flags.has(Flags::BUFFERED) == buffered && !agent.active.is_empty()
@@ -153,7 +153,7 @@ impl Workload for AgentLoad {
 
     fn mixes(&self, class: ClassId) -> bool {
         let mixes = |agent: &Agent| agent.flush.is_some() || matches!(agent.ops, Ops::Mix { .. });
-        self.of(class).any(|number| mixes(&self.agents[number]))
+        self.numbers_of(class).any(|number| mixes(&self.agents[number]))
     }
 
     fn engine(&self) -> Option<Engine> {
@@ -183,7 +183,8 @@ impl Workload for AgentLoad {
         Ok(Box::new(self.with(|number| self.agents[number].class == class)))
     }
 
-    /// Agents of one engine are dealt out in turn; those that take turns with others stay together.
+    /// Deals out the agents of one engine in turn; agents that take turns with others stay
+    /// together.
     fn split(
         &self,
         class: ClassId,
@@ -191,15 +192,16 @@ impl Workload for AgentLoad {
     ) -> Result<Vec<Box<dyn Workload>>, Failure> {
         let mut parts: Vec<Vec<usize>> = Vec::new();
         let mut engines: Vec<Option<Engine>> = Vec::new();
-        for number in self.of(class) {
+        for number in self.numbers_of(class) {
             if !engines.contains(&self.engines[number]) {
                 engines.push(self.engines[number]);
             }
         }
-        let in_turn = self.of(class).any(|number| self.agents[number].arrivals == Arrivals::Turns);
+        let in_turn =
+            self.numbers_of(class).any(|number| self.agents[number].arrivals == Arrivals::Turns);
         for engine in engines {
             let alike: Vec<usize> =
-                self.of(class).filter(|number| self.engines[*number] == engine).collect();
+                self.numbers_of(class).filter(|number| self.engines[*number] == engine).collect();
             let count = if in_turn { 1 } else { threads(engine).clamp(1, alike.len()) };
             let part = |part| alike.iter().copied().skip(part).step_by(count).collect();
             parts.extend((0..count).map(part));
@@ -231,7 +233,7 @@ impl Workload for AgentLoad {
     }
 
     fn is_open(&self, class: ClassId) -> bool {
-        self.of(class).all(|number| is_planned(&self.agents[number]))
+        self.numbers_of(class).all(|number| is_planned(&self.agents[number]))
     }
 }
 

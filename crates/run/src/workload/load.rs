@@ -1,4 +1,4 @@
-//! A workload that is ready to run: what every kind does, and what is known of each.
+//! A workload that is ready to run, with the facts that all kinds of workloads have in common.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -12,23 +12,24 @@ use penstock_workload::{Merge, merge, program};
 use crate::failure::Failure;
 use crate::place::lane::Lane;
 
-/// What asks in a run. Every policy gets the same.
+/// The source of the requests of a run. Every policy gets the same.
 pub(crate) trait Workload: Send + Sync {
     /// Creates the source of the requests, whose random numbers descend from `seed`. At most `most`
-    /// programs are under way at once. It tells `events` what its requests do not show.
+    /// programs are under way at once. It reports to `events` what its requests do not show.
     fn source(&self, seed: Seed, most: u32, events: SourceEvents) -> Box<dyn Source>;
 
-    /// Whether it asks for anything but reads.
+    /// Returns whether it asks for anything but reads.
     fn writes(&self) -> bool;
 
-    /// The same of one class only: each of its requests is asked for as if all were there.
+    /// Returns the part of one class: each of its requests is asked for as if all classes were
+    /// there.
     ///
     /// # Errors
     /// If this machine has no room for it.
     fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure>;
 
-    /// What of `class` may be asked for on different threads: on so many at most as `threads` says of each
-    /// engine. A part has one engine.
+    /// Splits the load of `class` into one part per thread: at most `threads(engine)` parts for
+    /// each engine. A part has one engine.
     ///
     /// # Errors
     /// If this machine has no room for it.
@@ -36,43 +37,44 @@ pub(crate) trait Workload: Send + Sync {
         Ok(vec![self.only(class)?])
     }
 
-    /// The engine that it names for a thread of its own; none: that of the run.
+    /// Returns the engine that it names for a thread of its own; `None`: the engine of the run.
     fn engine(&self) -> Option<Engine> {
         None
     }
 
-    /// Whether its requests go through the page cache.
+    /// Returns whether its requests go through the page cache.
     fn caching(&self) -> Caching {
         Caching::Direct
     }
 
-    /// In which order those do that go through it.
+    /// Returns the order of the requests that go through the page cache.
     fn order(&self) -> Order {
         Order::Unknown
     }
 
-    /// What of it is for these bytes, which are those of a file; none of what has no files.
+    /// Returns the part whose requests are for `bytes`, the range of a file; `None` if the workload
+    /// has no files.
     fn within(&self, _bytes: &Range<u64>) -> Option<Box<dyn Workload>> {
         None
     }
 
-    /// Whether it may ask for anything.
+    /// Returns whether it may ask for anything.
     fn asks(&self) -> bool {
         true
     }
 
-    /// Whether the requests of `stream` are planned ahead.
+    /// Returns whether the requests of `stream` are planned ahead.
     fn is_planned(&self, stream: StreamId) -> bool;
 
-    /// Whether all requests of `class` are.
+    /// Returns whether all requests of `class` are planned ahead.
     fn is_open(&self, class: ClassId) -> bool;
 
-    /// Whether requests of `class` that come from one source ask for different things.
+    /// Returns whether a source of `class` mixes operations.
     fn mixes(&self, _class: ClassId) -> bool {
         false
     }
 
-    /// That it gave every request that there is, when it says that there are no more.
+    /// Checks, after the last request, that every request of the workload was given.
     ///
     /// # Errors
     /// If some could not be read.
@@ -80,18 +82,18 @@ pub(crate) trait Workload: Send + Sync {
         Ok(())
     }
 
-    /// The processors of its programs, if it has any.
+    /// Returns the processors of its programs, if it has any.
     fn processors(&self) -> Option<Processors> {
         None
     }
 
-    /// Its merges, if it has any.
+    /// Returns its merges, if it has any.
     fn merges(&self) -> Option<&Merge> {
         None
     }
 }
 
-/// On how many threads may be what names an engine, or none.
+/// Function from an engine, or none, to the largest number of threads for its load.
 pub(crate) type ThreadsOf<'a> = dyn Fn(Option<Engine>) -> usize + 'a;
 
 /// The processors on which programs run.
@@ -102,7 +104,7 @@ pub(crate) struct Processors {
     pub(crate) until: Option<ClassId>,
 }
 
-/// Receivers of what happens in a source that its requests do not show.
+/// Receivers of events of a source that its requests do not show.
 #[derive(Default)]
 pub(crate) struct SourceEvents {
     pub(crate) programs: Option<Box<dyn FnMut(program::Event)>>,
@@ -114,36 +116,36 @@ pub(crate) struct Load {
     pub(crate) workload: Box<dyn Workload>,
     /// The classes; a `ClassId` is an index into them.
     pub(crate) classes: Vec<ClassInfo>,
-    /// How long it asks, as far as that is known beforehand.
+    /// How long it asks, as far as that is known in advance.
     pub(crate) duration: Span,
     /// When its last request can arrive.
     pub(crate) last: Time,
-    /// Until when it asks, whatever the device does; none if it asks so many times, or as fast as it
-    /// is served.
+    /// When it stops asking, whatever the device does; `None` if it asks a fixed number of times,
+    /// or as fast as it is served.
     pub(crate) asks_until: Option<Time>,
-    /// What is on a device of its own each, files or devices of a trace, in the order of their devices;
-    /// none if there is one device for all.
+    /// Files, or devices of a trace, that each have a device of their own, in the order of these
+    /// devices; empty if one device serves all.
     pub(crate) lanes: Vec<Lane>,
-    /// The number of the only lane that it asks of, on a loop of its own; none if it asks of all.
+    /// Number of the only lane that it uses, on a loop of its own; `None` if it uses all.
     pub(crate) lane: Option<usize>,
-    /// What lies below its page cache, if it has one.
+    /// Topology below its page cache, if it has one.
     pub(crate) below_cache: Option<Topology>,
     /// The largest request in bytes.
     pub(crate) longest: u32,
-    /// What its requests took on the drive that they were recorded on, one at a time, in nanoseconds
-    /// and in ascending order.
+    /// Response times of its requests on the drive that they were recorded on, one at a time, in
+    /// nanoseconds and in ascending order.
     pub(crate) measured_ns: Option<Vec<u64>>,
-    /// What has to be known of it to read the figures, in words.
+    /// Facts that a reader of the figures must know, in words.
     pub(crate) remarks: Vec<String>,
 }
 
 impl Load {
-    /// The names of what is on a device of its own each.
+    /// Returns the names of the lanes.
     pub(crate) fn lane_names(&self) -> impl Iterator<Item = &str> {
         self.lanes.iter().map(|lane| lane.name.as_str())
     }
 
-    /// The same of one class only.
+    /// Returns the load of one class only.
     ///
     /// # Errors
     /// If this machine has no room for it.
@@ -151,12 +153,12 @@ impl Load {
         Ok(self.with(self.workload.only(class)?))
     }
 
-    /// The engine that it names for a thread of its own; none: that of the run.
+    /// Returns the engine that it names for a thread of its own; `None`: the engine of the run.
     pub(crate) fn engine(&self) -> Option<Engine> {
         self.workload.engine()
     }
 
-    /// A byte of each file that it asks of, or of each device without files.
+    /// Returns the address of a byte of each file that it uses, or of each device without files.
     pub(crate) fn a_byte_of_each(&self) -> Vec<u64> {
         match self.lane {
             _ if self.lanes.is_empty() => vec![0],
@@ -165,12 +167,12 @@ impl Load {
         }
     }
 
-    /// The first byte of the device that it asks of, in the address space of the run.
+    /// Returns the first byte of the device that it uses, in the address space of the run.
     pub(crate) fn base(&self) -> u64 {
         self.lane.map_or(0, |lane| self.lanes[lane].base)
     }
 
-    /// What of it each of its files is asked for, where something is: one at least.
+    /// Splits the load by file; files without requests are left out, but at least one part remains.
     pub(crate) fn of_each_file(&self) -> Vec<Self> {
         let ends = self.lanes.iter().skip(1).map(|lane| lane.base).chain([u64::MAX]);
         let bytes = self.lanes.iter().zip(ends).map(|(lane, end)| lane.base..end);
@@ -180,13 +182,13 @@ impl Load {
         };
         let mut number = 0..;
         let mut all: Vec<Self> = bytes.enumerate().filter_map(of_file).collect();
-        let any = all.iter().any(|one| one.workload.asks());
-        all.retain(|one| one.workload.asks() || !any && number.next() == Some(0));
+        let any = all.iter().any(|load| load.workload.asks());
+        all.retain(|load| load.workload.asks() || !any && number.next() == Some(0));
         all
     }
 
-    /// What of `class` may be asked for on different threads: on so many at most as `threads` says of each
-    /// engine.
+    /// Splits the load of `class` into one part per thread: at most `threads(engine)` parts for
+    /// each engine. A part has one engine.
     ///
     /// # Errors
     /// If this machine has no room for it.
@@ -199,7 +201,7 @@ impl Load {
         Ok(parts.into_iter().map(|part| self.with(part)).collect())
     }
 
-    /// The same with a part of its workload.
+    /// Returns the load with `workload`, a part of its own.
     fn with(&self, workload: Box<dyn Workload>) -> Self {
         Self {
             workload,
@@ -213,7 +215,7 @@ impl Load {
     }
 }
 
-/// The classes of `job` as policies are given them.
+/// Returns the classes of `job` as policies are given them.
 pub(super) fn classes(job: &Job) -> Vec<ClassInfo> {
     let info = |class: &Class| {
         let weight = NonZeroU32::new(class.weight()).expect("checked when it was read");

@@ -10,11 +10,11 @@ use super::load::{Load, SourceEvents, Workload, classes};
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// A guess of what a request takes, of which only the progress of a run and the length of the windows
-/// of its course depend.
+/// Rough guess of the time of a request. Only the progress of a run and the length of the windows
+/// of its series depend on it.
 const ABOUT: Span = Span::from_ms(5);
 
-/// The workload of a `job` with the merges `spec` at `place`.
+/// Loads the workload of a `job` with the merges `spec` at `place`.
 pub(super) fn load(job: &Job, spec: &MergeSpec, place: &Place) -> Result<Load, Failure> {
     let disks = place.side_by_side();
     let bytes = place.capacity() / u64::from(disks.get());
@@ -50,7 +50,7 @@ impl Workload for Arc<Merge> {
         Ok(Box::new(Self::new(Merge { only: Some(class.0.into()), ..Merge::clone(self) })))
     }
 
-    /// What they ask for follows from what came before.
+    /// Returns false: their requests follow from what came before.
     fn is_planned(&self, _: StreamId) -> bool {
         false
     }

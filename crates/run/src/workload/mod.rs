@@ -14,10 +14,10 @@ pub(crate) use self::load::{Load, SourceEvents};
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// The workload of `job` at `place`.
+/// Loads the workload of `job` at `place`.
 ///
 /// # Errors
-/// What does not fit the target, and a trace that cannot be read.
+/// If the job does not fit the target, or a trace cannot be read.
 pub(crate) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let (capacity, block) = (place.capacity(), place.block());
     match &job.workload {

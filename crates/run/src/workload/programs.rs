@@ -8,7 +8,7 @@ use penstock_workload::{Program, Programs};
 use super::load::{Load, Processors, SourceEvents, Workload, classes};
 use crate::failure::Failure;
 
-/// Programs and what they run on.
+/// Programs and the processors that they run on.
 struct OnProcessors {
     programs: Vec<Program>,
     cpus: Cpus,
@@ -16,7 +16,7 @@ struct OnProcessors {
     until: Option<ClassId>,
 }
 
-/// The workload of a `job` with the programs `spec`.
+/// Loads the workload of a `job` with the programs `spec`.
 pub(super) fn load(
     job: &Job,
     spec: &ProgramsSpec,
@@ -24,7 +24,7 @@ pub(super) fn load(
     block: u32,
 ) -> Result<Load, Failure> {
     let programs = job.programs_on(capacity, block)?.unwrap_or_default();
-    let goes_on = programs.iter().filter(|one| !matches!(one.starts, Starts::Once { .. }));
+    let goes_on = programs.iter().filter(|program| !matches!(program.starts, Starts::Once { .. }));
     let until = match job.stop {
         Stop::Done(class) => Some(class),
         _ => None,
@@ -32,8 +32,8 @@ pub(super) fn load(
     Ok(Load {
         classes: classes(job),
         duration: job.duration,
-        last: programs.iter().map(|one| one.active.end).max().unwrap_or(Time::ZERO),
-        asks_until: goes_on.map(|one| one.active.end).max(),
+        last: programs.iter().map(|program| program.active.end).max().unwrap_or(Time::ZERO),
+        asks_until: goes_on.map(|program| program.active.end).max(),
         lanes: Vec::new(),
         lane: None,
         below_cache: None,
@@ -64,7 +64,7 @@ impl Workload for OnProcessors {
         Ok(Box::new(Self { programs, cpus: self.cpus, until }))
     }
 
-    /// What they ask for follows from what came before.
+    /// Returns false: their requests follow from what came before.
     fn is_planned(&self, _: StreamId) -> bool {
         false
     }

@@ -19,14 +19,14 @@ use crate::traces::trace_file;
 /// A trace that is played.
 struct PlayedTrace {
     replay: Replay,
-    /// It keeps the times of its requests.
+    /// Whether it keeps the times of its requests.
     planned: bool,
-    /// Where it was read from.
+    /// Path of its file.
     file: PathBuf,
 }
 
-/// The workload of a `job` with the trace `spec` on devices of `capacity` bytes, or each on its own of
-/// the devices `on`.
+/// Loads the workload of a `job` with the trace `spec` on devices of `capacity` bytes, or each on
+/// its own of the devices `on`.
 pub(super) fn load(
     job: &Job,
     spec: &TraceSpec,
@@ -48,7 +48,7 @@ pub(super) fn load(
     let mut lane = |device: &DeviceId| {
         let behind = end.saturating_add(capacity(*device));
         let base = std::mem::replace(&mut end, behind);
-        Lane { name: name(&trace, *device), base, first: base }
+        Lane { name: device_name(&trace, *device), base, first: base }
     };
     let lanes = places.lanes().iter().map(&mut lane).collect();
     let remarks = std::mem::take(&mut trace.remarks);
@@ -64,7 +64,8 @@ pub(super) fn load(
         classes.push(ClassInfo::new(OTHER));
     }
     let planned = replay.last_due();
-    // One that waits for the device takes as long as that does: as long as before, perhaps.
+    // A trace that waits for the device takes as long as that does: perhaps as long as when it was
+    // recorded.
     let fast = matches!(spec.timing, Timing::Afap { .. });
     let waits = if fast { Span::ZERO } else { trace.span() };
     if planned.unwrap_or(Time::ZERO + waits) >= Time::LAST {
@@ -92,8 +93,8 @@ pub(super) fn load(
     })
 }
 
-/// The class and priority of each request of `trace`: by the rules of `spec` one of `classes`, or the
-/// class `other`.
+/// Returns the class and priority of each request of `trace`: by the rules of `spec` one of
+/// `classes`, or the class `other`.
 fn class_of(
     spec: &TraceSpec,
     trace: &Arc<Trace>,
@@ -111,8 +112,8 @@ fn class_of(
     ClassOf::each(move |record| with_prio(spec.class(&trace, record, other)))
 }
 
-/// What `trace` calls `device`; nothing, if its format has no names.
-fn name(trace: &Trace, device: DeviceId) -> String {
+/// Returns the name of `device` in `trace`; empty if its format has no names.
+fn device_name(trace: &Trace, device: DeviceId) -> String {
     trace.devices.get(device.index()).cloned().unwrap_or_default()
 }
 
@@ -127,7 +128,7 @@ fn keep(trace: &mut Trace, spec: &TraceSpec) -> Result<(), Failure> {
     kept.map_err(|error| Failure::run_over(&spec.file, &error))
 }
 
-/// Why the trace in `file` cannot be played.
+/// Returns the failure that the trace in `file` cannot be played.
 fn failure(file: &Path, error: &ReplayError) -> Failure {
     if error.is_machine_error() {
         return Failure::run_over(file, error);
@@ -135,7 +136,8 @@ fn failure(file: &Path, error: &ReplayError) -> Failure {
     Failure::wrong_in(file, error)
 }
 
-/// What the requests of `trace` took where it was recorded, in nanoseconds and in ascending order.
+/// Returns the response times of the requests of `trace` where it was recorded, in nanoseconds and
+/// in ascending order.
 fn response_times(trace: &Trace) -> Vec<u64> {
     let mut took: Vec<u64> =
         trace.records.iter().filter_map(|record| record.latency()).map(Span::ns).collect();

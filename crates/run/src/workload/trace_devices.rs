@@ -9,10 +9,10 @@ use penstock_workload::trace::{DeviceId, Trace};
 
 use crate::failure::Failure;
 
-/// Names in a hint at most.
+/// Largest number of names in a hint.
 const NAMED: usize = 4;
 
-/// The device of `trace` called `name`.
+/// Finds the device of `trace` called `name`.
 pub(super) fn number(trace: &Trace, spec: &TraceSpec, name: &str) -> Result<DeviceId, Failure> {
     let known = || trace.devices.iter().map(String::as_str);
     let at = known().position(|known| known == name);
@@ -22,8 +22,8 @@ pub(super) fn number(trace: &Trace, spec: &TraceSpec, name: &str) -> Result<Devi
     })
 }
 
-/// The sizes of the devices `on`, by number of the device of `trace` that is played on each; none if
-/// `on` is empty.
+/// Returns the sizes of the devices `on`, by number of the device of `trace` that is played on
+/// each; empty if `on` is empty.
 pub(super) fn sizes(
     trace: &Trace,
     spec: &TraceSpec,
@@ -40,8 +40,8 @@ pub(super) fn sizes(
     Ok(sizes)
 }
 
-/// That each of the `lanes`, devices of `trace` with requests, is among the devices `on`, if there are
-/// any.
+/// Checks that each of the `lanes`, devices of `trace` with requests, is among the devices `on`, if
+/// there are any.
 pub(super) fn check(
     trace: &Trace,
     spec: &TraceSpec,
