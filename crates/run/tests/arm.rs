@@ -1,4 +1,5 @@
-//! What is drawn of a disk's arm agrees with what the disk and the policy count of the same run.
+//! The drawn course of a disk's arm agrees with the counts of the disk and of the policy in the
+//! same run.
 
 use penstock_run::result::{Arm, RunResult};
 use penstock_run::{Options, compare_text};

@@ -1,6 +1,6 @@
-//! What a job or a device may ask for: whatever its file says within these bounds, memory suffices.
+//! Bounds on jobs and devices: whatever a file says within them, memory suffices.
 //!
-//! That a whole run does at the bounds is tried by `tests/python/test_bounds.py`, with a limit.
+//! Whole runs at the bounds are tried by `tests/python/test_bounds.py`, with a limit.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ fn job(head: &str, sections: &str) -> String {
     )
 }
 
-/// What the job says when it runs, on its own device.
+/// Returns the message of the job when it runs on its own device.
 fn refusal(text: &str) -> Option<String> {
     let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
     let result = compare_text("job.toml", text, &[], &options, &mut |_| false);

@@ -72,7 +72,7 @@ const DEVICES: [&str; 10] = [
 
 const POLICIES: [&str; 5] = ["fcfs", "noop", "deadline", "cfq", "size-priority"];
 
-/// What an agent asks for, and how.
+/// Returns random agents: arrivals, sizes, operations, patterns and classes.
 fn agent() -> impl Strategy<Value = String> {
     let arrivals = prop_oneof![
         (10_u32..3000).prop_map(|rate| format!("kind = \"poisson\", rate = \"{rate}/s\"")),

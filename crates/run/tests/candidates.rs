@@ -23,7 +23,7 @@ pattern = "random"
 arrivals = { kind = "poisson", rate = "1000/s" }
 "#;
 
-/// `fcfs`, until so many requests have come back.
+/// `fcfs` that quits after a number of requests have come back.
 struct Until {
     policy: Fcfs,
     left: u32,
@@ -123,7 +123,8 @@ fn counters_of_a_policy_are_in_its_result_alone() {
     assert_eq!(runs[1].get("policy_stats"), None);
 }
 
-/// What a policy is given of `job` on `on`, as `name/weight/prio/ioprio` and the number of disks.
+/// Returns what a policy is told about `job` on `on`, as `name/weight/prio/ioprio`, and the number
+/// of disks.
 fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
     let found = Arc::new(Mutex::new(None));
     let inside = Arc::clone(&found);

@@ -1,4 +1,4 @@
-//! What the length of a cycle depends on: measured as `fairio` has a device, with few requests there.
+//! Inputs to the length of a cycle, measured as `fairio` uses a device, with few requests there.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! What the disks of a model did, against DiskSim's figures and against each other.
+//! Figures of the disks of a model, against DiskSim's figures and against each other.
 
 use penstock_run::result::{DeviceStatsResult, RunResult};
 use penstock_run::{Options, TargetOptions, compare_text};

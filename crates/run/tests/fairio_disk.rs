@@ -71,8 +71,8 @@ fn a_drive_picks_the_nearest_cylinder_and_the_oldest_of_equally_near_commands() 
     assert_eq!(order, [0, 2, 1]);
 }
 
-/// What comes in the turnaround is among the commands that the disk picks from when it is over. The
-/// time belongs to no command.
+/// Commands that arrive during the turnaround are among those that the disk picks from when it is
+/// over. The time belongs to no command.
 #[test]
 fn a_disk_picks_when_its_turnaround_is_over_and_no_command_pays_for_it() {
     let resting = format!("{SSTF}\nturnaround = \"0.5ms\"");

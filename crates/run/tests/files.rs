@@ -105,7 +105,7 @@ pattern = "sequential"
 total = "256MiB"
 "#;
 
-/// What is written back goes to all disks at once, and no faster than they take it.
+/// Write-back goes to all disks at once, and no faster than they take it.
 #[test]
 fn buffered_writes_keep_every_disk_busy_and_are_no_faster_than_the_disks() {
     let rate = |run: &RunResult| run.files.iter().map(|file| file.bw_bytes).sum::<f64>();

@@ -59,7 +59,7 @@ fn refused(options: &GateOptions) -> Failure {
     Gate::open(options).err().expect("it is refused")
 }
 
-/// What is at `path`, without the mark of an owned file.
+/// Returns the contents at `path`, without the mark of an owned file.
 fn contents(path: &Path) -> Vec<u8> {
     let mut bytes = std::fs::read(path).unwrap();
     bytes.truncate(usize::try_from(SIZE).unwrap());

@@ -87,7 +87,7 @@ fn every_block_lies_where_a_walk_over_the_sectors_finds_it() {
     }
 }
 
-/// What an access from rest at cylinder 0 takes, in nanoseconds, from sector to sector.
+/// Computes the time of an access from rest at cylinder 0, in nanoseconds, from sector to sector.
 fn step_by_step(drive: &Drive, hdd: &Hdd, op: Op, first: u64, blocks: u64) -> f64 {
     let turn = 6e10 / f64::from(drive.rpm);
     let settle = if op == Op::Write { drive.write_settle_ns as f64 } else { 0.0 };

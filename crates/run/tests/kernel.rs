@@ -95,7 +95,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a command printed, if there is such a command and it succeeded.
+/// Returns the output of a command, if there is such a command and it succeeded.
 fn did(command: &str, words: &[&str]) -> Option<String> {
     let output = Command::new(command).args(words).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

@@ -1,4 +1,4 @@
-//! What is counted: warm-up, errors, stop rules, device time.
+//! Counting in a run: warm-up, errors, stop rules, device time.
 
 use penstock_run::result::{Comparison, RunResult};
 use penstock_run::{Options, Step, TargetOptions, compare_text};

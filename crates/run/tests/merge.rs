@@ -26,7 +26,7 @@ fn compare(
         .map(|comparison| comparison.runs)
 }
 
-/// What to run, and under which policy.
+/// A merge job, and the policy to run it under.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     disks: u32,
@@ -259,7 +259,7 @@ fn where_there_is_no_race_memory_does_not_matter() {
     }
 }
 
-/// How many of `seeds` runs come to no end with a partition of so many blocks; each says so.
+/// Counts the runs of `seeds` that end in a deadlock with a partition of `blocks`; each reports it.
 fn deadlocks(blocks: u32, seeds: u32) -> u32 {
     let dead = |seed: &u32| {
         let memory = format!("merge.memory.partition={blocks}");
@@ -492,7 +492,7 @@ fn it_runs_on_other_devices_and_in_real_time() {
     assert!(merge(&comparison.runs[0]).makespan_s.is_some());
 }
 
-/// What is said of a job with these settings, on so many disks.
+/// Returns the message on a job with these settings, on this many disks.
 fn refused(disks: u32, sets: &[&str]) -> String {
     let failure = compare(&job(disks), "fcfs", sets, None).map(|_| ()).unwrap_err();
     assert_eq!(failure.exit_code(), 2, "{failure}");

@@ -42,7 +42,7 @@ fn a_lack_of_memory_is_a_result_where_failures_are_kept() {
     assert_eq!((raised.to_string(), raised.is_deadlock()), (format!("error: {failure}"), true));
 }
 
-/// As many at once as there are processors, or one after the other: each has its own seed.
+/// Runs as many at once as there are processors, or one after the other: each has its own seed.
 #[test]
 fn what_comes_of_a_job_does_not_depend_on_the_others() {
     let seeds = ["seed=1", "seed=2", "seed=3", "seed=4"];

@@ -8,7 +8,7 @@ const MS: u64 = 1_000_000;
 
 const READ: Span = Span::from_ms(12);
 
-/// Reads of 12 ms that make so many tenths of their time of work.
+/// Returns a ring with reads of 12 ms whose work is `factor_tenths` tenths of their time.
 fn ring(disks: u32, factor_tenths: u64, seconds: u64) -> Ring {
     Ring {
         disks,
@@ -33,15 +33,15 @@ fn seeds(ring: &Ring, seeds: u64) -> Vec<RingRun> {
     rings(&each, &mut || true).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// What the reads of the first of two jobs have found queued, in milliseconds.
-fn found(ring: &Ring) -> Vec<f64> {
+/// Returns the length of the queue, in milliseconds, that each read of the first of two jobs found.
+fn queue_lengths(ring: &Ring) -> Vec<f64> {
     let run = run(Ring { course: Some(Span::from_secs(1)), ..ring.clone() });
     run.queued_ns.iter().map(|ns| *ns as f64 / MS as f64).collect()
 }
 
 fn two(factor_tenths: u64, queued_ms: u64) -> Vec<f64> {
     let queued = Span::from_ms(queued_ms);
-    found(&Ring { queued, service: Service::Constant, ..ring(2, factor_tenths, 10) })
+    queue_lengths(&Ring { queued, service: Service::Constant, ..ring(2, factor_tenths, 10) })
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -59,7 +59,7 @@ fn growth(run: &RingRun) -> f64 {
     (last / first).cbrt()
 }
 
-/// The geometric mean of that over ten seeds.
+/// The geometric mean of the growth over ten seeds.
 fn mean_growth(disks: u32, factor_tenths: u64) -> f64 {
     let logs: Vec<f64> =
         seeds(&ring(disks, factor_tenths, 1000), 10).iter().map(|run| growth(run).ln()).collect();
@@ -100,7 +100,7 @@ fn with_drawn_times_two_disks_follow_the_recurrence_in_the_mean() {
     for (tenths, expected) in [(15, 1.5), (20, 2.0), (30, 3.0)] {
         let pairs: Vec<(f64, f64)> = (1..=10)
             .flat_map(|seed| {
-                let found = found(&Ring { write_blocks: 2, seed, ..ring(2, tenths, 100) });
+                let found = queue_lengths(&Ring { write_blocks: 2, seed, ..ring(2, tenths, 100) });
                 found.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>()
             })
             .collect();
@@ -111,7 +111,7 @@ fn with_drawn_times_two_disks_follow_the_recurrence_in_the_mean() {
         near(covariance / variance, expected, 0.02, "the slope");
     }
     for (tenths, work) in [(5, 6.0), (8, 9.6)] {
-        let found = found(&Ring { write_blocks: 2, ..ring(2, tenths, 1000) });
+        let found = queue_lengths(&Ring { write_blocks: 2, ..ring(2, tenths, 1000) });
         near(mean(&found[found.len() / 2..]), work, 0.05, "what is queued in the end");
     }
 }

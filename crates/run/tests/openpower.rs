@@ -7,7 +7,8 @@ use penstock_run::{Candidate, Options, TargetOptions, compare_text};
 /// The policy that the machine had.
 const CFQ: &str = "cfq";
 
-/// Agents as `agent` says, on each of so many files of 4 GiB, each on a disk of the machine.
+/// Runs agents described by `agent` on each of `files` files of 4 GiB, each on a disk of the
+/// machine.
 fn run(files: u32, agent: &str, [duration, stop]: [&str; 2]) -> RunResult {
     let text = format!(
         "duration = \"{duration}\"\nstop = \"{stop}\"\n[class.agents]\n[[file]]\nname = \"data\"\n\
@@ -20,12 +21,12 @@ fn run(files: u32, agent: &str, [duration, stop]: [&str; 2]) -> RunResult {
     result.runs.into_iter().next().expect("one policy")
 }
 
-/// Millions of bytes a second of all files.
+/// Throughput of all files in millions of bytes a second.
 fn rate(run: &RunResult) -> f64 {
     run.files.iter().map(|file| file.bw_bytes).sum::<f64>() / 1e6
 }
 
-/// The same of sequential reads of one file: how, of what size, with how many buffers.
+/// Throughput of sequential reads of one file in millions of bytes a second.
 fn sequential(cache: &str, size: &str, buffers: u32) -> f64 {
     let agent = format!(
         "op = \"read\"\npattern = \"sequential\"\ncache = \"{cache}\"\nsize = \"{size}\"\n\

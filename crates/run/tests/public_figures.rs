@@ -16,7 +16,7 @@ use penstock_run::{Options, compare_text};
 /// How far off a figure may be.
 const BOUND: f64 = 0.15;
 
-/// What the figure's device gives under its load.
+/// Measures the value that the figure's device gives under its load.
 fn run(figure: &Figure) -> f64 {
     let table = |facts: &str| format!("{{ {} }}", facts.trim().replace('\n', ", "));
     let device = match figure.device {
@@ -60,7 +60,7 @@ fn text(unit: Unit, value: f64) -> String {
     format!("{number} {unit}")
 }
 
-/// What is asked, in words.
+/// Describes the load in words.
 fn asked(figure: &Figure) -> String {
     let Load { op, size, pattern, depth, region: [from, to], .. } = figure.load;
     let what = match size {

@@ -26,7 +26,7 @@ impl Folder {
         path
     }
 
-    /// What is found in the record of `job` under `policy`.
+    /// Finds the races in the record of `job` under `policy`.
     fn recorded(&self, job: &str, policy: &str, sets: &[&str]) -> RacesResult {
         let record = self.0.join("run.record");
         for file in [record.clone(), penstock_run::record::decisions_of(&record)] {
@@ -108,7 +108,7 @@ fn there_is_no_race_where_they_do_not_or_a_policy_prevents_it() {
     assert!(folder.recorded(&two, "fcfs", &[]).races.is_empty());
 }
 
-/// The same race, seen by the times of its requests alone, as a trace has them.
+/// A race is found from the times of its requests alone, as a trace has them.
 #[test]
 fn a_trace_has_the_race_of_its_requests() {
     let folder = Folder::new("races-trace");

@@ -255,7 +255,8 @@ fn a_foreign_file_and_missing_decisions_are_refused() {
     assert!(message.contains("does not begin with \"penstock-record 1\""), "{message}");
 }
 
-/// What a replay says of `record` if the first arrival has other bytes at `offset` behind its tag.
+/// Returns the message of a replay of `record` if the first arrival has other bytes at `offset`
+/// after its tag.
 fn replayed_with(record: &Path, offset: usize, wrong: &[u8]) -> String {
     let whole = std::fs::read(record).unwrap();
     let mut bytes = whole.clone();

@@ -49,7 +49,7 @@ fn refused(options: &Options) -> String {
     failure.to_string()
 }
 
-/// All that came of a run, but which round it was.
+/// Returns the result of a run without its round.
 fn figures(run: &RunResult) -> String {
     let mut json = serde_json::to_value(run).unwrap();
     let fields = json.as_object_mut().unwrap();

@@ -70,7 +70,7 @@ impl Drop for Place {
     }
 }
 
-/// What another run on the target is refused with, if it is.
+/// Returns the error of another run on the target, if it is refused.
 fn refusal(target: TargetOptions) -> Option<String> {
     let other = compare_text("job.toml", JOB, &[], &options(target), &mut |_| true);
     other.err().map(|failure| failure.to_string())
@@ -161,7 +161,7 @@ fn a_run_that_fails_is_a_result_where_failures_are_kept() {
     assert!(runs[2].classes[0].requests > 0);
 }
 
-/// Nothing of another program is removed, even where a file of ours was.
+/// Files of other programs are not removed, even where a file of ours was.
 #[test]
 fn a_file_that_took_the_place_of_ours_stays_when_the_run_fails() {
     let place = Place::new("replaced");

@@ -89,8 +89,8 @@ fn weights_hold_on_an_array() {
     holds(raid, 2.5, [0.95, 1.1]);
 }
 
-/// What a command costs an array by a law is time of the whole array, and not of each disk: shares would
-/// never be used up.
+/// The cost of a command by a law is time of the whole array, and not of each disk: otherwise
+/// shares would never be used up.
 #[test]
 fn weights_hold_on_an_array_by_a_law() {
     let raid = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/raid0.toml");
@@ -114,7 +114,7 @@ fn one_class_alone_loses_nothing() {
 const ALONE: [&str; 4] =
     ["agent.1.start=59.9s", "agent.2.start=59.9s", "warmup=1s", "agent.0.arrivals.depth=24"];
 
-/// What another class did not want is not held against the one that used it.
+/// Device time that another class did not want is not held against the class that used it.
 #[test]
 fn a_class_that_begins_later_has_its_part_at_once_and_no_more() {
     for device in ["hdd-7200", "hdd-7200-ncq"] {

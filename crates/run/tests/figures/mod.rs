@@ -1,4 +1,4 @@
-//! What is public of the named devices, and where from.
+//! Published figures of the named devices, and their sources.
 
 /// A figure that a device is held to.
 pub(crate) struct Figure {
@@ -15,7 +15,7 @@ pub(crate) struct Figure {
     pub(crate) missed: Option<&'static str>,
 }
 
-/// What is asked of a device: requests of one kind, so many at a time.
+/// A load on a device: requests of one kind, with a number at a time.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) op: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct Load {
     pub(crate) depth: u32,
     pub(crate) region: [&'static str; 2],
     pub(crate) lasts: &'static str,
-    /// What runs before anything is counted.
+    /// Load that runs before anything is counted.
     pub(crate) warmup: &'static str,
 }
 
@@ -54,7 +54,7 @@ const fn stream(op: &'static str, size: &'static str, depth: u32, lasts: &'stati
     Load { op, size, pattern: "sequential", depth, region: WHOLE, lasts, warmup: "0s" }
 }
 
-/// One long command after another, so that what the disk pauses between two is not counted.
+/// Long commands one after another, so that the pauses of the disk between two are not counted.
 const fn track(op: &'static str, from: &'static str, to: &'static str) -> Load {
     Load { region: [from, to], ..stream(op, "1GiB", 1, "60s") }
 }
