@@ -106,9 +106,9 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
-            found: object = getattr(import_module(f"penstock.{home}"), name)
-            globals()[name] = found
-            return found
+            value: object = getattr(import_module(f"penstock.{home}"), name)
+            globals()[name] = value
+            return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -140,7 +140,7 @@ class Comparison:
     def __repr__(self) -> str:
         """What ran where, under which policies, and the last line of the verdict."""
         policies = dict.fromkeys(run.policy for run in self.runs)
-        classes = dict.fromkeys(one.name for run in self.runs for one in run.classes)
+        classes = dict.fromkeys(class_.name for run in self.runs for class_ in run.classes)
         times = f", {self.rounds} rounds" if self.rounds > 1 else ""
         ran = f"{', '.join(policies)} for {', '.join(classes)}{times}"
         lines = [

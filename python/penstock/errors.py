@@ -44,10 +44,10 @@ def wrong(message: str, hint: str) -> PenstockError:
     return PenstockError(f"error: {message}\nhint: {hint}")
 
 
-def needs(package: str, *, what: str) -> None:
-    """Raise an error unless a package is there that only `what` needs."""
+def needs(package: str, *, feature: str) -> None:
+    """Raise an error unless a package is there that only `feature` needs."""
     if find_spec(package) is None:
-        message = f"error: {what} needs the package {package}, which is not installed"
+        message = f"error: {feature} needs the package {package}, which is not installed"
         hint = f"hint: install it with `pip install {package}`"
         raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
 

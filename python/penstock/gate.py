@@ -103,7 +103,7 @@ class Gate:
         )
         with translated():
             self._native = _native.Gate(
-                [fspath(one) for one in paths],
+                [fspath(path) for path in paths],
                 target=target,
                 adopt=adopt,
                 policy=policy,
@@ -164,5 +164,5 @@ class Gate:
 
 def _sets(name: str, value: Plain) -> list[str]:
     if isinstance(value, Mapping):
-        return [part for key, one in value.items() for part in _sets(f"{name}.{key}", one)]
+        return [part for key, member in value.items() for part in _sets(f"{name}.{key}", member)]
     return [f"{name}={value if isinstance(value, str) else plain(value)}"]

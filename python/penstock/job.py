@@ -107,10 +107,10 @@ class Job:
             "page_cache": page_cache,
         }
         lines = [*_pairs(parts)]
-        for one in classes:
-            known = Class(name=one) if isinstance(one, str) else one
-            lines += ["", f"[class.{_key(known.name)}]"]
-            lines += _pairs({"weight": known.weight, "prio": known.prio, "ioprio": known.ioprio})
+        for item in classes:
+            class_ = Class(name=item) if isinstance(item, str) else item
+            lines += ["", f"[class.{_key(class_.name)}]"]
+            lines += _pairs({"weight": class_.weight, "prio": class_.prio, "ioprio": class_.ioprio})
         if cpu is not None:
             lines += ["", "[cpu]", *_pairs(cpu)]
         for program in programs:

@@ -106,10 +106,10 @@ def _sort(result: Merges, remarks: list[str]) -> OtherProgram:
 def _start(inputs: Sequence[str], output: Path) -> "subprocess.Popen[bytes]":
     """Start a process that merges `inputs` into `output`, all of them at once."""
     batch = f"--batch-size={max(len(inputs), 2)}"
-    words = [SORT, "-m", batch, "-o", str(output), "--", *inputs]
+    command = [SORT, "-m", batch, "-o", str(output), "--", *inputs]
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        return subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     except OSError as error:
         raise wrong(
             f"--beside sort cannot be started: {error.strerror}", "is it installed?"
@@ -137,13 +137,13 @@ def _end(running: Sequence["subprocess.Popen[bytes]"]) -> None:
 @contextmanager
 def _output(path: Path) -> Iterator[Path]:
     """Make a file next to `path` that is removed in the end, by `doctor --clean` if not by us."""
-    other = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
-    with other.open("xb") as file:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+    with temporary.open("xb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
-            yield other
+            yield temporary
         finally:
-            other.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def _forget(runs: Sequence[Path], remarks: list[str]) -> None:

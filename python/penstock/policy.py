@@ -171,22 +171,22 @@ def made(policies: str | Sequence[str | Callable[[], Policy]]) -> list[str | tup
     """The policies as the engine takes them: names, and new objects with theirs."""
     if isinstance(policies, str):
         return [*policies.split(",")]
-    return [one if isinstance(one, str) else _made(one) for one in policies]
+    return [policy if isinstance(policy, str) else _made(policy) for policy in policies]
 
 
 def _made(make: Callable[[], Policy]) -> tuple[str, Policy]:
     """What `make` gives, with the name that results call it by."""
     hint = "name a policy, or give a class of penstock.Policy or what makes one without arguments"
     if isinstance(make, Policy):
-        what = type(make).__name__
-        raise wrong(f"policies has an object of {what}, which serves one run", f"write {what}")
+        maker = type(make).__name__
+        raise wrong(f"policies has an object of {maker}, which serves one run", f"write {maker}")
     if not callable(make):
         raise wrong(f"policies has {make!r}", hint)
     try:
         policy = make()
     except Exception as error:
-        what = getattr(make, "__name__", repr(make))
-        message = f"policy {what} cannot be made: {type(error).__name__}: {error}"
+        maker = getattr(make, "__name__", repr(make))
+        message = f"policy {maker} cannot be made: {type(error).__name__}: {error}"
         lacking = "define the methods that it lacks"
         needs = "give what it needs by functools.partial"
         raise wrong(message, lacking if isabstract(make) else needs) from error

@@ -99,12 +99,17 @@ class Formatter:
         if lost:
             self.recorded.lost += int(lost[1])
         event = _EVENT.fullmatch(text)
-        what = event and _WHAT.fullmatch(event["what"])
-        if not event or not what or what["device"] not in self.disk.numbers or what["command"]:
+        details = event and _WHAT.fullmatch(event["what"])
+        if (
+            not event
+            or not details
+            or details["device"] not in self.disk.numbers
+            or details["command"]
+        ):
             return None
         action = ACTIONS.get(event["event"])
         own = action == "Q" and event["pid"] == self._own
-        if action is None or own or what["letters"].startswith("N"):
+        if action is None or own or details["letters"].startswith("N"):
             return None
         now = int(event["s"]) * 1_000_000 + int(event["us"])
         if self._origin is None:
@@ -116,11 +121,11 @@ class Formatter:
             self.recorded.completions += 1
         self._number += 1
         # A flush has no place: the kernel numbers its sector at will.
-        sector = what["sector"] if what["sectors"] != "0" else "0"
+        sector = details["sector"] if details["sectors"] != "0" else "0"
         return (
             f"{self.disk.number:>6} {int(event['cpu']):>4} {self._number:>8} "
             f"{since // 1_000_000:>5}.{since % 1_000_000:06}000 {event['pid']:>5}  {action} "
-            f"{what['letters']:>3} {sector} + {what['sectors']} [{what['name']}]\n"
+            f"{details['letters']:>3} {sector} + {details['sectors']} [{details['name']}]\n"
         )
 
 
@@ -131,18 +136,18 @@ def disk(path: Path, sys: Path = Path("/sys")) -> Disk:
     If it is none, or a part of one.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise wrong(f"{path} cannot be recorded: {error.strerror}", _NAME_A_DISK) from None
-    if not stat.S_ISBLK(found.st_mode):
+    if not stat.S_ISBLK(status.st_mode):
         raise wrong(f"{path} is no block device", _NAME_A_DISK)
-    major, minor = os.major(found.st_rdev), os.minor(found.st_rdev)
+    major, minor = os.major(status.st_rdev), os.minor(status.st_rdev)
     folder = (sys / f"dev/block/{major}:{minor}").resolve()
     if (folder / "partition").exists():
-        whole = f"/dev/{folder.parent.name}"
+        disk_path = f"/dev/{folder.parent.name}"
         raise wrong(
             f"{path} is a partition, and completions are known of whole disks only",
-            f"record {whole}: a rule of a job with `range` selects the partition's requests",
+            f"record {disk_path}: a rule of a job with `range` selects the partition's requests",
         )
     parts = (part.read_text().strip().replace(":", ",") for part in folder.glob("*/dev"))
     number = f"{major},{minor}"
@@ -185,8 +190,8 @@ def tracing() -> Path:
     )
 
 
-def _missing(what: str, hint: str) -> PenstockError:
-    message = f"error: this machine cannot record block I/O: {what}\nhint: {hint}"
+def _missing(reason: str, hint: str) -> PenstockError:
+    message = f"error: this machine cannot record block I/O: {reason}\nhint: {hint}"
     return PenstockError(message, exit_code=CANNOT_HERE)
 
 
@@ -203,10 +208,10 @@ def record(disk: Disk, out: Path, *, seconds: float | None, tracefs: Path) -> Re
     try:
         file = out.open("xb")
         try:
-            with file, _text(file, out) as text, _signals_wait() as asked:
+            with file, _text(file, out) as text, _signals_wait() as end_signals:
                 begun = time.monotonic()
                 with _instance(tracefs, disk) as instance:
-                    recorded.asked_by = _copy(instance, formatter, text, seconds, asked)
+                    recorded.asked_by = _copy(instance, formatter, text, seconds, end_signals)
                 recorded.seconds = time.monotonic() - begun
             if recorded.requests == 0:
                 raise PenstockError(
@@ -235,12 +240,12 @@ def _signals_wait() -> Iterator[set[signal.Signals]]:
 
     A line is written whole, and tracing is switched off, whenever one comes.
     """
-    asked = set(signals.ours())
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, asked)
+    end_signals = set(signals.ours())
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, end_signals)
     try:
-        yield asked
+        yield end_signals
     finally:
-        while asked and signal.sigtimedwait(asked, 0):
+        while end_signals and signal.sigtimedwait(end_signals, 0):
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -274,8 +279,8 @@ def _tracing_fails() -> Iterator[None]:
     except BlockingIOError:
         raise
     except OSError as error:
-        what = f"{error.filename or 'its events'}: {error.strerror}"
-        raise _missing(what, "run this as root; `penstock doctor` checks tracing") from None
+        reason = f"{error.filename or 'its events'}: {error.strerror}"
+        raise _missing(reason, "run this as root; `penstock doctor` checks tracing") from None
 
 
 def _switch_on(instance: Path, disk: Disk) -> None:
@@ -307,7 +312,7 @@ def _copy(
     formatter: Formatter,
     text: IO[bytes],
     seconds: float | None,
-    asked: set[signal.Signals],
+    end_signals: set[signal.Signals],
 ) -> signal.Signals | None:
     """Copy events until the time is over. Returns the signal that came before."""
     end = None if seconds is None else time.monotonic() + seconds
@@ -317,7 +322,7 @@ def _copy(
         rest = b""
         while True:
             left = PAUSE_S if end is None else min(max(end - time.monotonic(), 0), PAUSE_S)
-            came = signal.sigtimedwait(asked, left)
+            came = signal.sigtimedwait(end_signals, left)
             over = came is not None or (end is not None and time.monotonic() >= end)
             if over:
                 with _tracing_fails():

@@ -57,8 +57,8 @@ class Asked:
 
         def stop(number: int, _frame: FrameType | None) -> None:
             self.by = signal.Signals(number)
-            for each in before:
-                signal.signal(each, signal.SIG_DFL)
+            for signum in before:
+                signal.signal(signum, signal.SIG_DFL)
             if signal.SIGHUP in before:
                 detach_from_terminal()
             raise KeyboardInterrupt

@@ -29,7 +29,9 @@ def every_path(names: str | PathLike[str] | Sequence[str | PathLike[str]] | None
     """One path or several, as a target has them."""
     if names is None:
         return ()
-    return [fspath(names)] if isinstance(names, str | PathLike) else [fspath(one) for one in names]
+    return (
+        [fspath(names)] if isinstance(names, str | PathLike) else [fspath(name) for name in names]
+    )
 
 
 def path(name: str | PathLike[str] | None) -> str | None:

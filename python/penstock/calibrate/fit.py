@@ -110,7 +110,7 @@ def _cost(residuals: Sequence[float]) -> float:
 
 
 def _fitted(model: Model, known: Known, guess: Guess) -> Fit:
-    needs("scipy", what="calibrate")
+    needs("scipy", feature="calibrate")
     from scipy.optimize import least_squares
 
     def residuals(x: Sequence[float]) -> list[float]:

@@ -44,7 +44,9 @@ def arm(comparison: Comparison) -> alt.TopLevelMixin | None:
     ends = max(arm["until_ns"] for _, arm in arms) / 1e9
     length, x = time_axis(ends)
     x = x.scale(alt.Scale(domain=[begins / length, ends / length], nice=False))
-    highest = max(max(one["start"], one["first"]) for _, arm in arms for one in arm["accesses"])
+    highest = max(
+        max(access["start"], access["first"]) for _, arm in arms for access in arm["accesses"]
+    )
     y = alt.Y(
         "cylinder:Q",
         title=None,
@@ -53,11 +55,11 @@ def arm(comparison: Comparison) -> alt.TopLevelMixin | None:
         axis=alt.Axis(tickCount=3, labelExpr="format(datum.value, '~s')"),
     )
     panels = []
-    for number, (label, one) in enumerate(arms):
+    for number, (label, disk_arm) in enumerate(arms):
         below = number == len(arms) - 1
         across = x if below else x.title(None).axis(alt.Axis(labels=False, tickCount=6))
         title = alt.TitleParams(label, fontSize=12, fontWeight="normal", offset=2)
-        layers = _panel(one, across, y, 1e9 * length)
+        layers = _panel(disk_arm, across, y, 1e9 * length)
         panels.append(alt.LayerChart(layer=layers, width=WIDTH, height=PANEL, title=title))
     return dressed(alt.vconcat(*panels, spacing=6))
 
@@ -67,21 +69,22 @@ def _panel(arm: Arm, x: alt.X, y: alt.Y, unit_ns: float) -> Sequence[alt.Chart]:
     accesses = arm["accesses"][:: ceil(len(arm["accesses"]) / MOST)]
     way = [
         (at / unit_ns, cylinder)
-        for one in accesses
+        for access in accesses
         for at, cylinder in (
-            (one["begins_ns"], one["start"]),
-            (one["arrives_ns"], one["first"]),
-            (one["ends_ns"], one["last"]),
+            (access["begins_ns"], access["start"]),
+            (access["arrives_ns"], access["first"]),
+            (access["ends_ns"], access["last"]),
         )
     ]
     marks = [
-        (one["ends_ns"] / unit_ns, one["last"], WRITE if one["write"] else READ) for one in accesses
+        (access["ends_ns"] / unit_ns, access["last"], WRITE if access["write"] else READ)
+        for access in accesses
     ]
     held = [
-        (one["from_ns"] / unit_ns, one["until_ns"] / unit_ns, HELD)
-        for one in arm["held"][:: ceil(len(arm["held"]) / MOST) or 1]
+        (stretch["from_ns"] / unit_ns, stretch["until_ns"] / unit_ns, HELD)
+        for stretch in arm["held"][:: ceil(len(arm["held"]) / MOST) or 1]
     ]
-    scale = alt.Scale(domain=list(_COLOURS), range=[one.light for one in _COLOURS.values()])
+    scale = alt.Scale(domain=list(_COLOURS), range=[pair.light for pair in _COLOURS.values()])
     legend = alt.Legend(title=None, orient="top", symbolType="square", symbolOpacity=1)
     colour = alt.Color("what:N", scale=scale, legend=legend)
     shape = alt.Shape(

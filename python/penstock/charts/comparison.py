@@ -151,8 +151,10 @@ def latency(
 
 def _constant(comparison: Comparison, name: str, course: pl.DataFrame) -> bool:
     """Whether a class that waits for answers has as many requests outstanding, mostly."""
-    classes = [one for run in comparison["runs"] for one in run["classes"] if one["name"] == name]
-    if any(one["open_loop"] for one in classes):
+    classes = [
+        class_ for run in comparison["runs"] for class_ in run["classes"] if class_["name"] == name
+    ]
+    if any(class_["open_loop"] for class_ in classes):
         return False
     queues = course.group_by("policy").agg(
         pl.col("outstanding").median().alias("usual"), pl.col("outstanding").max().alias("most")
@@ -228,10 +230,10 @@ def share(look: Look, courses: pl.DataFrame, name: str, ideal: float | None) -> 
 def _ideal(comparison: Comparison, name: str) -> float | None:
     """What the weight of a class promises where most classes had requests."""
     known = [
-        one["ideal_share"]
+        class_["ideal_share"]
         for run in comparison["runs"]
-        for one in run["classes"]
-        if one["name"] == name and one["ideal_share"] is not None
+        for class_ in run["classes"]
+        if class_["name"] == name and class_["ideal_share"] is not None
     ]
     return min(known, default=None)
 
@@ -243,9 +245,9 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
     rows = []
     for label, run in zip(rounds.labels(runs), runs, strict=True):
         so_far = 0.0
-        for number, one in enumerate(run["classes"]):
-            share = 100 * one["share"]
-            rows.append((label, one["name"], number, share, so_far, so_far + share))
+        for number, class_ in enumerate(run["classes"]):
+            share = 100 * class_["share"]
+            rows.append((label, class_["name"], number, share, so_far, so_far + share))
             so_far += share
     columns = ["policy", "class", "number", "percent", "begins", "ends"]
     frame = pl.DataFrame(rows, schema=columns, orient="row").with_columns(
@@ -313,7 +315,7 @@ def _panels(
     """A panel for each policy, all of one scale; with a band down to the column `below`."""
     panels: list[alt.LayerChart] = []
     measure = values.columns[-1]
-    policies = [one for one in look.policies if one in set(values["policy"])]
+    policies = [policy for policy in look.policies if policy in set(values["policy"])]
     for number, policy in enumerate(policies):
         own = values.filter(pl.col("policy") == policy)
         colour = look.colour(policy)
@@ -393,8 +395,8 @@ def _curves(
     rows: list[tuple[str, float, float]] = []
     step = max(STEP, 2 * len(look.policies) / ROWS)
     for policy in look.policies:
-        one = spread.filter(pl.col("policy") == policy)
-        uppers, below = one["upper_ns"].to_list(), one["at_or_below"].to_list()
+        own = spread.filter(pl.col("policy") == policy)
+        uppers, below = own["upper_ns"].to_list(), own["at_or_below"].to_list()
         if not uppers:
             continue
         kept = [(float(max(uppers[0], 1)), 1.0)]
@@ -412,17 +414,17 @@ def _marks(comparison: Comparison, name: str) -> pl.DataFrame:
     """The percentiles of one class, as the table has them."""
     rows = []
     for label, run in zip(rounds.labels(comparison["runs"]), comparison["runs"], strict=True):
-        for one in _finished(run["classes"]):
-            if one["name"] == name:
+        for class_ in _finished(run["classes"]):
+            if class_["name"] == name:
                 for percent in MARKED:
-                    ns = one["lat_ns"]["percentile"][f"{percent:.6f}"]
+                    ns = class_["lat_ns"]["percentile"][f"{percent:.6f}"]
                     rows.append((label, percent, max(ns, 1), 1 - percent / 100))
     schema = {"policy": pl.String, "percentile": pl.Float64, "latency_ns": pl.Int64}
     return pl.DataFrame(rows, schema=schema | {"slower": pl.Float64}, orient="row")
 
 
 def _finished(classes: list[Class]) -> Iterator[Class]:
-    return (one for one in classes if one["requests"] > 0)
+    return (class_ for class_ in classes if class_["requests"] > 0)
 
 
 def _rarest(spread: pl.DataFrame) -> float:
@@ -433,6 +435,8 @@ def _rarest(spread: pl.DataFrame) -> float:
 
 def _latency_span(comparison: Comparison) -> tuple[float, float]:
     """From the least to the greatest latency of all: one axis for every class."""
-    finished = [one for run in comparison["runs"] for one in _finished(run["classes"])]
-    ends = [end for one in finished for end in (one["lat_ns"]["min"], one["lat_ns"]["max"])]
+    finished = [class_ for run in comparison["runs"] for class_ in _finished(run["classes"])]
+    ends = [
+        end for class_ in finished for end in (class_["lat_ns"]["min"], class_["lat_ns"]["max"])
+    ]
     return span_of(ends or [1e6])

@@ -63,8 +63,8 @@ DRAWN = (INK, FAINT, GRID, AXIS, INSIDE, *POLICIES, *CLASSES)
 def dark(selector: str) -> str:
     """Style rules that draw SVG below `selector` in dark colours."""
     rules = [f"{selector} [{name}='{GROUND.light}']{{{name}:{GROUND.dark}}}" for name in PAINTS]
-    for light, other in DRAWN:
-        rules += [f"{selector} [{name}='{light}']{{{name}:{other}}}" for name in PAINTS]
+    for light, dark_colour in DRAWN:
+        rules += [f"{selector} [{name}='{light}']{{{name}:{dark_colour}}}" for name in PAINTS]
     return "\n".join(rules)
 
 

@@ -35,29 +35,32 @@ def all_of(comparison: Comparison, *, rows: int) -> Iterator[tuple[str, alt.TopL
 
 def _panels(detail: Detail) -> Iterator[tuple[str, list[CounterSeries]]]:
     """The lines of each counter that moved, or has a level."""
-    by_counter = sorted(detail.get("policy", []), key=lambda one: one["counter"])
-    found = {name: list(lines) for name, lines in groupby(by_counter, lambda one: one["counter"])}
+    by_counter = sorted(detail.get("policy", []), key=lambda series: series["counter"])
+    by_name = {
+        name: list(lines) for name, lines in groupby(by_counter, lambda series: series["counter"])
+    }
     # In the order of the policy, which counts first what matters most.
-    for name in dict.fromkeys(one["counter"] for one in detail.get("policy", [])):
-        if any(any(one["values"]) for one in found[name]):
-            yield name, found[name]
+    for name in dict.fromkeys(series["counter"] for series in detail.get("policy", [])):
+        if any(any(series["values"]) for series in by_name[name]):
+            yield name, by_name[name]
 
 
-def _line(one: CounterSeries) -> str:
+def _line(series: CounterSeries) -> str:
     """What distinguishes a series from the others of its counter."""
-    disk = one["disk"]
-    return one["of_class"] or (ONE if disk is None else f"disk {disk}")
+    disk = series["disk"]
+    return series["of_class"] or (ONE if disk is None else f"disk {disk}")
 
 
 def _chart(
     detail: Detail, panels: Mapping[str, list[CounterSeries]], rows: int
 ) -> alt.TopLevelMixin:
-    every = sum(len(one["values"]) for lines in panels.values() for one in lines)
+    every = sum(len(series["values"]) for lines in panels.values() for series in lines)
     step = ceil(every / rows)
     look = Look(
-        list(dict.fromkeys(_line(one) for lines in panels.values() for one in lines)), of="line"
+        list(dict.fromkeys(_line(series) for lines in panels.values() for series in lines)),
+        column="line",
     )
-    last = max(len(one["values"]) for lines in panels.values() for one in lines)
+    last = max(len(series["values"]) for lines in panels.values() for series in lines)
     length_s, x = time_axis(detail["window_s"] * (last - 1))
     # One for all panels: Vega-Lite joins those of the same scale.
     named = [name for name in look.policies if name]
@@ -65,9 +68,9 @@ def _chart(
     drawn = []
     for number, (name, lines) in enumerate(panels.items()):
         points = [
-            (_line(one), detail["window_s"] * step * at / length_s, value)
-            for one in lines
-            for at, value in enumerate(_joined(one, step))
+            (_line(series), detail["window_s"] * step * at / length_s, value)
+            for series in lines
+            for at, value in enumerate(_joined(series, step))
         ]
         schema = {"line": pl.String, "at": pl.Float64, "value": pl.Float64}
         below = number == len(panels) - 1
@@ -81,7 +84,7 @@ def _chart(
             )
             .properties(title=alt.TitleParams(_title(lines[0]), fontSize=12, offset=2))
         )
-    return dressed(alt.vconcat(*(alt.layer(one) for one in drawn), spacing=6))
+    return dressed(alt.vconcat(*(alt.layer(panel) for panel in drawn), spacing=6))
 
 
 def _axis(name: str) -> alt.Axis:
@@ -91,16 +94,16 @@ def _axis(name: str) -> alt.Axis:
     return alt.Axis(tickCount=3, format="~s", tickMinStep=1)
 
 
-def _title(one: CounterSeries) -> str:
+def _title(series: CounterSeries) -> str:
     """What a panel shows, in words."""
-    words = one["counter"].removesuffix("_ns").replace("_", " ")
-    return f"{words} in each window" if one["kind"] == "total" else words
+    title = series["counter"].removesuffix("_ns").replace("_", " ")
+    return f"{title} in each window" if series["kind"] == "total" else title
 
 
-def _joined(one: CounterSeries, step: int) -> list[int | None]:
+def _joined(series: CounterSeries, step: int) -> list[int | None]:
     """The values of every `step` windows together: the sum of a total, the last of a level."""
-    stretches = [one["values"][at : at + step] for at in range(0, len(one["values"]), step)]
-    if one["kind"] == "level":
+    stretches = [series["values"][at : at + step] for at in range(0, len(series["values"]), step)]
+    if series["kind"] == "level":
         return [stretch[-1] for stretch in stretches]
     known = ([value for value in stretch if value is not None] for stretch in stretches)
     return [sum(values) if values else None for values in known]

@@ -20,12 +20,14 @@ ROW = 30
 
 def p99(policies: list[Rounds], name: str) -> alt.TopLevelMixin:
     """A dot for each round, a bar from the least to the greatest, a stroke at the median."""
-    took_part = [(one, one.of(name)) for one in policies if one.of(name)]
+    took_part = [(policy, policy.of(name)) for policy in policies if policy.of(name)]
     rows, ranges = [], []
     for policy, classes in took_part:
-        known = [max(percentile(one["lat_ns"], 99), 1) for one in classes if one["requests"]]
+        known = [
+            max(percentile(class_["lat_ns"], 99), 1) for class_ in classes if class_["requests"]
+        ]
         rows += [(policy.label, ns) for ns in known]
-        spread = policy.spread(name, lambda one: max(percentile(one["lat_ns"], 99), 1))
+        spread = policy.spread(name, lambda class_: max(percentile(class_["lat_ns"], 99), 1))
         if spread is not None:
             ranges.append((policy.label, *spread))
     span = span_of([ns for _, ns in rows] or [1e6])
@@ -47,11 +49,11 @@ def p99(policies: list[Rounds], name: str) -> alt.TopLevelMixin:
         .encode(x=x("p99_ns"), y=y, color=look.color.legend(None), tooltip=["policy:N", "p99_ns:Q"])
     )
     columns = ["policy", "median", "low", "high"]
-    whole = alt.Chart(pl.DataFrame(ranges, schema=columns, orient="row"))
-    bars = whole.mark_rule(strokeWidth=2, color=palette.AXIS.light).encode(
+    base = alt.Chart(pl.DataFrame(ranges, schema=columns, orient="row"))
+    bars = base.mark_rule(strokeWidth=2, color=palette.AXIS.light).encode(
         x=x("low"), x2="high:Q", y=y
     )
-    medians = whole.mark_tick(thickness=2.5, size=20, color=palette.INK.light).encode(
+    medians = base.mark_tick(thickness=2.5, size=20, color=palette.INK.light).encode(
         x=x("median"), y=y
     )
     layers = [bars, medians, dots]

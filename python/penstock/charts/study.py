@@ -37,13 +37,15 @@ def interaction(
     means: Sequence[Mean], *, x: str, line: str, response: str, logarithmic: bool
 ) -> alt.TopLevelMixin:
     """A line for each level of one factor, over the levels of another: parallel if none acts."""
-    levels = list(dict.fromkeys(one.x for one in means))
-    lines = list(dict.fromkeys(one.line for one in means))
-    look = Look(lines, of=line)
+    levels = list(dict.fromkeys(entry.x for entry in means))
+    lines = list(dict.fromkeys(entry.line for entry in means))
+    look = Look(lines, column=line)
     frame = pl.DataFrame(
-        [(one.x, one.line, one.mean) for one in means], schema=["x", line, "mean"], orient="row"
+        [(entry.x, entry.line, entry.mean) for entry in means],
+        schema=["x", line, "mean"],
+        orient="row",
     )
-    values = [one.mean for one in means]
+    values = [entry.mean for entry in means]
     low, high = min(values), max(values)
     if logarithmic and low > 0:
         scale = alt.Scale(type="log", domain=[low / 1.1, high * 1.1], nice=False)
@@ -66,7 +68,7 @@ _LEVELS = alt.Axis(labelAngle=0, grid=False)
 
 def effects(bars: Sequence[Bar]) -> alt.TopLevelMixin:
     """A mark for each level of each factor, a line for its interval."""
-    names = [one.name for one in bars]
+    names = [bar.name for bar in bars]
     frame = pl.DataFrame(bars, schema=["name", "effect", "low", "high"], orient="row")
     side = alt.Axis(domain=False, ticks=False, minExtent=110, maxExtent=110, labelLimit=105)
     y = alt.Y("name:N", title=None, sort=None, scale=alt.Scale(domain=names), axis=side)

@@ -31,7 +31,7 @@ LONG_NAME = 14
 class Look:
     """How each policy, or class of a trace, is drawn: the same in every chart."""
 
-    def __init__(self, policies: list[str], *, of: str = "policy") -> None:
+    def __init__(self, policies: list[str], *, column: str = "policy") -> None:
         """For policies in this order; `of` is the column that names them."""
         self.policies = policies
         numbers = range(len(policies))
@@ -39,9 +39,11 @@ class Look:
         def scale(among: Sequence[str] | Sequence[list[int]]) -> alt.Scale:
             return alt.Scale(domain=policies, range=[among[n % len(among)] for n in numbers])
 
-        self.color = alt.Color(f"{of}:N", scale=scale([one.light for one in palette.POLICIES]))
-        self.dash = alt.StrokeDash(f"{of}:N", scale=scale(palette.DASHES))
-        self.shape = alt.Shape(f"{of}:N", scale=scale(palette.SHAPES))
+        self.color = alt.Color(
+            f"{column}:N", scale=scale([pair.light for pair in palette.POLICIES])
+        )
+        self.dash = alt.StrokeDash(f"{column}:N", scale=scale(palette.DASHES))
+        self.shape = alt.Shape(f"{column}:N", scale=scale(palette.SHAPES))
 
     def colour(self, policy: str) -> str:
         """That of one policy."""
@@ -114,7 +116,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
     """The same with the look that all charts have."""
     ink, faint = palette.INK.light, palette.FAINT.light
-    whole: alt.TopLevelMixin = (
+    configured: alt.TopLevelMixin = (
         chart.configure(font=FONT, background=palette.GROUND.light, padding=4, aria=False)
         .configure_view(stroke=None)
         .configure_axis(
@@ -132,4 +134,4 @@ def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
         .configure_legend(labelColor=ink, labelFontSize=13, rowPadding=3, titleColor=ink)
         .configure_title(color=ink, fontSize=14, anchor="start")
     )
-    return whole
+    return configured

@@ -44,13 +44,13 @@ class Named(NamedTuple):
     """A chart, and what it answers of which class; of all classes if of none."""
 
     kind: str
-    of: str
+    class_: str
     chart: alt.LayerChart
 
     @property
     def name(self) -> str:
         """The name of its file."""
-        return f"{self.kind}-{self.of}" if self.of else self.kind
+        return f"{self.kind}-{self.class_}" if self.class_ else self.kind
 
 
 def all_of(trace: Description) -> list[Named]:
@@ -61,18 +61,20 @@ def all_of(trace: Description) -> list[Named]:
 def picture(trace: Description, titles: Mapping[str, str]) -> alt.TopLevelMixin:
     """All charts in one picture, below their titles by kind; a question begins a row."""
     drawn = all_of(trace)
-    several = [[one for one in drawn if one.kind == kind and one.of] for kind in titles]
+    several = [[entry for entry in drawn if entry.kind == kind and entry.class_] for kind in titles]
     rows: list[alt.HConcatChart] = []
-    for group in [*several, [one for one in drawn if not one.of]]:
+    for group in [*several, [entry for entry in drawn if not entry.class_]]:
         for first in range(0, len(group), SIDE_BY_SIDE):
-            charts = [_titled(one, titles) for one in group[first : first + SIDE_BY_SIDE]]
+            charts = [_titled(entry, titles) for entry in group[first : first + SIDE_BY_SIDE]]
             rows.append(_apart(alt.hconcat(*charts, spacing=30)))
     return dressed(_apart(alt.vconcat(*rows, spacing=30)))
 
 
-def _titled(one: Named, titles: Mapping[str, str]) -> alt.LayerChart:
-    title = titles[one.kind]
-    titled: alt.LayerChart = one.chart.properties(title=f"{title}: {one.of}" if one.of else title)
+def _titled(entry: Named, titles: Mapping[str, str]) -> alt.LayerChart:
+    title = titles[entry.kind]
+    titled: alt.LayerChart = entry.chart.properties(
+        title=f"{title}: {entry.class_}" if entry.class_ else title
+    )
     return titled
 
 
@@ -87,16 +89,16 @@ def _apart(charts: Several) -> Several:
 def _charts(trace: Description) -> Iterator[Named]:
     classes = trace["classes"]
     for kind, draw in (("rate", _rate), ("addresses", _addresses), ("sizes", _sizes)):
-        for one in classes:
-            if kind == "rate" or one["series"]["size_bytes"]:
-                yield Named(kind, one["name"], draw(trace, one))
-    look = Look([one["name"] for one in classes], of="class")
+        for class_ in classes:
+            if kind == "rate" or class_["series"]["size_bytes"]:
+                yield Named(kind, class_["name"], draw(trace, class_))
+    look = Look([class_["name"] for class_ in classes], column="class")
     yield Named("mix", "", _mix(classes))
-    if any(one["series"]["gap_ns"] for one in classes):
+    if any(class_["series"]["gap_ns"] for class_ in classes):
         yield Named("gaps", "", _gaps(look, classes))
-    if any(one["series"]["run_requests"] for one in classes):
+    if any(class_["series"]["run_requests"] for class_ in classes):
         yield Named("runs", "", _runs(look, classes))
-    if any(one["series"]["latency_ns"] for one in classes):
+    if any(class_["series"]["latency_ns"] for class_ in classes):
         yield Named("latency", "", _latency(look, classes))
 
 
@@ -116,11 +118,11 @@ def _time(trace: Description) -> alt.X:
     return alt.X("at:Q", title="time, s", scale=scale, axis=alt.Axis(tickCount=6, format="~r"))
 
 
-def _rate(trace: Description, one: Description) -> alt.LayerChart:
+def _rate(trace: Description, class_: Description) -> alt.LayerChart:
     """Requests a second of each operation in each window, one upon the other."""
     window_s = trace["frame"]["window_s"]
     rows = []
-    for window, *counts in one["series"]["arrivals"]:
+    for window, *counts in class_["series"]["arrivals"]:
         ends = list(accumulate(counts))
         for operation, count, end in zip(OPERATIONS, counts, ends, strict=True):
             if count:
@@ -142,10 +144,10 @@ def _rate(trace: Description, one: Description) -> alt.LayerChart:
     return alt.LayerChart(layer=[bars], width=WIDTH, height=HEIGHT)
 
 
-def _addresses(trace: Description, one: Description) -> alt.LayerChart:
+def _addresses(trace: Description, class_: Description) -> alt.LayerChart:
     """How many requests begin where and when: the more, the darker, by factors."""
     window_s, bands = trace["frame"]["window_s"], trace["frame"]["band_bytes"]
-    places = one["series"]["places"]
+    places = class_["series"]["places"]
     rows = [
         (window * window_s, (window + 1) * window_s, band, band + 1, n)
         for window, band, n in places
@@ -155,12 +157,12 @@ def _addresses(trace: Description, one: Description) -> alt.LayerChart:
     # Bands are not evenly far apart: each label is of the band that begins there.
     step = -(-len(bands) // 8)
     labels = [_address(begins) for begins in bands[::step]]
-    words = f"{labels}[datum.value / {step}]"
+    label_expr = f"{labels}[datum.value / {step}]"
     y = alt.Y(
         "from:Q",
         title="address, only what is used",
         scale=alt.Scale(domain=[0, len(bands)], nice=False),
-        axis=alt.Axis(values=list(range(0, len(bands), step)), labelExpr=words),
+        axis=alt.Axis(values=list(range(0, len(bands), step)), labelExpr=label_expr),
     )
     opacity = alt.Opacity(
         "requests:Q",
@@ -183,9 +185,9 @@ def _address(begins: int) -> str:
     return f"{begins} B"
 
 
-def _sizes(_: Description, one: Description) -> alt.LayerChart:
+def _sizes(_: Description, class_: Description) -> alt.LayerChart:
     """Shares of the requests with data in half octaves of their sizes."""
-    buckets = one["series"]["size_bytes"]
+    buckets = class_["series"]["size_bytes"]
     total = sum(sum(counts) for _, *counts in buckets)
     rows = []
     for begins, *counts in buckets:
@@ -219,13 +221,13 @@ def _sizes(_: Description, one: Description) -> alt.LayerChart:
 def _mix(classes: list[Description]) -> alt.LayerChart:
     """A bar for each class, divided among the operations by their requests."""
     rows = []
-    for one in classes:
-        flushes = {"flushes": {"requests": one["flushes"]}}
+    for class_ in classes:
+        flushes = {"flushes": {"requests": class_["flushes"]}}
         so_far = 0.0
         for operation in OPERATIONS:
-            count = (one | flushes)[operation]["requests"]
-            share = count / one["requests"] if one["requests"] else 0.0
-            rows.append((one["name"], operation, so_far, so_far + share))
+            count = (class_ | flushes)[operation]["requests"]
+            share = count / class_["requests"] if class_["requests"] else 0.0
+            rows.append((class_["name"], operation, so_far, so_far + share))
             so_far += share
     columns = {"class": pl.String, "operation": pl.String, "from": pl.Float64, "to": pl.Float64}
     side = alt.Axis(domain=False, ticks=False, labelLimit=97)
@@ -244,21 +246,21 @@ def _mix(classes: list[Description]) -> alt.LayerChart:
 
 def _gaps(look: Look, classes: list[Description]) -> alt.LayerChart:
     """Which share of the gaps is at most so long."""
-    buckets = {one["name"]: one["series"]["gap_ns"] for one in classes}
+    buckets = {class_["name"]: class_["series"]["gap_ns"] for class_ in classes}
     return _up_to(look, buckets, "gap to the request before", "share of the gaps")
 
 
 def _latency(look: Look, classes: list[Description]) -> alt.LayerChart:
     """Which share of the requests took at most so long when they were recorded."""
     buckets = {
-        one["name"]: [(at, sum(counts)) for at, *counts in one["series"]["latency_ns"]]
-        for one in classes
+        class_["name"]: [(at, sum(counts)) for at, *counts in class_["series"]["latency_ns"]]
+        for class_ in classes
     }
     return _up_to(look, buckets, "recorded latency", "share of the requests")
 
 
 def _up_to(
-    look: Look, buckets: Mapping[str, list[tuple[int, int]]], of: str, share: str
+    look: Look, buckets: Mapping[str, list[tuple[int, int]]], title: str, share: str
 ) -> alt.LayerChart:
     """A line for each class: the share at or below each length of time in nanoseconds."""
     rows: list[tuple[str, float, float]] = []
@@ -280,7 +282,7 @@ def _up_to(
     columns = {"class": pl.String, "ns": pl.Float64, "share": pl.Float64}
     axis = alt.Axis(values=log_ticks(low, high), labelExpr=UNIT)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    x = alt.X("ns:Q", title=of, scale=scale, axis=axis)
+    x = alt.X("ns:Q", title=title, scale=scale, axis=axis)
     y = alt.Y("share:Q", title=f"{share} up to it", scale=alt.Scale(domain=[0, 1]), axis=PERCENT)
     return _lines(look, pl.DataFrame(rows, schema=columns, orient="row"), x, y, "linear")
 
@@ -289,15 +291,15 @@ def _runs(look: Look, classes: list[Description]) -> alt.LayerChart:
     """Which share of the requests is part of a sequential run of at least so many."""
     rows: list[tuple[str, float, float]] = []
     longest = 2
-    for one in classes:
-        pairs = one["series"]["run_requests"]
+    for class_ in classes:
+        pairs = class_["series"]["run_requests"]
         total = left = sum(count for _, count in pairs)
         for begins, count in pairs:
-            rows.append((one["name"], begins, left / total))
+            rows.append((class_["name"], begins, left / total))
             left -= count
             longest = max(longest, 2 * begins)
         if pairs:
-            rows.append((one["name"], 2 * pairs[-1][0], 0.0))
+            rows.append((class_["name"], 2 * pairs[-1][0], 0.0))
     columns = {"class": pl.String, "requests": pl.Float64, "share": pl.Float64}
     ticks = [1 << n for n in range(40) if 1 << n <= longest]
     scale = alt.Scale(type="log", base=2, domain=[1, longest], nice=False)

@@ -37,17 +37,20 @@ MARK = 6
 """Pixels that a mark takes on each side of its point."""
 
 
-def tradeoff(of: Tradeoff) -> alt.TopLevelMixin:
+def tradeoff(candidates: Tradeoff) -> alt.TopLevelMixin:
     """Two figures of each candidate."""
     rows = []
-    for point in of.placed():
+    for point in candidates.placed():
         assert point.x is not None
         assert point.y is not None
-        figures = (*_scaled(of.x, point.x), *_scaled(of.y, point.y))
+        figures = (*_scaled(candidates.x, point.x), *_scaled(candidates.y, point.y))
         rows.append((point.label, point.on_frontier, *figures))
     columns = ["label", "frontier", "x", "x_low", "x_high", "y", "y_low", "y_high"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
-    across, up = _Axis.of(of.x, frame, "x", WIDTH), _Axis.of(of.y, frame, "y", HEIGHT)
+    across, up = (
+        _Axis.of(candidates.x, frame, "x", WIDTH),
+        _Axis.of(candidates.y, frame, "y", HEIGHT),
+    )
     x = alt.X("x:Q", **across.encoding())
     y = alt.Y("y:Q", **up.encoding())
     base = alt.Chart(frame)
@@ -58,7 +61,7 @@ def tradeoff(of: Tradeoff) -> alt.TopLevelMixin:
             strokeWidth=1.5,
             color=best,
             # What lies below and behind the steps is beaten.
-            interpolate="step-before" if of.x.kind.more_is_better else "step-after",
+            interpolate="step-before" if candidates.x.kind.more_is_better else "step-after",
         )
         .encode(x=x, y=y)
     )
@@ -96,7 +99,7 @@ class _Axis(NamedTuple):
     @classmethod
     def of(cls, figure: Figure, frame: pl.DataFrame, column: str, pixels: int) -> Self:
         """That holds a column with its ranges; a throughput begins at nothing."""
-        values = [one for end in ("low", "high") for one in frame[f"{column}_{end}"].to_list()]
+        values = [value for end in ("low", "high") for value in frame[f"{column}_{end}"].to_list()]
         if figure.is_latency:
             return cls(figure, *span_of(values or [1e6]), pixels)
         return cls(figure, 0.0, 1.08 * max([*values, 1e-9]), pixels)
@@ -143,7 +146,7 @@ def _names(frame: pl.DataFrame, across: _Axis, up: _Axis) -> pl.DataFrame:
     taken = [_Box(x - MARK, y - MARK, x + MARK, y + MARK) for _, _, x, y in at]
     taken += _steps(sorted((x, y) for _, front, x, y in at if front), after=not across.more)
     rows, named = [], set[tuple[int, int]]()
-    for label, _, x, y in sorted(at, key=lambda one: not one[1]):
+    for label, _, x, y in sorted(at, key=lambda point: not point[1]):
         # Of settings that come out alike the first has its name.
         if (round(x), round(y)) in named:
             continue
@@ -177,15 +180,15 @@ class _Box(NamedTuple):
     right: float
     high: float
 
-    def meets(self, other: "_Box") -> bool:
+    def meets(self, box: "_Box") -> bool:
         return (
-            self.left < other.right
-            and other.left < self.right
-            and self.low < other.high
-            and other.low < self.high
+            self.left < box.right
+            and box.left < self.right
+            and self.low < box.high
+            and box.low < self.high
         )
 
 
-def _scaled(of: Figure, spread: Spread) -> Spread:
+def _scaled(figure: Figure, spread: Spread) -> Spread:
     """In the unit of the axis: nanoseconds, megabytes a second, requests a second."""
-    return spread.map(lambda value: value / 1e6) if of.what == "bw" else spread
+    return spread.map(lambda value: value / 1e6) if figure.what == "bw" else spread

@@ -154,7 +154,7 @@ def analyse(
     what cells differ from the model by beyond that is lack of fit, and then p values mean little:
     the verdict says so. On a simulator intervals come from repeated runs, never from the residual.
     """
-    needs("statsmodels", what="study analyse")
+    needs("statsmodels", feature="study analyse")
     from penstock.study.analysis import analyse as analysed
     from penstock.study.model import parse
     from penstock.study.report import contents, plain

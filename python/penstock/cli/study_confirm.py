@@ -57,7 +57,7 @@ def confirm(
     the study, or are made elsewhere, as --on says. Exit code 3 if less than half of the gain that
     the study promises comes.
     """
-    needs("statsmodels", what="study confirm")
+    needs("statsmodels", feature="study confirm")
     study = unchanged(folder)
     where, places = placed(study, target, sets or [])
 

@@ -96,7 +96,7 @@ def races(
     most, and writes what it has read into the same queue.
     """
     text = _native.trace_races(trace, format=file_format, classes=classes)
-    found: races_words.Found = json.loads(text)
+    found: races_words.Report = json.loads(text)
     give(
         Answer(
             data=lambda: text,
@@ -107,7 +107,7 @@ def races(
     )
 
 
-def _races(found: races_words.Found) -> Blocks:
+def _races(found: races_words.Report) -> Blocks:
     yield list(races_words.lines(found))
     if rows := races_words.rows(found):
         yield [Table(races_words.HEADINGS, rows)]

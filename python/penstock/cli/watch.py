@@ -70,7 +70,7 @@ def watch(
     asked = Asked()
     on_screen = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if on_screen:
-        needs("textual", what="the live view")
+        needs("textual", feature="the live view")
 
     def on_its_screen(engine: Engine) -> str:
         from penstock.watch.screen import Screen

@@ -35,7 +35,7 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         """Connect with its scheduler."""
-        needs("distributed", what="--cluster")
+        needs("distributed", feature="--cluster")
         self._address = address
         self._client = _connected(address)
         try:

@@ -177,5 +177,5 @@ def _check_page(path: str | PathLike[str]) -> None:
 
 
 def _check_workbook(path: str | PathLike[str]) -> None:
-    needs("xlsxwriter", what="a workbook")
+    needs("xlsxwriter", feature="a workbook")
     files.check(Path(path), is_ours=files.is_workbook, what="workbook", ending=ENDINGS["xlsx"])

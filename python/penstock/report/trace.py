@@ -75,10 +75,10 @@ def _pictures(trace: Description) -> list[Picture]:
     return [
         Picture(
             name=one.name,
-            title=f"{titles[one.kind]}: {one.of}" if one.of else titles[one.kind],
+            title=f"{titles[one.kind]}: {one.class_}" if one.class_ else titles[one.kind],
             chart=dressed(one.chart),
             kind=one.kind,
-            caption=one.of,
+            caption=one.class_,
             about=[trace["file"]],
         )
         for one in charts.all_of(trace)

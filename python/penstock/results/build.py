@@ -38,12 +38,15 @@ def shaped(by: Shape) -> Callable[[type[T]], type[T]]:
 
 def lifted(name: str) -> Shape:
     """The members of the object `name` stand next to it as `name_member`."""
-    return lambda one: {**one, **{f"{name}_{key}": value for key, value in one[name].items()}}
+    return lambda members: {
+        **members,
+        **{f"{name}_{key}": value for key, value in members[name].items()},
+    }
 
 
-def build(cls: type[T], one: Json) -> T:
+def build(cls: type[T], source: Json) -> T:
     """An object of JSON as a `cls`."""
-    members = _SHAPES[cls](one) if cls in _SHAPES else one
+    members = _SHAPES[cls](source) if cls in _SHAPES else source
     values = {}
     for field in fields(cls):  # type: ignore[arg-type]
         name, hint = field.name, field.type
@@ -59,14 +62,14 @@ def _value(cls: type, hint: Hint, value: Value) -> Value:
         return build(cls, value)
     if isinstance(hint, type) and is_dataclass(hint):
         return build(hint, value)
-    inner = [one for one in get_args(hint) if one is not NoneType]
+    inner = [argument for argument in get_args(hint) if argument is not NoneType]
     kind: Hint = get_origin(hint)
     if kind in (Union, UnionType) and len(inner) == 1:
         return _value(cls, inner[0], value)
     if kind is tuple:
-        return tuple(_value(cls, inner[0], one) for one in value)
+        return tuple(_value(cls, inner[0], item) for item in value)
     if kind is Mapping:
-        return {key: _value(cls, inner[1], one) for key, one in value.items()}
+        return {key: _value(cls, inner[1], item) for key, item in value.items()}
     return value
 
 

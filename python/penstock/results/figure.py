@@ -13,17 +13,17 @@ from penstock.results.rounds import Rounds, Spread
 class Kind(NamedTuple):
     """A figure that every class has."""
 
-    of: Callable[[Class], float]
+    value: Callable[[Class], float]
     more_is_better: bool
-    words: str
+    title: str
 
 
 def _latency(percent: float) -> Kind:
     # A modelled request may take no time at all; a nanosecond is the least that is reported.
-    def of(one: Class) -> float:
-        return max(percentile(one["lat_ns"], percent), 1)
+    def value(class_: Class) -> float:
+        return max(percentile(class_["lat_ns"], percent), 1)
 
-    return Kind(of, more_is_better=False, words=f"p{percent:g} of latency")
+    return Kind(value, more_is_better=False, title=f"p{percent:g} of latency")
 
 
 KINDS = {
@@ -31,9 +31,9 @@ KINDS = {
     "p95": _latency(95),
     "p99": _latency(99),
     "p99.9": _latency(99.9),
-    "mean": Kind(lambda one: max(one["lat_ns"]["mean"], 1), False, "mean latency"),
-    "bw": Kind(lambda one: one["bw_bytes"], True, "throughput"),
-    "iops": Kind(lambda one: one["iops"], True, "requests a second"),
+    "mean": Kind(lambda class_: max(class_["lat_ns"]["mean"], 1), False, "mean latency"),
+    "bw": Kind(lambda class_: class_["bw_bytes"], True, "throughput"),
+    "iops": Kind(lambda class_: class_["iops"], True, "requests a second"),
 }
 """Latencies in nanoseconds, `bw` in bytes a second, `iops` in requests a second."""
 
@@ -49,10 +49,10 @@ class Figure(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Figure":
         """What `tellers.p99` names."""
-        for what in KINDS:
-            name = text.removesuffix(f".{what}")
+        for kind in KINDS:
+            name = text.removesuffix(f".{kind}")
             if name and name != text:
-                return cls(name, what)
+                return cls(name, kind)
         hint = f"a class and one of {', '.join(KINDS)}, as in tellers.p99"
         raise wrong(f"found `{text}`; expected a figure of a class", hint)
 
@@ -69,7 +69,7 @@ class Figure(NamedTuple):
     @property
     def title(self) -> str:
         """As an axis has it."""
-        return f"{self.of}: {self.kind.words}"
+        return f"{self.of}: {self.kind.title}"
 
     def __str__(self) -> str:
         """As it is written."""
@@ -77,7 +77,7 @@ class Figure(NamedTuple):
 
     def over(self, policy: Rounds) -> Spread | None:
         """Its range over rounds; none if the class took no part, or finished nothing."""
-        return policy.spread(self.of, self.kind.of)
+        return policy.spread(self.of, self.kind.value)
 
 
 def check(figure: Figure, names: Sequence[str]) -> None:
@@ -94,16 +94,18 @@ def usual(policies: Sequence[Rounds]) -> tuple[Figure, Figure] | None:
     none it is the 99th percentile of the next class. Nothing if there is one class.
     """
     names = rounds.class_names([run for policy in policies for run in policy.runs])
-    classes = {name: [one for policy in policies for one in policy.of(name)] for name in names}
+    classes = {
+        name: [class_ for policy in policies for class_ in policy.of(name)] for name in names
+    }
     if len(names) < 2:
         return None
-    open_loops = [name for name in names if any(one["open_loop"] for one in classes[name])]
+    open_loops = [name for name in names if any(class_["open_loop"] for class_ in classes[name])]
     protected = next(iter([*open_loops, *names]))
     loops = [name for name in names if name not in open_loops and name != protected]
     if loops:
         most = max(
-            loops, key=lambda name: max((one["bw_bytes"] for one in classes[name]), default=0)
+            loops, key=lambda name: max((class_["bw_bytes"] for class_ in classes[name]), default=0)
         )
         return Figure(protected, "p99"), Figure(most, "bw")
-    other = next(name for name in names if name != protected)
-    return Figure(protected, "p99"), Figure(other, "p99")
+    second = next(name for name in names if name != protected)
+    return Figure(protected, "p99"), Figure(second, "p99")

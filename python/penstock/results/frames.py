@@ -47,30 +47,30 @@ def summary(comparison: Comparison) -> pl.DataFrame:
     """A row for each policy, round and class."""
     rows = []
     for which, run in _runs(comparison):
-        for one in run["classes"]:
+        for class_ in run["classes"]:
             row: dict[str, str | int | float | None] = {
                 **dict(zip(RUN, which, strict=True)),
-                "class": one["name"],
-                "requests": one["requests"],
-                "bytes": one["bytes"],
-                "discarded_bytes": one["discarded_bytes"],
-                "iops": one["iops"],
-                "bw_bytes": one["bw_bytes"],
+                "class": class_["name"],
+                "requests": class_["requests"],
+                "bytes": class_["bytes"],
+                "discarded_bytes": class_["discarded_bytes"],
+                "iops": class_["iops"],
+                "bw_bytes": class_["bw_bytes"],
             }
             for measure in MEASURES:
-                spread = one[measure]  # type: ignore[literal-required]
-                what, unit = measure.split("_")
-                row[f"{what}_mean_{unit}"] = spread["mean"]
+                spread = class_[measure]  # type: ignore[literal-required]
+                name, unit = measure.split("_")
+                row[f"{name}_mean_{unit}"] = spread["mean"]
                 for percent, ns in spread["percentile"].items():
                     # `p99_9`: a name with a dot is no attribute, and needs quotes in SQL.
                     named = f"{float(percent):g}".replace(".", "_")
-                    row[f"{what}_p{named}_{unit}"] = ns
-                row[f"{what}_max_{unit}"] = spread["max"]
-            row["device_time_s"] = one["device_time_s"]
-            row["share"] = one["share"]
-            row["errors"] = one["errors"]
-            row["unfinished"] = one["unfinished"]
-            held = one["schedule"]
+                    row[f"{name}_p{named}_{unit}"] = ns
+                row[f"{name}_max_{unit}"] = spread["max"]
+            row["device_time_s"] = class_["device_time_s"]
+            row["share"] = class_["share"]
+            row["errors"] = class_["errors"]
+            row["unfinished"] = class_["unfinished"]
+            held = class_["schedule"]
             row["scheduled"] = None if held is None else held["scheduled"]
             row["made"] = None if held is None else held["made"]
             row["held_within_1ms"] = None if held is None else held["held"]["within_1ms"]
@@ -87,8 +87,8 @@ def _runs(comparison: Comparison) -> Iterator[tuple[Which, Run]]:
 def details(comparison: Comparison) -> Iterator[tuple[Which, float, ClassDetail]]:
     """Which run, the length of its windows in seconds, and each class of it."""
     for which, run in _runs(comparison):
-        for one in run["detail"]["classes"]:
-            yield which, run["detail"]["window_s"], one
+        for class_ in run["detail"]["classes"]:
+            yield which, run["detail"]["window_s"], class_
 
 
 def series(comparison: Comparison) -> pl.DataFrame:
@@ -97,22 +97,24 @@ def series(comparison: Comparison) -> pl.DataFrame:
     The last window of a run ends with the run, at no round time: it has no rates.
     """
     rows = []
-    for which, window_s, one in details(comparison):
-        for number, row in enumerate(one["series"], start=1):
-            whole = number < len(one["series"])
-            rates = (row["requests"] / window_s, row["bytes"] / window_s) if whole else (None, None)
-            rows.append((*which, one["name"], *row.values(), *rates))
+    for which, window_s, class_ in details(comparison):
+        for number, row in enumerate(class_["series"], start=1):
+            complete = number < len(class_["series"])
+            rates = (
+                (row["requests"] / window_s, row["bytes"] / window_s) if complete else (None, None)
+            )
+            rows.append((*which, class_["name"], *row.values(), *rates))
     return pl.DataFrame(rows, schema=SERIES, orient="row")
 
 
 def distribution(comparison: Comparison) -> pl.DataFrame:
     """A row for each policy, round, class, measure and value that occurred, to two digits."""
     rows = []
-    for which, _, one in details(comparison):
-        for measure, pairs in (("lat_ns", one["lat_ns"]), ("wait_ns", one["wait_ns"])):
+    for which, _, class_ in details(comparison):
+        for measure, pairs in (("lat_ns", class_["lat_ns"]), ("wait_ns", class_["wait_ns"])):
             total = sum(count for _, count in pairs)
             so_far = 0
             for upper, count in pairs:
                 so_far += count
-                rows.append((*which, one["name"], measure, upper, count, so_far / total))
+                rows.append((*which, class_["name"], measure, upper, count, so_far / total))
     return pl.DataFrame(rows, schema=DISTRIBUTION, orient="row")

@@ -40,12 +40,12 @@ _WAITED = 0.05
 
 def mostly_failed(*rounds: Class) -> bool:
     """Whether a class had more errors than answers, in all its rounds together."""
-    return sum(one["errors"] for one in rounds) > sum(one["requests"] for one in rounds)
+    return sum(class_["errors"] for class_ in rounds) > sum(class_["requests"] for class_ in rounds)
 
 
 def latency(classes: Sequence[Class], percent: float) -> Spread:
     """A percentile of latency over rounds."""
-    return Spread.of(percentile(one["lat_ns"], percent) for one in classes)
+    return Spread.of(percentile(class_["lat_ns"], percent) for class_ in classes)
 
 
 def alike(ratio: float) -> bool:
@@ -61,7 +61,7 @@ class Sides(NamedTuple):
 
     def counts(self) -> tuple[int, int]:
         """Requests in the round that finished the fewest, and in the one that finished the most."""
-        requests = [one["requests"] for side in self for one in side]
+        requests = [class_["requests"] for side in self for class_ in side]
         return min(requests), max(requests)
 
     def better(self, percent: float = 99) -> float:
@@ -82,12 +82,14 @@ class Sides(NamedTuple):
 
     def throughput_differs(self) -> bool:
         """Whether no round of one is as any of the other."""
-        before, after = (Spread.of(one["bw_bytes"] for one in side) for side in self)
+        before, after = (Spread.of(class_["bw_bytes"] for class_ in side) for side in self)
         return self._single() or not before.overlaps(after)
 
     def throughput_counts(self) -> bool:
         """Whether its throughput is a result: an open loop that is served gets what it asks for."""
-        return any(not one["open_loop"] or one["unfinished"] for side in self for one in side)
+        return any(
+            not class_["open_loop"] or class_["unfinished"] for side in self for class_ in side
+        )
 
     def mostly_failed(self) -> bool:
         """Whether most of its requests failed on either side."""
@@ -114,7 +116,9 @@ class Candidates(NamedTuple):
         policies = rounds.by_policy(comparison)
         shared = [policy for policy in policies if not policy.label.startswith(ALONE)]
         named = [policy for policy in shared if policy.label == baseline]
-        alone = {one.label.removeprefix(ALONE): one for one in policies if one not in shared}
+        alone = {
+            policy.label.removeprefix(ALONE): policy for policy in policies if policy not in shared
+        }
         return cls(shared, alone, next(iter(named or shared), None))
 
     def others(self) -> list[Rounds]:
@@ -140,34 +144,38 @@ def overload(policies: Sequence[Rounds]) -> list[Overload]:
 
     Of several rounds in most of them; told of the one that did worst.
     """
-    found: list[Overload] = []
+    overloads: list[Overload] = []
     for policy in policies:
         runs = [run for run in policy.whole() if not run.get("interrupted")]
         for name in rounds.class_names(runs):
-            over = [one for run in runs for one in _overloaded(policy.label, run, name)]
+            over = [entry for run in runs for entry in _overloaded(policy.label, run, name)]
             if 2 * len(over) > len(runs):
-                found.append(max(over, key=lambda one: one["behind_s"]))
-    return found
+                overloads.append(max(over, key=lambda entry: entry["behind_s"]))
+    return overloads
 
 
 def _overloaded(policy: str, run: Run, name: str) -> Iterator[Overload]:
-    for one in run["classes"]:
-        demand = one["demand"]
-        if one["name"] != name or demand is None or one["requests"] + one["unfinished"] < FEW:
+    for class_ in run["classes"]:
+        demand = class_["demand"]
+        if (
+            class_["name"] != name
+            or demand is None
+            or class_["requests"] + class_["unfinished"] < FEW
+        ):
             continue
         behind = demand["behind_s"]
-        if one["iops"]:
-            behind = max(behind, one["unfinished"] / one["iops"])
+        if class_["iops"]:
+            behind = max(behind, class_["unfinished"] / class_["iops"])
         late = behind > _BEHIND * demand["lasted_s"]
         growth = demand["growth"]
         # Where no request of a half was served there is no growth to know.
-        grew = growth > _GROWTH if growth is not None else one["unfinished"] > one["requests"]
+        grew = growth > _GROWTH if growth is not None else class_["unfinished"] > class_["requests"]
         if late and grew and _busiest(run) > _BUSY:
             yield {
                 "policy": policy,
                 "name": name,
                 "asked_iops": demand["iops"],
-                "served_iops": one["iops"],
+                "served_iops": class_["iops"],
                 "behind_s": behind,
             }
 
@@ -181,15 +189,15 @@ def _busiest(run: Run) -> float:
 
 def changes(candidates: Candidates) -> list[Change]:
     """Each policy against the baseline, class by class."""
-    found: list[Change] = []
+    entries: list[Change] = []
     for policy in candidates.others():
         if partial(policy) or candidates.baseline is None or partial(candidates.baseline):
             continue
         for name, sides in candidates.sides(policy).items():
             p50, p95, p99 = (_ratio(sides, percent) for percent in PERCENTS)
             counts = sides.throughput_counts() and sides.throughput_differs()
-            some = any(one["bw_bytes"] for one in sides.before) and not sides.mostly_failed()
-            found.append(
+            some = any(class_["bw_bytes"] for class_ in sides.before) and not sides.mostly_failed()
+            entries.append(
                 {
                     "policy": policy.label,
                     "name": name,
@@ -199,7 +207,7 @@ def changes(candidates: Candidates) -> list[Change]:
                     "throughput": sides.kept().median if counts and some else None,
                 }
             )
-    return found
+    return entries
 
 
 def _ratio(sides: Sides, percent: float) -> float | None:
@@ -213,7 +221,7 @@ def nothing_to_decide(candidates: Candidates) -> bool:
     runs = [run for policy in candidates.shared for run in policy.whole()]
     if len(candidates.shared) < 2 or any(map(partial, candidates.shared)):
         return False
-    if not any(one["requests"] >= FEW for run in runs for one in run["classes"]):
+    if not any(class_["requests"] >= FEW for run in runs for class_ in run["classes"]):
         return False
     for change in changes(candidates):
         ratios = (change["p50"], change["p95"], change["p99"])
@@ -222,13 +230,13 @@ def nothing_to_decide(candidates: Candidates) -> bool:
             return False
         if kept is not None and abs(kept - 1) > KEPT:
             return False
-    return all(_hardly_waits(one) for run in runs for one in run["classes"])
+    return all(_hardly_waits(class_) for run in runs for class_ in run["classes"])
 
 
-def _hardly_waits(one: Class) -> bool:
+def _hardly_waits(class_: Class) -> bool:
     # What the load generator was late is no wait for a policy.
-    late = one["schedule"]["lateness_ns"]["mean"] if one["schedule"] is not None else 0
-    return one["wait_ns"]["mean"] - late <= _WAITED * one["lat_ns"]["mean"]
+    late = class_["schedule"]["lateness_ns"]["mean"] if class_["schedule"] is not None else 0
+    return class_["wait_ns"]["mean"] - late <= _WAITED * class_["lat_ns"]["mean"]
 
 
 class Ranking(NamedTuple):
@@ -248,13 +256,13 @@ def ranking(candidates: Candidates, overloaded: Sequence[Overload]) -> Ranking:
     A class that is `overloaded` under each of them is left out.
     """
     policies = [policy for policy in candidates.shared if not partial(policy)]
-    hopeless = Counter(one["name"] for one in overloaded)
+    hopeless = Counter(entry["name"] for entry in overloaded)
     scores: dict[str, dict[str, Spread]] = {}
     by_throughput: dict[str, bool] = {}
     for name in rounds.class_names([run for policy in policies for run in policy.whole()]):
         classes = {policy.label: policy.of(name) for policy in policies}
-        everyone = [one for side in classes.values() for one in side]
-        requests = [one["requests"] for one in everyone]
+        everyone = [class_ for side in classes.values() for class_ in side]
+        requests = [class_["requests"] for class_ in everyone]
         if not all(classes.values()) or mostly_failed(*everyone) or max(requests) < FEW:
             continue
         if hopeless[name] == len(candidates.shared):
@@ -277,12 +285,12 @@ def _by_throughput(classes: Mapping[str, Sequence[Class]]) -> bool:
     Where it is alike, a loop that thinks is judged by its latency. One that does not has always as
     many requests outstanding: its latency is its throughput once more.
     """
-    everyone = [one for side in classes.values() for one in side]
-    if all(one["open_loop"] and not one["unfinished"] for one in everyone):
+    everyone = [class_ for side in classes.values() for class_ in side]
+    if all(class_["open_loop"] and not class_["unfinished"] for class_ in everyone):
         return False
     figures: tuple[Callable[[Class], float], ...] = (
-        lambda one: one["bw_bytes"],
-        lambda one: one["iops"] * one["lat_ns"]["mean"],
+        lambda class_: class_["bw_bytes"],
+        lambda class_: class_["iops"] * class_["lat_ns"]["mean"],
     )
     throughputs, outstanding = (
         [Spread.of(map(figure, side)).median for side in classes.values()] for figure in figures
@@ -294,9 +302,10 @@ def _by_throughput(classes: Mapping[str, Sequence[Class]]) -> bool:
 def _score(classes: Sequence[Class], *, throughput: bool) -> Spread:
     """More is better."""
     if throughput:
-        return Spread.of(one["bw_bytes"] for one in classes)
+        return Spread.of(class_["bw_bytes"] for class_ in classes)
     return Spread.of(
-        1e9 / max(percentile(one["lat_ns"], 99), 1) if one["requests"] else 0.0 for one in classes
+        1e9 / max(percentile(class_["lat_ns"], 99), 1) if class_["requests"] else 0.0
+        for class_ in classes
     )
 
 
@@ -305,10 +314,10 @@ def _dominated(
 ) -> dict[str, str]:
     labels = list(next(iter(scores.values()), {}))
 
-    def beats(one: str, other: str) -> bool:
+    def beats(label: str, rival: str) -> bool:
         some = False
         for name, known in scores.items():
-            ours, theirs = known[one], known[other]
+            ours, theirs = known[label], known[rival]
             notable = 1 + KEPT if by_throughput[name] else NOTABLE
             apart = ours == theirs or not ours.overlaps(theirs)
             if ours.median < theirs.median * (1 - KEPT) and apart:
@@ -316,7 +325,7 @@ def _dominated(
             some |= ours.median > theirs.median * notable and apart
         return some
 
-    over = {one: [other for other in labels if beats(other, one)] for one in labels}
-    free = [one for one in labels if not over[one]]
-    by = {one: [other for other in free if other in over[one]] for one in labels}
-    return {one: better[0] for one, better in by.items() if better}
+    over = {label: [rival for rival in labels if beats(rival, label)] for label in labels}
+    free = [label for label in labels if not over[label]]
+    by = {label: [rival for rival in free if rival in over[label]] for label in labels}
+    return {label: better[0] for label, better in by.items() if better}

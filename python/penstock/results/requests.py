@@ -87,7 +87,7 @@ class Requests:
         import polars as pl
 
         columns = self._columns(number)
-        classes = pl.Series([each["name"] for each in run["classes"]], dtype=pl.String)
+        classes = pl.Series([class_["name"] for class_ in run["classes"]], dtype=pl.String)
         failed = {code: errno.errorcode.get(code, str(code)) for code in columns["error"].unique()}
         return pl.DataFrame(
             {

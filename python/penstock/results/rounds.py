@@ -32,9 +32,9 @@ class Spread(NamedTuple):
         # The lower of the two in the middle, if they are even in number.
         return cls(known[(len(known) - 1) // 2], known[0], known[-1])
 
-    def overlaps(self, other: "Spread") -> bool:
+    def overlaps(self, spread: "Spread") -> bool:
         """Whether some round of one is as some round of the other may be."""
-        return self.low <= other.high and other.low <= self.high
+        return self.low <= spread.high and spread.low <= self.high
 
     def map(self, change: Callable[[float], float]) -> "Spread":
         """The same in another unit."""
@@ -54,14 +54,16 @@ class Rounds(NamedTuple):
 
     def of(self, name: str) -> list[Class]:
         """What the class called `name` got in each whole round; nothing if it took no part."""
-        return [one for run in self.whole() for one in run["classes"] if one["name"] == name]
+        return [
+            class_ for run in self.whole() for class_ in run["classes"] if class_["name"] == name
+        ]
 
     def spread(self, name: str, figure: Callable[[Class], float]) -> Spread | None:
         """A figure of the class called `name`; none where a round has nothing to measure."""
         classes = self.of(name)
-        if not classes or not all(one["requests"] for one in classes):
+        if not classes or not all(class_["requests"] for class_ in classes):
             return None
-        return Spread.of(figure(one) for one in classes)
+        return Spread.of(figure(class_) for class_ in classes)
 
     def middle(self) -> Run:
         """The round with the median p99 of its first class."""
@@ -84,29 +86,29 @@ def count(comparison: Comparison) -> int:
 def labels(runs: list[Run]) -> list[str]:
     """A name for each run: its policy's, with a number if a round has more than one of it."""
     keys = [(run.get("round"), run["policy"]) for run in runs]
-    seen = [keys[: index + 1].count(key) for index, key in enumerate(keys)]
-    return [name if n == 1 else f"{name} ({n})" for (_, name), n in zip(keys, seen, strict=True)]
+    counts = [keys[: index + 1].count(key) for index, key in enumerate(keys)]
+    return [name if n == 1 else f"{name} ({n})" for (_, name), n in zip(keys, counts, strict=True)]
 
 
 def by_policy(comparison: Comparison) -> list[Rounds]:
     """The runs of each policy, in the order in which they were named."""
-    found: dict[str, list[Run]] = {}
+    by_label: dict[str, list[Run]] = {}
     for label, run in zip(labels(comparison["runs"]), comparison["runs"], strict=True):
-        found.setdefault(label, []).append(run)
-    return [Rounds(*item) for item in found.items()]
+        by_label.setdefault(label, []).append(run)
+    return [Rounds(*item) for item in by_label.items()]
 
 
 def class_names(runs: list[Run]) -> list[str]:
     """Every class that took part in a run, in the order of the job."""
     fullest = sorted(runs, key=lambda run: -len(run["classes"]))
-    return list(dict.fromkeys(one["name"] for run in fullest for one in run["classes"]))
+    return list(dict.fromkeys(class_["name"] for run in fullest for class_ in run["classes"]))
 
 
 def middle(comparison: Comparison) -> Comparison:
     """Of each policy the round in the middle: what a picture of one run shows."""
     if not repeated(comparison):
         return comparison
-    runs = [one.middle().copy() for one in by_policy(comparison)]
+    runs = [policy.middle().copy() for policy in by_policy(comparison)]
     for run in runs:
         # Of another round than its neighbours, perhaps: their policies identify them.
         run.pop("round", None)

@@ -10,25 +10,27 @@ from penstock.results.json_types import Class, Comparison, Run
 from penstock.results.rounds import Rounds, Spread
 
 
-class Kept(NamedTuple):
+class ShareErrors(NamedTuple):
     """How far a policy is from the shares that weights promise: the class that is farthest."""
 
     label: str
-    told: Spread
+    share_error: Spread
     """Of the time in which the device was busy, in percentage points."""
-    felt: Spread | None
+    alone_error: Spread | None
     """Of what each class has alone; none unless each ran alone too."""
 
 
 @cache
 def _by_weight() -> frozenset[str]:
     """The policies that use weights."""
-    return frozenset(one["name"] for one in json.loads(_native.policies()) if one["weights"])
+    return frozenset(
+        policy["name"] for policy in json.loads(_native.policies()) if policy["weights"]
+    )
 
 
 def at_stake(comparison: Comparison) -> bool:
     """Whether weights are to be kept: they differ, or a policy that uses weights took part."""
-    weights = {one["weight"] for run in comparison["runs"] for one in run["classes"]}
+    weights = {class_["weight"] for run in comparison["runs"] for class_ in run["classes"]}
     return len(weights) > 1 or any(run["policy"] in _by_weight() for run in comparison["runs"])
 
 
@@ -40,26 +42,29 @@ def nothing_to_share(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(run["policy"] for run in runs if run["policy"] in _by_weight()))
 
 
-def kept(policies: Sequence[Rounds]) -> Iterator[Kept]:
+def share_errors(policies: Sequence[Rounds]) -> Iterator[ShareErrors]:
     """How far each policy with requests of two classes or more is from the promised shares."""
     for policy in policies:
         runs = [run for run in policy.whole() if len(_asking(run)) > 1]
         if not runs:
             continue
-        told = Spread.of(_farthest(run, "share_error_pct") or 0.0 for run in runs)
-        felt = [_farthest(run, "felt_error_pct") for run in runs]
-        known = [one for one in felt if one is not None]
-        yield Kept(policy.label, told, Spread.of(known) if len(known) == len(felt) else None)
+        share_error = Spread.of(_farthest(run, "share_error_pct") or 0.0 for run in runs)
+        alone_errors = [_farthest(run, "felt_error_pct") for run in runs]
+        known = [error for error in alone_errors if error is not None]
+        complete = len(known) == len(alone_errors)
+        yield ShareErrors(policy.label, share_error, Spread.of(known) if complete else None)
 
 
 def limited(policies: Sequence[Rounds]) -> dict[str, list[Rounds]]:
     """Classes that got less than their share for want of requests, and under which policies."""
-    found: dict[str, list[Rounds]] = {}
+    by_class: dict[str, list[Rounds]] = {}
     for policy in policies:
-        for name in dict.fromkeys(one["name"] for run in policy.whole() for one in _asking(run)):
-            if all(one["limited_by_demand"] for one in policy.of(name)):
-                found.setdefault(name, []).append(policy)
-    return found
+        for name in dict.fromkeys(
+            class_["name"] for run in policy.whole() for class_ in _asking(run)
+        ):
+            if all(class_["limited_by_demand"] for class_ in policy.of(name)):
+                by_class.setdefault(name, []).append(policy)
+    return by_class
 
 
 class ShortCycle(NamedTuple):
@@ -81,21 +86,21 @@ def short_cycles(policies: Sequence[Rounds]) -> Iterator[ShortCycle]:
         if cycle_ns is None or len(_asking(run)) < 2:
             continue
         disks = max(len(run.get("device_stats", {}).get("disks", [])), 1)
-        found = [
-            ShortCycle(policy.label, one["name"], cycle_ns, part_ns, request_ns)
-            for one in _asking(run)
-            if (part_ns := (one["ideal_share"] or 0.0) * disks * cycle_ns)
-            < (request_ns := counters.get(f"class.{one['name']}.estimate_ns", 0))
+        cycles = [
+            ShortCycle(policy.label, class_["name"], cycle_ns, part_ns, request_ns)
+            for class_ in _asking(run)
+            if (part_ns := (class_["ideal_share"] or 0.0) * disks * cycle_ns)
+            < (request_ns := counters.get(f"class.{class_['name']}.estimate_ns", 0))
         ]
-        yield from sorted(found, key=lambda one: one.part_ns / one.request_ns)[:1]
+        yield from sorted(cycles, key=lambda cycle: cycle.part_ns / cycle.request_ns)[:1]
 
 
 def _asking(run: Run) -> list[Class]:
     """The classes of a run that had requests."""
-    return [one for one in run["classes"] if one["ideal_share"] is not None]
+    return [class_ for class_ in run["classes"] if class_["ideal_share"] is not None]
 
 
 def _farthest(run: Run, figure: str) -> float | None:
     """The greatest error of a class; none where one is not known."""
-    errors = [one[figure] for one in _asking(run)]  # type: ignore[literal-required]
+    errors = [class_[figure] for class_ in _asking(run)]  # type: ignore[literal-required]
     return None if None in errors else max(map(abs, errors))

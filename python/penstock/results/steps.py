@@ -73,7 +73,7 @@ Progress: TypeAlias = Callable[[str, float], object]
 
 
 def as_part(
-    progress: Progress | None, what: str, begin: float, end: float
+    progress: Progress | None, label: str, begin: float, end: float
 ) -> Callable[[Step], None] | None:
     """Reports the steps of a session as a part of the whole."""
     if progress is None:
@@ -82,6 +82,6 @@ def as_part(
     def step(now: Step) -> None:
         if now["step"] == "running":
             done = (now["number"] + now["fraction"]) / now["of"]
-            progress(what, begin + (end - begin) * done)
+            progress(label, begin + (end - begin) * done)
 
     return step

@@ -49,9 +49,9 @@ class Tradeoff(NamedTuple):
 
 def between(policies: Sequence[Rounds], x: Figure, y: Figure) -> Tradeoff:
     """The trade-off of candidates between two figures."""
-    found = [(policy.label, x.over(policy), y.over(policy)) for policy in policies]
-    scores = {label: (_score(x, a), _score(y, b)) for label, a, b in found if a and b}
-    points = [Point(label, a, b, _beaten_by(label, scores)) for label, a, b in found]
+    figures = [(policy.label, x.over(policy), y.over(policy)) for policy in policies]
+    scores = {label: (_score(x, a), _score(y, b)) for label, a, b in figures if a and b}
+    points = [Point(label, a, b, _beaten_by(label, scores)) for label, a, b in figures]
     return Tradeoff(x, y, points)
 
 
@@ -61,15 +61,15 @@ def weigh(comparison: Comparison) -> Tradeoff | None:
     usual = figure.usual(policies)
     if usual is None:
         return None
-    found = between(policies, *usual)
-    return found if len(found.placed()) > 1 else None
+    tradeoff = between(policies, *usual)
+    return tradeoff if len(tradeoff.placed()) > 1 else None
 
 
-def _score(of: Figure, spread: Spread | None) -> float:
+def _score(figure: Figure, spread: Spread | None) -> float:
     """More is better."""
     if spread is None:
         return float("-inf")
-    return spread.median if of.kind.more_is_better else -spread.median
+    return spread.median if figure.kind.more_is_better else -spread.median
 
 
 def _beaten_by(label: str, scores: dict[str, tuple[float, float]]) -> str | None:
@@ -78,8 +78,8 @@ def _beaten_by(label: str, scores: dict[str, tuple[float, float]]) -> str | None
         return None
     ours = scores[label]
     better = [
-        (theirs, other)
-        for other, theirs in scores.items()
+        (theirs, rival)
+        for rival, theirs in scores.items()
         if theirs != ours and theirs[0] >= ours[0] and theirs[1] >= ours[1]
     ]
-    return max(better, key=lambda one: one[0])[1] if better else None
+    return max(better, key=lambda pair: pair[0])[1] if better else None

@@ -42,7 +42,7 @@ def chosen(
 
     The same arguments give the same cells. No cell is chosen twice.
     """
-    needs("numpy", what="a fraction of a design")
+    needs("numpy", feature="a fraction of a design")
     import numpy as np
 
     from penstock.study.fit import matrix

@@ -28,7 +28,7 @@ def detectable(
     has, with the constant; if not given, the main effects alone. The effect is the one between the
     best level and the worst, all others midway, where it is hardest to see.
     """
-    needs("scipy", what="the power of a design")
+    needs("scipy", feature="the power of a design")
     from math import expm1, inf
 
     from scipy import optimize, stats

@@ -46,16 +46,16 @@ Travel is in cylinders for each request.
 
 def line(runs: Sequence[Run]) -> str | None:
     """The mean access, over rounds; none of a device without an arm, or if nothing was modelled."""
-    found = _known(runs)
+    stats = _known(runs)
     parts = [
-        f"{name} {_mean([part for one in found if (part := of(one))])}"
-        for name, of in _PARTS
-        if any(of(one) for one in found)
+        f"{name} {_mean([part for disk in stats if (part := figure(disk))])}"
+        for name, figure in _PARTS
+        if any(figure(disk) for disk in stats)
     ]
     if not parts:
         return None
-    busy = ranges.figure(Spread.of(one["utilisation"] for one in found), units.percent)
-    return f"{_name(found[0])}: {', '.join(parts)}, busy {busy}"
+    busy = ranges.figure(Spread.of(disk["utilisation"] for disk in stats), units.percent)
+    return f"{_name(stats[0])}: {', '.join(parts)}, busy {busy}"
 
 
 def rows(policy: Rounds) -> Iterator[Row]:
@@ -68,8 +68,8 @@ def rows(policy: Rounds) -> Iterator[Row]:
 
 def table(comparison: Comparison) -> list[tuple[str, list[Row]]]:
     """The rows of each policy whose disks were modelled."""
-    found = [(policy.label, list(rows(policy))) for policy in rounds.by_policy(comparison)]
-    return [(label, lines) for label, lines in found if lines]
+    tables = [(policy.label, list(rows(policy))) for policy in rounds.by_policy(comparison)]
+    return [(label, lines) for label, lines in tables if lines]
 
 
 def _known(runs: Sequence[Run]) -> list[DeviceStats]:
@@ -89,8 +89,8 @@ def _device(disk: EachDisk, number: int) -> str:
 
 def _row(name: str, disk: DeviceStats | EachDisk) -> Row:
     service = disk["service_ms"]
-    parts = [of(disk) for _, of in _PARTS]
-    numbers = [units.count(one["n"]) if one else NONE for one in (service, parts[0])]
+    parts = [figure(disk) for _, figure in _PARTS]
+    numbers = [units.count(part["n"]) if part else NONE for part in (service, parts[0])]
     means = [_mean([part]) if part else NONE for part in parts]
     travel = disk.get("travel")
     crossed = units.count(round(travel["per_request"])) if travel else NONE

@@ -33,11 +33,11 @@ def why_partial(run: Run) -> str:
 def errors(*rounds: Class) -> str:
     """The errors of a class that has some, of all its rounds: which, how many, and the first."""
     requests: dict[str, int] = {}
-    for name, of in (item for one in rounds for item in one["error_codes"].items()):
-        requests[name] = requests.get(name, 0) + of["requests"]
+    for name, error in (item for class_ in rounds for item in class_["error_codes"].items()):
+        requests[name] = requests.get(name, 0) + error["requests"]
     codes = sorted(requests.items(), key=lambda item: -item[1])
     names = codes[0][0] if len(codes) == 1 else ", ".join(f"{count(n)} {name}" for name, n in codes)
-    kinds = next(one["error_codes"] for one in rounds if one["error_codes"])
+    kinds = next(class_["error_codes"] for class_ in rounds if class_["error_codes"])
     return f"{names}; first {_first(iter(kinds.values()))}"
 
 
@@ -45,30 +45,30 @@ def most_failed(runs: Sequence[Run]) -> Iterator[str]:
     """A line for each class under each policy of whose requests most failed."""
     classes: dict[tuple[str, str], list[Class]] = {}
     for run in runs:
-        for one in run["classes"]:
-            classes.setdefault((run["policy"], one["name"]), []).append(one)
+        for class_ in run["classes"]:
+            classes.setdefault((run["policy"], class_["name"]), []).append(class_)
     for (policy, name), rounds in classes.items():
         if mostly_failed(*rounds):
-            failed = sum(one["errors"] for one in rounds)
-            ended = failed + sum(one["requests"] for one in rounds)
+            failed = sum(class_["errors"] for class_ in rounds)
+            ended = failed + sum(class_["requests"] for class_ in rounds)
             yield (
                 f"MOST FAILED: {count(failed)} of {count(ended)} requests of {name} under {policy} "
                 f"({errors(*rounds)})"
             )
 
 
-def some_failed(of: Class) -> str:
+def some_failed(class_: Class) -> str:
     """How many requests failed of a class that has some, and how."""
-    ended = many(of["errors"] + of["requests"], "request")
-    return f"{count(of['errors'])} of {ended} of {of['name']} failed ({errors(of)})"
+    ended = many(class_["errors"] + class_["requests"], "request")
+    return f"{count(class_['errors'])} of {ended} of {class_['name']} failed ({errors(class_)})"
 
 
 def _first(kinds: Iterator[ErrorCount]) -> str:
-    first = min((of["first"] for of in kinds), key=lambda first: first["at_s"])
-    what: str = first["op"]
-    if what != "flush":
-        what += f" of {count(first['len'])} bytes at byte {count(first['start'])}"
-    return f"a {what} after {seconds(first['at_s'])}"
+    first = min((kind["first"] for kind in kinds), key=lambda first: first["at_s"])
+    request: str = first["op"]
+    if request != "flush":
+        request += f" of {count(first['len'])} bytes at byte {count(first['start'])}"
+    return f"a {request} after {seconds(first['at_s'])}"
 
 
 def differs(run: Run) -> bool:
@@ -80,9 +80,10 @@ def fatal(run: Run) -> Iterator[str]:
     """Why this run failed; nothing if it did not."""
     if "failure" in run:
         yield run["failure"]
-    for one in run["classes"]:
-        if one["errors"] and not one["requests"]:
-            yield f"under {run['policy']} every request of {one['name']} failed: {errors(one)}"
-    gone = (name for one in run["classes"] for name in one["error_codes"] if name in GONE)
-    for name in islice(gone, 1):
-        yield f"under {run['policy']} the device went away ({name})"
+    for class_ in run["classes"]:
+        if class_["errors"] and not class_["requests"]:
+            name = class_["name"]
+            yield f"under {run['policy']} every request of {name} failed: {errors(class_)}"
+    gone = (code for class_ in run["classes"] for code in class_["error_codes"] if code in GONE)
+    for code in islice(gone, 1):
+        yield f"under {run['policy']} the device went away ({code})"

@@ -20,13 +20,13 @@ _SHOWN = 8
 def rows(policy: Rounds) -> Iterator[Sequence[str]]:
     """The files of a policy's run in the middle, if there are several of different rates."""
     files = policy.middle()["files"]
-    rates = [one["bw_bytes"] for one in files]
+    rates = [file["bw_bytes"] for file in files]
     if len(files) < 2 or max(rates) <= min(rates) * _APART:
         return
     if len(files) <= _SHOWN:
         yield from map(_row, files)
         return
-    by_rate = sorted(files, key=lambda one: one["bw_bytes"])
+    by_rate = sorted(files, key=lambda file: file["bw_bytes"])
     half = _SHOWN // 2
     yield from map(_row, by_rate[:half])
     between = f"… {len(files) - _SHOWN} more"

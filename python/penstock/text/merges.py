@@ -16,21 +16,21 @@ ALIKE = 0.01
 
 def line(runs: Sequence[Run]) -> str | None:
     """How long they took, over rounds; none of a job without merges."""
-    found = [run["merge"] for run in runs if "merge" in run]
-    whole = [one["makespan_s"] for one in found if one["makespan_s"] is not None]
-    if not found:
+    merges = [run["merge"] for run in runs if "merge" in run]
+    makespans = [merge["makespan_s"] for merge in merges if merge["makespan_s"] is not None]
+    if not merges:
         return None
-    ends = [end for one in found for end in one["finish_s"] if end is not None]
-    if not whole:
-        jobs = sum(len(one["finish_s"]) for one in found)
+    ends = [end for merge in merges for end in merge["finish_s"] if end is not None]
+    if not makespans:
+        jobs = sum(len(merge["finish_s"]) for merge in merges)
         took = f"{len(ends)} of {jobs} have ended"
     else:
-        took = f"all ended in {ranges.figure(Spread.of(whole), units.seconds)}"
-        first = [min(end for end in one["finish_s"] if end is not None) for one in found]
-        if any(len(one["finish_s"]) > 1 for one in found):
+        took = f"all ended in {ranges.figure(Spread.of(makespans), units.seconds)}"
+        first = [min(end for end in merge["finish_s"] if end is not None) for merge in merges]
+        if any(len(merge["finish_s"]) > 1 for merge in merges):
             took += f", the first in {ranges.figure(Spread.of(first), units.seconds)}"
-    apart = ranges.figure(Spread.of(one["divergence_max"] for one in found), units.percent)
-    queued = max(one["max_queued_writes"] for one in found)
+    apart = ranges.figure(Spread.of(merge["divergence_max"] for merge in merges), units.percent)
+    queued = max(merge["max_queued_writes"] for merge in merges)
     return f"merges: {took}; up to {apart} apart, {units.many(queued, 'write')} at one disk"
 
 
@@ -41,8 +41,8 @@ def verdict(policies: Sequence[Rounds], baseline: Rounds | None) -> list[str]:
     if not ends or len(known) < len(ends):
         return []
     soonest = min(known, key=lambda label: known[label].median)
-    said = ranges.figure(known[soonest], units.seconds)
-    lines = [f"soonest: {soonest}, all merged in {said}"] if len(known) > 2 else []
+    fastest = ranges.figure(known[soonest], units.seconds)
+    lines = [f"soonest: {soonest}, all merged in {fastest}"] if len(known) > 2 else []
     if baseline is None or baseline.label not in known:
         return lines
     than = known[baseline.label]
@@ -56,9 +56,9 @@ def verdict(policies: Sequence[Rounds], baseline: Rounds | None) -> list[str]:
 
 def _makespan(policy: Rounds) -> Spread | None:
     """When the last merge ended, over rounds; none if one did not end."""
-    found = [run["merge"]["makespan_s"] if "merge" in run else None for run in policy.whole()]
-    whole = [one for one in found if one is not None]
-    return Spread.of(whole) if whole and len(whole) == len(found) else None
+    makespans = [run["merge"]["makespan_s"] if "merge" in run else None for run in policy.whole()]
+    ends = [end for end in makespans if end is not None]
+    return Spread.of(ends) if ends and len(ends) == len(makespans) else None
 
 
 def _differs(end: Spread, than: Spread, *, single: bool) -> str:

@@ -31,43 +31,43 @@ def explained(comparison: Comparison) -> Iterator[str]:
 
 def schedulers(runs: Sequence[Run]) -> str | None:
     """Which schedulers of the kernel the disks below were under, if it was the same in all runs."""
-    found = [run.get("schedulers", {}) for run in runs]
-    return below(found[0]) if found and all(one == found[0] for one in found) else None
+    per_run = [run.get("schedulers", {}) for run in runs]
+    return below(per_run[0]) if per_run and all(disks == per_run[0] for disks in per_run) else None
 
 
 def below(disks: Mapping[str, str | None]) -> str | None:
     """The disks below a target and the schedulers of the kernel; nothing if none are known."""
-    words = (
+    descriptions = (
         f"{disk} under the kernel's scheduler {name}" if name else f"{disk} without a scheduler"
         for disk, name in disks.items()
     )
-    return ", ".join(words) or None
+    return ", ".join(descriptions) or None
 
 
 def kernel(runs: Sequence[Run]) -> Iterator[str]:
     """What the kernel counted of each disk below; of rounds all together."""
     counted = [run["kernel"]["disks"] for run in runs if "kernel" in run]
-    for disk in dict.fromkeys(name for one in counted for name in one):
-        found = [one[disk] for one in counted if disk in one]
+    for disk in dict.fromkeys(name for disks in counted for name in disks):
+        counters = [disks[disk] for disks in counted if disk in disks]
         reads = _moved(
             "reads",
-            sum(one["reads"] for one in found),
-            sum(one["reads_merged"] for one in found),
-            sum(one["read_bytes"] for one in found),
+            sum(run["reads"] for run in counters),
+            sum(run["reads_merged"] for run in counters),
+            sum(run["read_bytes"] for run in counters),
         )
         writes = _moved(
             "writes",
-            sum(one["writes"] for one in found),
-            sum(one["writes_merged"] for one in found),
-            sum(one["write_bytes"] for one in found),
+            sum(run["writes"] for run in counters),
+            sum(run["writes_merged"] for run in counters),
+            sum(run["write_bytes"] for run in counters),
         )
-        waiting = sum(one["in_flight"] for one in found) / len(found)
+        waiting = sum(run["in_flight"] for run in counters) / len(counters)
         yield f"the kernel counted on {disk}: {reads}, {writes}; {digits(waiting)} in flight"
 
 
-def _moved(what: str, requests: int, merged: int, moved: int) -> str:
-    of = f" ({count(merged)} merged)" if merged else ""
-    return f"{count(requests)} {what}{of} of {digits(moved / 1e6)} MB"
+def _moved(operation: str, requests: int, merged: int, moved: int) -> str:
+    merges = f" ({count(merged)} merged)" if merged else ""
+    return f"{count(requests)} {operation}{merges} of {digits(moved / 1e6)} MB"
 
 
 def emulation(runs: list[Run]) -> str | None:
@@ -75,8 +75,8 @@ def emulation(runs: list[Run]) -> str | None:
     late = [run["emulation"] for run in runs if "emulation" in run]
     if not late:
         return None
-    worst = max(late, key=lambda one: one["p99_ns"])
+    worst = max(late, key=lambda run: run["p99_ns"])
     spread = f"p50 {latency(worst['p50_ns'])}, p99 {latency(worst['p99_ns'])}"
-    words = f"the model answered late by {spread}, worst {latency(worst['max_ns'])}"
+    lateness = f"the model answered late by {spread}, worst {latency(worst['max_ns'])}"
     rounds = ", in the round that did worst" if len(late) > 1 else ""
-    return f"{words} ({count(worst['completions'])} completions){rounds}"
+    return f"{lateness} ({count(worst['completions'])} completions){rounds}"

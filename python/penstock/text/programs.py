@@ -13,23 +13,23 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
     """A line for each class with programs: how many ended, how long they took, who computed."""
     names = rounds.class_names(list(runs))
     for name in names:
-        found = [
-            one["programs"]
+        programs = [
+            class_["programs"]
             for run in runs
-            for one in run["classes"]
-            if one["name"] == name and "programs" in one
+            for class_ in run["classes"]
+            if class_["name"] == name and "programs" in class_
         ]
-        if found and any(one["n"] or one["unfinished"] for one in found):
-            yield f"{name}: {_line(found)}"
+        if programs and any(run["n"] or run["unfinished"] for run in programs):
+            yield f"{name}: {_line(programs)}"
 
 
-def _line(found: Sequence[Programs]) -> str:
-    count = ranges.figure(Spread.of(one["n"] for one in found), lambda n: units.count(int(n)))
-    computed = ranges.figure(Spread.of(one["cpu_share"] for one in found), units.percent)
+def _line(programs: Sequence[Programs]) -> str:
+    count = ranges.figure(Spread.of(run["n"] for run in programs), lambda n: units.count(int(n)))
+    computed = ranges.figure(Spread.of(run["cpu_share"] for run in programs), units.percent)
     line = f"{count} programs, {computed} of the processors"
-    if all(one["n"] for one in found):
-        mean = ranges.latency(Spread.of(one["time_ns"]["mean"] for one in found))
-        p99 = ranges.latency(Spread.of(percentile(one["time_ns"], 99) for one in found))
+    if all(run["n"] for run in programs):
+        mean = ranges.latency(Spread.of(run["time_ns"]["mean"] for run in programs))
+        p99 = ranges.latency(Spread.of(percentile(run["time_ns"], 99) for run in programs))
         line = f"{line}, mean {mean}, p99 {p99}"
-    left = sum(one["unfinished"] for one in found)
+    left = sum(run["unfinished"] for run in programs)
     return f"{line}; {units.count(left)} had not ended" if left else line

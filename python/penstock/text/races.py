@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from penstock.answer.table import NONE
 from penstock.text import units
 
-Found: TypeAlias = Mapping[str, Any]
+Report: TypeAlias = Mapping[str, Any]
 """What the engine reports of a trace or a record."""
 
 HEADINGS = ("stalled", "behind", "disk", "from", "to", "lost", "writes", "growth")
@@ -15,25 +15,25 @@ MOST = 20
 """Rows at most; the JSON has all."""
 
 
-def lines(found: Found) -> Iterator[str]:
+def lines(report: Report) -> Iterator[str]:
     """The verdict."""
-    races: Sequence[Mapping[str, Any]] = found["races"]
+    races: Sequence[Mapping[str, Any]] = report["races"]
     if races:
-        lost = sum(one["lost_s"] for one in races)
-        blocked = sorted({one["blocked"] for one in races})
+        lost = sum(race["lost_s"] for race in races)
+        blocked = sorted({race["blocked"] for race in races})
         many = "1 race" if len(races) == 1 else f"{units.count(len(races))} races"
         yield (
-            f"{many}, in {units.percent(found['races_share'])} of the time: {', '.join(blocked)} "
+            f"{many}, in {units.percent(report['races_share'])} of the time: {', '.join(blocked)} "
             f"stalled for {units.seconds(lost)} in total."
         )
         if len(races) > MOST:
             yield f"The first {MOST} are shown."
         return
     yield "No race."
-    if not found["stalls"]:
+    if not report["stalls"]:
         yield "No read waited for writes of another class."
         return
-    most = found["stalls"][0]
+    most = report["stalls"][0]
     yield (
         f"Largest loss: {most['blocked']} waited {units.seconds(most['lost_s'])} in total for "
         f"writes of {most['by']} on {most['disk']}, at most {units.seconds(most['longest_s'])} at "
@@ -54,18 +54,18 @@ def _why_not(most: Mapping[str, Any]) -> str:
     )
 
 
-def rows(found: Found) -> list[list[str]]:
+def rows(report: Report) -> list[list[str]]:
     """A row for each race."""
     return [
         [
-            one["blocked"],
-            one["by"],
-            one["disk"],
-            units.seconds(one["from_s"]),
-            units.seconds(one["to_s"]),
-            units.seconds(one["lost_s"]),
-            units.count(one["queued_writes_max"]),
-            NONE if one["growth"] is None else f"{one['growth']:.2f}",
+            race["blocked"],
+            race["by"],
+            race["disk"],
+            units.seconds(race["from_s"]),
+            units.seconds(race["to_s"]),
+            units.seconds(race["lost_s"]),
+            units.count(race["queued_writes_max"]),
+            NONE if race["growth"] is None else f"{race['growth']:.2f}",
         ]
-        for one in found["races"][:MOST]
+        for race in report["races"][:MOST]
     ]

@@ -20,8 +20,8 @@ def figure(spread: Spread, render: Callable[[float], str]) -> str:
     low, middle, high = render(spread.low), render(spread.median), render(spread.high)
     if low == high:
         return middle
-    found = {text.partition(" ")[2] for text in (low, middle, high)}
-    if len(found) > 1 or not (unit := found.pop()):
+    endings = {text.partition(" ")[2] for text in (low, middle, high)}
+    if len(endings) > 1 or not (unit := endings.pop()):
         return f"{middle} [{low}–{high}]"
     low, middle, high = (text.removesuffix(f" {unit}") for text in (low, middle, high))
     return f"{middle} [{low}–{high}] {unit}"

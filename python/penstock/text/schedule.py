@@ -21,25 +21,25 @@ def sentence(comparison: Comparison, run: Run) -> str | None:
     """How `run` held its schedule; nothing in virtual time, where nothing is late."""
     if comparison["world"] == "simulated":
         return None
-    schedule, of = _schedule(run)
+    schedule, for_class = _schedule(run)
     if schedule is None:
         return "no schedule to hold: requests came as fast as they were served"
     missed = troubles(run)
     if missed is not None:
         return missed
     held = _within(schedule) if schedule["due"] else "nothing was due"
-    return f"the schedule was held{of}: {held}{_played(run, schedule)}"
+    return f"the schedule was held{for_class}: {held}{_played(run, schedule)}"
 
 
 def over_rounds(comparison: Comparison, runs: list[Run]) -> str | None:
     """How these rounds of one policy held their schedule; at length of the one that did worst."""
     worst, missed = _worst(runs), _missed(runs)
-    said = sentence(comparison, worst)
-    if said is None or len(runs) == 1 or _schedule(worst)[0] is None:
-        return said
+    line = sentence(comparison, worst)
+    if line is None or len(runs) == 1 or _schedule(worst)[0] is None:
+        return line
     if not missed:
-        return f"{said}, in the round that did worst"
-    return f"{_of_all(missed, runs)} {said}"
+        return f"{line}, in the round that did worst"
+    return f"{_of_all(missed, runs)} {line}"
 
 
 def caveats(policies: Sequence[Rounds]) -> Iterator[str]:
@@ -49,8 +49,8 @@ def caveats(policies: Sequence[Rounds]) -> Iterator[str]:
         return
     runs = _worst([_worst(_missed(policy.whole())) for policy in late])
     worst = next(policy for policy in late if any(run is runs for run in policy.runs))
-    whole = worst.whole()
-    among = f" {_of_all(_missed(whole), whole)}" if len(whole) > 1 else ""
+    whole_runs = worst.whole()
+    among = f" {_of_all(_missed(whole_runs), whole_runs)}" if len(whole_runs) > 1 else ""
     rest = [policy.label for policy in late if policy is not worst]
     yield f"under {worst.label}{among} {troubles(runs)}"
     if rest:
@@ -68,8 +68,8 @@ def _missed(runs: list[Run]) -> list[Run]:
 
 def _worst(runs: list[Run]) -> Run:
     def held(run: Run) -> float:
-        parts = [run["schedule"], *(one["schedule"] for one in run["classes"])]
-        known = [of["held"]["within_1ms"] for of in parts if of is not None and of["due"]]
+        parts = [run["schedule"], *(class_["schedule"] for class_ in run["classes"])]
+        known = [part["held"]["within_1ms"] for part in parts if part is not None and part["due"]]
         return min(known, default=1.0)
 
     return min(runs, key=held)
@@ -82,7 +82,11 @@ def _schedule(run: Run) -> tuple[Schedule | None, str]:
     """
     if run["schedule"] is not None:
         return run["schedule"], ""
-    own = [(one["schedule"], one["name"]) for one in run["classes"] if one["schedule"] is not None]
+    own = [
+        (class_["schedule"], class_["name"])
+        for class_ in run["classes"]
+        if class_["schedule"] is not None
+    ]
     if not own:
         return None, ""
     worst, name = min(own, key=lambda pair: pair[0]["held"]["within_1ms"])
@@ -95,22 +99,22 @@ def troubles(run: Run) -> str | None:
     if schedule is None:
         return None
     late = {
-        one["name"]: one["schedule"]
-        for one in run["classes"]
-        if one["schedule"] is not None and not _is_held(one["schedule"])
+        class_["name"]: class_["schedule"]
+        for class_ in run["classes"]
+        if class_["schedule"] is not None and not _is_held(class_["schedule"])
     }
-    whole = _is_held(schedule)
-    if whole and not late:
+    all_held = _is_held(schedule)
+    if all_held and not late:
         return None
-    held = f"held but for {', '.join(late)}" if whole else "not held"
-    words = f"the schedule was {held}: {_within(schedule)}"
+    held = f"held but for {', '.join(late)}" if all_held else "not held"
+    line = f"the schedule was {held}: {_within(schedule)}"
     if len(run["classes"]) > 1:
-        shares = [f"{name} {_percent(of['held']['within_1ms'])}" for name, of in late.items()]
-        words += f", of {', '.join(shares)}"
+        shares = [f"{name} {_percent(own['held']['within_1ms'])}" for name, own in late.items()]
+        line += f", of {', '.join(shares)}"
     # The class that is worst off says most about why.
-    worst = min([schedule, *late.values()], key=lambda of: of["held"]["within_1ms"])
+    worst = min([schedule, *late.values()], key=lambda part: part["held"]["within_1ms"])
     why = _why(run, schedule, worst)
-    return f"{words}; likely because {why}{_played(run, schedule)}"
+    return f"{line}; likely because {why}{_played(run, schedule)}"
 
 
 def _is_held(schedule: Schedule) -> bool:

@@ -20,12 +20,12 @@ def lines(comparison: Comparison, policies: Sequence[Rounds]) -> Iterator[str]:
         yield f"nothing to share: {name} divides a device among classes; one class has requests"
     if not shares.at_stake(comparison):
         return
-    kept = list(shares.kept(policies))
-    if kept:
-        yield f"shares by weight: {_listed((one.label, one.told) for one in kept)}"
-    felt = [(one.label, one.felt) for one in kept if one.felt is not None]
-    if felt:
-        yield f"throughput relative to each class alone, by weight: {_listed(iter(felt))}"
+    errors = list(shares.share_errors(policies))
+    if errors:
+        yield f"shares by weight: {_listed((error.label, error.share_error) for error in errors)}"
+    alone = [(e.label, e.alone_error) for e in errors if e.alone_error is not None]
+    if alone:
+        yield f"throughput relative to each class alone, by weight: {_listed(iter(alone))}"
     for short in shares.short_cycles(policies):
         part, request, cycle = map(units.latency, (short.part_ns, short.request_ns, short.cycle_ns))
         yield (
@@ -34,7 +34,7 @@ def lines(comparison: Comparison, policies: Sequence[Rounds]) -> Iterator[str]:
         )
     for name, under in shares.limited(policies).items():
         among = "" if len(under) == len(policies) else f" under {', '.join(p.label for p in under)}"
-        open_loop = all(one["open_loop"] for policy in under for one in policy.of(name))
+        open_loop = all(class_["open_loop"] for policy in under for class_ in policy.of(name))
         why = "" if open_loop else ": it mostly has nothing waiting, so more outstanding would help"
         yield f"{name} asked for less than its share{among}{why}"
 

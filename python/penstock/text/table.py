@@ -51,9 +51,9 @@ class Column(NamedTuple):
     render: Callable[[Spread], str]
     part: Half = Half.THROUGHPUT
 
-    def cell(self, one: Class) -> str:
+    def cell(self, class_: Class) -> str:
         """The figure of one run."""
-        return self._cell([one])
+        return self._cell([class_])
 
     def of(self, policy: Rounds, name: str) -> str:
         """The figure of the class called `name` over rounds; a dash if it took no part."""
@@ -61,7 +61,7 @@ class Column(NamedTuple):
 
     def _cell(self, classes: list[Class]) -> str:
         # A latency where no request finished is a dash: zero would be a lie.
-        known = all(one["requests"] for one in classes) or self.part is Half.THROUGHPUT
+        known = all(class_["requests"] for class_ in classes) or self.part is Half.THROUGHPUT
         return self.render(Spread.of(map(self.figure, classes))) if classes and known else NONE
 
 
@@ -70,7 +70,7 @@ def _latency(heading: str, figure: Callable[[Class], float]) -> Column:
 
 
 def _percentile(percent: float) -> Column:
-    return _latency(f"p{percent:g}", lambda one: percentile(one["lat_ns"], percent))
+    return _latency(f"p{percent:g}", lambda class_: percentile(class_["lat_ns"], percent))
 
 
 def _in_range(render: Callable[[float], str]) -> Callable[[Spread], str]:
@@ -80,25 +80,27 @@ def _in_range(render: Callable[[float], str]) -> Callable[[Spread], str]:
 _COUNT = _in_range(lambda n: units.count(int(n)))
 
 COLUMNS = (
-    Column("requests", lambda one: one["requests"], _COUNT),
-    Column("IOPS", lambda one: one["iops"], _in_range(units.rate)),
-    Column("MB/s", lambda one: one["bw_bytes"], _in_range(units.megabytes)),
-    _latency("mean", lambda one: one["lat_ns"]["mean"]),
+    Column("requests", lambda class_: class_["requests"], _COUNT),
+    Column("IOPS", lambda class_: class_["iops"], _in_range(units.rate)),
+    Column("MB/s", lambda class_: class_["bw_bytes"], _in_range(units.megabytes)),
+    _latency("mean", lambda class_: class_["lat_ns"]["mean"]),
     _percentile(50),
     _percentile(95),
     _percentile(99),
     _percentile(99.9),
-    _latency("wait", lambda one: one["wait_ns"]["mean"]),
-    Column("share", lambda one: one["share"], _in_range(units.percent)),
-    Column("errors", lambda one: one["errors"], _COUNT),
-    Column("unfinished", lambda one: one["unfinished"], _COUNT),
+    _latency("wait", lambda class_: class_["wait_ns"]["mean"]),
+    Column("share", lambda class_: class_["share"], _in_range(units.percent)),
+    Column("errors", lambda class_: class_["errors"], _COUNT),
+    Column("unfinished", lambda class_: class_["unfinished"], _COUNT),
 )
 
-BY_WEIGHT = Column("by weight", lambda one: one["ideal_share"] or 0.0, _in_range(units.percent))
+BY_WEIGHT = Column(
+    "by weight", lambda class_: class_["ideal_share"] or 0.0, _in_range(units.percent)
+)
 """Stands behind the share where weights are to be kept."""
 
 DISCARDED = Column(
-    "discarded", lambda one: one["discarded_bytes"], _in_range(units.size), Half.THROUGHPUT
+    "discarded", lambda class_: class_["discarded_bytes"], _in_range(units.size), Half.THROUGHPUT
 )
 """Stands behind the throughput where something was discarded, which no throughput counts."""
 
@@ -124,7 +126,7 @@ LEGEND = (
 def columns(comparison: Comparison) -> tuple[Column, ...]:
     """All that have something to say of these runs."""
     behind: dict[str, Column] = {}
-    if any(one["discarded_bytes"] for run in comparison["runs"] for one in run["classes"]):
+    if any(class_["discarded_bytes"] for run in comparison["runs"] for class_ in run["classes"]):
         behind["MB/s"] = DISCARDED
     if shares.at_stake(comparison):
         behind["share"] = BY_WEIGHT
@@ -143,10 +145,10 @@ def of_rounds(comparison: Comparison) -> str | None:
     if not rounds.repeated(comparison):
         return None
     many = rounds.count(comparison)
-    what = "the median [least–greatest] of the rounds" if many > 1 else "as it came out"
+    description = "the median [least–greatest] of the rounds" if many > 1 else "as it came out"
     even = ", of an even number the lower of the two in the middle" if many % 2 == 0 else ""
     return (
-        f"{ranges.seeds(comparison)}: each figure is {what}{even}. "
+        f"{ranges.seeds(comparison)}: each figure is {description}{even}. "
         "Percentiles are of one round each and never averaged."
     )
 
@@ -162,8 +164,8 @@ def blocks(comparison: Comparison, width: int, *, detail: bool = False) -> Block
     repeated, policies = rounds.repeated(comparison), rounds.by_policy(comparison)
     if repeated or len(policies) > MANY:
         yield [_summary(policies)]
-    if (said := of_rounds(comparison)) is not None:
-        yield [Line(said, style="dim")]
+    if (explanation := of_rounds(comparison)) is not None:
+        yield [Line(explanation, style="dim")]
     shown = columns(comparison)
     parts = _parts(comparison["runs"], shown, width)
     for policy in policies:
@@ -188,8 +190,8 @@ def heading(comparison: Comparison) -> Iterator[Part]:
     if comparison["world"] != "simulated":
         engine = f", engine {machine['engine']}" if "engine" in machine else ""
         yield f"  {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}{engine}"
-    if (said := places.schedulers(comparison["runs"])) is not None:
-        yield f"  {said}"
+    if (schedulers := places.schedulers(comparison["runs"])) is not None:
+        yield f"  {schedulers}"
     seeds = f"seed {comparison['seed']}"
     if rounds.repeated(comparison):
         seeds = ranges.seeds(comparison)
@@ -219,21 +221,21 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
     busy = ranges.figure(Spread.of(run["device_busy"] for run in runs), units.percent)
     many = f"{ranges.seeds({**comparison, 'runs': runs})}: " if "round" in runs[0] else ""
     yield f"{many}{lasted}{model}, device busy {busy}"
-    for said in (
+    for line in (
         against_measured(runs),
         merges.line(runs),
         disks.line(runs),
         schedule.over_rounds(comparison, runs),
         places.emulation(runs),
     ):
-        if said is not None:
-            yield said
+        if line is not None:
+            yield line
     yield from places.kernel(runs)
     if places.schedulers(comparison["runs"]) is None:
         # What all runs had in common stands in the heading.
-        for said in dict.fromkeys(places.schedulers([run]) for run in runs):
-            if said is not None:
-                yield said
+        for line in dict.fromkeys(places.schedulers([run]) for run in runs):
+            if line is not None:
+                yield line
     yield from programs.lines(runs)
     yield from verified.lines(runs)
     for remark in dict.fromkeys(remark for run in runs for remark in run.get("remarks", [])):
@@ -300,27 +302,29 @@ Widths = dict[Column, int]
 
 def _parts(runs: list[Run], shown: Sequence[Column], width: int) -> list[Widths]:
     """All columns if they fit, else those of throughput and those of latency."""
-    classes = [one for run in runs for one in run["classes"]]
-    whole = {
-        column: max([len(column.heading), *(cell_len(column.cell(one)) for one in classes)])
+    classes = [class_ for run in runs for class_ in run["classes"]]
+    widths = {
+        column: max([len(column.heading), *(cell_len(column.cell(class_)) for class_ in classes)])
         for column in shown
     }
-    if _names(classes) + sum(whole.values()) + GAP * len(whole) <= width:
-        return [whole]
+    if _names(classes) + sum(widths.values()) + GAP * len(widths) <= width:
+        return [widths]
     return [
-        {column: wide for column, wide in whole.items() if column.part is part} for part in Half
+        {column: wide for column, wide in widths.items() if column.part is part} for part in Half
     ]
 
 
 def _names(classes: list[Class]) -> int:
-    return max([len("class"), *(cell_len(one["name"]) for one in classes)])
+    return max([len("class"), *(cell_len(class_["name"]) for class_ in classes)])
 
 
 def _of_run(policy: Rounds, parts: list[Widths]) -> Iterator[Table]:
     """A row for each class, in so many tables as it takes."""
     (run,) = policy.runs
     for part in parts:
-        rows = [[one["name"], *(column.cell(one) for column in part)] for one in run["classes"]]
+        rows = [
+            [class_["name"], *(column.cell(class_) for column in part)] for class_ in run["classes"]
+        ]
         headings = ["class", *(column.heading for column in part)]
         yield Table(headings, rows, widths=[_names(run["classes"]), *part.values()])
 

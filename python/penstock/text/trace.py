@@ -35,33 +35,33 @@ def _optional(value: float | None) -> str:
     return NONE if value is None else units.digits(value, 3)
 
 
-def _recorded(one: Description, which: str) -> str:
-    known = one["recorded_latency"]
+def _recorded(class_: Description, which: str) -> str:
+    known = class_["recorded_latency"]
     return NONE if known is None else units.latency(known[which])
 
 
 FIGURES: dict[str, Callable[[Description], str]] = {
-    "requests": lambda one: units.count(one["requests"]),
-    "reads": lambda one: units.count(one["reads"]["requests"]),
-    "writes": lambda one: units.count(one["writes"]["requests"]),
-    "flushes": lambda one: units.count(one["flushes"]),
-    "discards": lambda one: units.count(one["discards"]["requests"]),
-    "synchronous": lambda one: units.count(one["sync"]),
-    "MB": lambda one: units.digits(one["bytes"] / 1e6, 3),
-    "MB discarded": lambda one: units.digits(one["discards"]["bytes"] / 1e6, 3),
-    "size, mean": lambda one: _bytes(one["size_bytes"]["mean"]),
-    "size, p50": lambda one: _bytes(one["size_bytes"]["p50"]),
-    "size, p95": lambda one: _bytes(one["size_bytes"]["p95"]),
-    "size, largest": lambda one: _bytes(one["size_bytes"]["max"]),
-    "arrivals/s, mean": lambda one: _optional(one["arrivals"]["mean_per_s"]),
-    "in the fullest second": lambda one: units.count(one["arrivals"]["peak_1s"]),
-    "in the fullest 0.1 s": lambda one: units.count(one["arrivals"]["peak_100ms"]),
-    "dispersion of 0.1 s": lambda one: _optional(one["arrivals"]["dispersion_100ms"]),
-    "variation of gaps": lambda one: _optional(one["arrivals"]["gap_variation"]),
-    "sequential": lambda one: units.percent(one["sequential"]["by_process"]),
-    "footprint, MB": lambda one: units.digits(one["footprint_bytes"] / 1e6, 3),
-    "recorded latency, p50": lambda one: _recorded(one, "p50_ns"),
-    "recorded latency, p99": lambda one: _recorded(one, "p99_ns"),
+    "requests": lambda class_: units.count(class_["requests"]),
+    "reads": lambda class_: units.count(class_["reads"]["requests"]),
+    "writes": lambda class_: units.count(class_["writes"]["requests"]),
+    "flushes": lambda class_: units.count(class_["flushes"]),
+    "discards": lambda class_: units.count(class_["discards"]["requests"]),
+    "synchronous": lambda class_: units.count(class_["sync"]),
+    "MB": lambda class_: units.digits(class_["bytes"] / 1e6, 3),
+    "MB discarded": lambda class_: units.digits(class_["discards"]["bytes"] / 1e6, 3),
+    "size, mean": lambda class_: _bytes(class_["size_bytes"]["mean"]),
+    "size, p50": lambda class_: _bytes(class_["size_bytes"]["p50"]),
+    "size, p95": lambda class_: _bytes(class_["size_bytes"]["p95"]),
+    "size, largest": lambda class_: _bytes(class_["size_bytes"]["max"]),
+    "arrivals/s, mean": lambda class_: _optional(class_["arrivals"]["mean_per_s"]),
+    "in the fullest second": lambda class_: units.count(class_["arrivals"]["peak_1s"]),
+    "in the fullest 0.1 s": lambda class_: units.count(class_["arrivals"]["peak_100ms"]),
+    "dispersion of 0.1 s": lambda class_: _optional(class_["arrivals"]["dispersion_100ms"]),
+    "variation of gaps": lambda class_: _optional(class_["arrivals"]["gap_variation"]),
+    "sequential": lambda class_: units.percent(class_["sequential"]["by_process"]),
+    "footprint, MB": lambda class_: units.digits(class_["footprint_bytes"] / 1e6, 3),
+    "recorded latency, p50": lambda class_: _recorded(class_, "p50_ns"),
+    "recorded latency, p99": lambda class_: _recorded(class_, "p99_ns"),
 }
 """The figures of a class, in the order of the rows."""
 
@@ -69,4 +69,4 @@ FIGURES: dict[str, Callable[[Description], str]] = {
 def table(classes: Sequence[Description]) -> Table:
     """A column for each class and a row for each figure."""
     rows = [[name, *map(figure, classes)] for name, figure in FIGURES.items()]
-    return Table(["", *(one["name"] for one in classes)], rows)
+    return Table(["", *(class_["name"] for class_ in classes)], rows)

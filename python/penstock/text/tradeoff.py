@@ -16,104 +16,113 @@ KEPT = 0.95
 """A setting that has so much of another one's throughput keeps it."""
 
 
-def figure(of: Figure, spread: Spread | None) -> str:
+def figure(measure: Figure, spread: Spread | None) -> str:
     """A figure with its unit, and its range over rounds."""
     if spread is None:
         return NONE
-    if of.is_latency:
+    if measure.is_latency:
         return ranges.latency(spread)
-    if of.what == "bw":
+    if measure.what == "bw":
         return ranges.figure(spread, lambda value: f"{units.megabytes(value)} MB/s")
     return ranges.figure(spread, lambda value: f"{units.rate(value)}/s")
 
 
-def table(of: Tradeoff) -> Table:
+def table(tradeoff: Tradeoff) -> Table:
     """Each setting with its figures, and which one beats it."""
     rows = []
-    for point in of.points:
+    for point in tradeoff.points:
         beaten = f"beaten by {point.beaten_by}" if point.beaten_by else ""
-        said = "frontier" if point.on_frontier else beaten
-        rows.append([point.label, figure(of.x, point.x), figure(of.y, point.y), said])
+        standing = "frontier" if point.on_frontier else beaten
+        rows.append(
+            [point.label, figure(tradeoff.x, point.x), figure(tradeoff.y, point.y), standing]
+        )
     return Table(
-        ["setting", str(of.x), str(of.y), ""], rows, name="settings", title="Every setting"
+        ["setting", str(tradeoff.x), str(tradeoff.y), ""],
+        rows,
+        name="settings",
+        title="Every setting",
     )
 
 
-def lines(comparison: Comparison, of: Tradeoff) -> list[str]:
+def lines(comparison: Comparison, tradeoff: Tradeoff) -> list[str]:
     """The answer: the ends of the frontier, what lies well between, and what makes it doubtful."""
-    said = [
+    answer = [
         *failures.most_failed(comparison["runs"]),
-        *_overload(comparison, of),
-        *_answer(of),
-        *_few(comparison, of),
+        *_overload(comparison, tradeoff),
+        *_answer(tradeoff),
+        *_few(comparison, tradeoff),
         *schedule.caveats(rounds.by_policy(comparison)),
     ]
-    return [part for line in said for part in prose.fold(line, WIDTH)]
+    return [part for line in answer for part in prose.fold(line, WIDTH)]
 
 
-def _answer(of: Tradeoff) -> Iterator[str]:
-    frontier = of.frontier()
+def _answer(tradeoff: Tradeoff) -> Iterator[str]:
+    frontier = tradeoff.frontier()
     if not frontier:
         yield "no setting has both figures: a class finished nothing"
         return
     first, last = frontier[0], frontier[-1]
     if len(frontier) == 1:
-        yield f"best in both: {_both(of, first)}"
+        yield f"best in both: {_both(tradeoff, first)}"
     else:
-        yield f"best {of.x}: {_both(of, first)}"
-        yield f"best {of.y}: {_both(of, last)}"
-        yield from _keeping(of, frontier)
-    beaten = len(of.placed()) - len(frontier)
-    if beaten:
+        yield f"best {tradeoff.x}: {_both(tradeoff, first)}"
+        yield f"best {tradeoff.y}: {_both(tradeoff, last)}"
+        yield from _keeping(tradeoff, frontier)
+    placed = len(tradeoff.placed())
+    if placed > len(frontier):
         yield (
-            f"{len(frontier)} of {len(of.placed())} settings are on the frontier; each of the rest "
+            f"{len(frontier)} of {placed} settings are on the frontier; each of the rest "
             "is beaten by another one that is as good in both figures and better in one"
         )
 
 
-def _keeping(of: Tradeoff, frontier: list[Point]) -> Iterator[str]:
+def _keeping(tradeoff: Tradeoff, frontier: list[Point]) -> Iterator[str]:
     """The best of `x` among those that keep the first setting's throughput, and the best one."""
-    if not of.y.kind.more_is_better:
+    if not tradeoff.y.kind.more_is_better:
         return
-    placed = {point.label: point.y.median for point in of.placed() if point.y}
+    placed = {point.label: point.y.median for point in tradeoff.placed() if point.y}
     known = [frontier[0], frontier[-1]]
-    for label in dict.fromkeys((of.points[0].label, frontier[-1].label)):
+    for label in dict.fromkeys((tradeoff.points[0].label, frontier[-1].label)):
         enough = KEPT * placed.get(label, 0)
         keeps = next(point for point in frontier if placed[point.label] >= enough)
         if keeps.label != label and keeps not in known:
             known.append(keeps)
-            share = f"{100 * KEPT:.0f} % of that of {label}"
-            yield f"best {of.x} where {of.y} is at least {share}: {_both(of, keeps)}"
+            condition = f"{tradeoff.y} is at least {100 * KEPT:.0f} % of that of {label}"
+            yield f"best {tradeoff.x} where {condition}: {_both(tradeoff, keeps)}"
 
 
-def _both(of: Tradeoff, point: Point) -> str:
-    x, y = figure(of.x, point.x), figure(of.y, point.y)
-    return f"{point.label} ({of.x} {x}, {of.y} {y})"
+def _both(tradeoff: Tradeoff, point: Point) -> str:
+    x, y = figure(tradeoff.x, point.x), figure(tradeoff.y, point.y)
+    return f"{point.label} ({tradeoff.x} {x}, {tradeoff.y} {y})"
 
 
-def _overload(comparison: Comparison, of: Tradeoff) -> Iterator[str]:
+def _overload(comparison: Comparison, tradeoff: Tradeoff) -> Iterator[str]:
     """In which settings the device cannot keep up with one of the two classes."""
     over = judge.overload(rounds.by_policy(comparison))
-    labels = list(dict.fromkeys(one["policy"] for one in over if one["name"] in (of.x.of, of.y.of)))
+    labels = list(
+        dict.fromkeys(
+            entry["policy"] for entry in over if entry["name"] in (tradeoff.x.of, tradeoff.y.of)
+        )
+    )
     if labels:
-        every = len(labels) == len(of.points)
-        where = "every setting" if every else f"{len(labels)} of {len(of.points)} settings"
-        names = ", ".join(dict.fromkeys(one["name"] for one in over))
+        every = len(labels) == len(tradeoff.points)
+        where = "every setting" if every else f"{len(labels)} of {len(tradeoff.points)} settings"
+        names = ", ".join(dict.fromkeys(entry["name"] for entry in over))
         yield (
             f"OVERLOAD: the device cannot keep up with {names} in {where}: latencies there "
             "grow for as long as requests come"
         )
 
 
-def _few(comparison: Comparison, of: Tradeoff) -> Iterator[str]:
-    for name in dict.fromkeys((of.x.of, of.y.of)):
+def _few(comparison: Comparison, tradeoff: Tradeoff) -> Iterator[str]:
+    for name in dict.fromkeys((tradeoff.x.of, tradeoff.y.of)):
         finished = [
-            one["requests"]
+            class_["requests"]
             for run in comparison["runs"]
-            for one in run["classes"]
-            if one["name"] == name
+            for class_ in run["classes"]
+            if class_["name"] == name
         ]
-        tail = any(figure.of == name and figure.what in ("p99", "p99.9") for figure in of[:2])
+        tail = any(figure.of == name and figure.what in ("p99", "p99.9") for figure in tradeoff[:2])
         if tail and finished and min(finished) < 100:
             yield (
                 f"of {name} as few as {min(finished)} requests finished: a p99 of fewer than 100 "
@@ -121,7 +130,7 @@ def _few(comparison: Comparison, of: Tradeoff) -> Iterator[str]:
             )
 
 
-def title(comparison: Comparison, of: Tradeoff) -> Line:
+def title(comparison: Comparison, tradeoff: Tradeoff) -> Line:
     """What was swept, where."""
     job, device = comparison["job"]["file"], comparison["device"]
-    return headline(comparison["world"], f"{job} on {device}, {len(of.points)} settings")
+    return headline(comparison["world"], f"{job} on {device}, {len(tradeoff.points)} settings")

@@ -41,9 +41,9 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
-def many(n: int, what: str) -> str:
+def many(n: int, noun: str) -> str:
     """A number with its noun; the plural ends in s."""
-    return f"{count(n)} {what}" if n == 1 else f"{count(n)} {what}s"
+    return f"{count(n)} {noun}" if n == 1 else f"{count(n)} {noun}s"
 
 
 def rate(per_second: float) -> str:

@@ -67,7 +67,7 @@ def judged(comparison: Comparison, baseline: str | None = None) -> Verdict:
 
 def no_baseline(name: str, policies: Iterable[str]) -> tuple[str, str]:
     """What is wrong with a baseline that is none of the policies, and a hint."""
-    known = ", ".join(dict.fromkeys(one for one in policies if not one.startswith(ALONE)))
+    known = ", ".join(dict.fromkeys(policy for policy in policies if not policy.startswith(ALONE)))
     return f"no policy `{name}` runs that others could be compared with", f"one of {known}"
 
 
@@ -94,21 +94,21 @@ def _overload(
 ) -> Iterator[str]:
     """Classes with which the device cannot keep up, under which policies, and what to do then."""
     classes: dict[str, list[Overload]] = {}
-    for one in overload:
-        classes.setdefault(one["name"], []).append(one)
+    for entry in overload:
+        classes.setdefault(entry["name"], []).append(entry)
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, over in classes.items():
-        worst = max(over, key=lambda one: one["behind_s"])
-        groups.setdefault(tuple(one["policy"] for one in over), []).append(
+        worst = max(over, key=lambda entry: entry["behind_s"])
+        groups.setdefault(tuple(entry["policy"] for entry in over), []).append(
             f"{name} asked for {units.rate(worst['asked_iops'])}/s, was served "
             f"{units.rate(worst['served_iops'])}/s, and its backlog grew to "
             f"{units.seconds(worst['behind_s'])}"
         )
-    for policies, said in groups.items():
+    for policies, clauses in groups.items():
         every = len(policies) == len(candidates.shared)
         under = "any policy" if every and len(policies) > 1 else ", ".join(policies)
         worst_of = ", at worst" if len(policies) > 1 else ""
-        yield f"OVERLOAD: the device cannot keep up under {under}: {'; '.join(said)}{worst_of}"
+        yield f"OVERLOAD: the device cannot keep up under {under}: {'; '.join(clauses)}{worst_of}"
     if classes:
         trace = "[trace]" in comparison["job"]["text"].splitlines()
         less = _SLOWER if trace else "ask for less"
@@ -148,7 +148,7 @@ def _ranking(candidates: Candidates, ranking: Ranking) -> Iterator[str]:
         line += "; no policy is best for all"
     yield line
     if ranking.dominated:
-        worse = ", ".join(f"{one} ({by})" for one, by in ranking.dominated.items())
+        worse = ", ".join(f"{policy} ({by})" for policy, by in ranking.dominated.items())
         yield f"worse for some class than another policy and better for none: {worse}"
 
 
@@ -156,8 +156,8 @@ def _figure(policy: Rounds, name: str, ranking: Ranking) -> str:
     """By what a policy is best for a class."""
     classes = policy.of(name)
     if ranking.by_throughput[name]:
-        of = Spread.of(one["bw_bytes"] for one in classes)
-        return f"{ranges.figure(of, units.megabytes)} MB/s"
+        throughput = Spread.of(class_["bw_bytes"] for class_ in classes)
+        return f"{ranges.figure(throughput, units.megabytes)} MB/s"
     return f"p99 {ranges.latency(judge.latency(classes, 99))}"
 
 
@@ -175,7 +175,7 @@ def _policies(
         if policy == candidates.baseline:
             parts = [line for line in [", ".join(_against_alone(policy, candidates.alone))] if line]
         elif policy in candidates.shared and not merged:
-            over = {one["name"] for one in overload if one["policy"] == policy.label}
+            over = {entry["name"] for entry in overload if entry["policy"] == policy.label}
             parts = list(_against(candidates, policy, over, nothing=nothing))
         parts += _troubles(policy)
         if parts:
@@ -197,13 +197,13 @@ def _against(
     classes = {
         name: sides
         for name, sides in every.items()
-        if all(one["requests"] for one in sides.before) and not sides.mostly_failed()
+        if all(class_["requests"] for class_ in sides.before) and not sides.mostly_failed()
     }
     latencies: list[str] = []
     throughputs: list[str] = []
     helped: set[str] = set()
     for name, sides in classes.items():
-        empty = sum(one["requests"] == 0 for one in sides.after)
+        empty = sum(class_["requests"] == 0 for class_ in sides.after)
         if empty:
             some = "" if empty == len(sides.after) else f" in {empty} of {len(sides.after)} rounds"
             throughputs.append(f"{name} finishes nothing{some}")
@@ -221,7 +221,7 @@ def _against(
         clauses = [*_from_alone(name, sides.after, candidates.alone)]
         # What grows for as long as requests come is no figure of a policy.
         if name not in overloaded:
-            known = any(than in of for of in latencies)
+            known = any(than in latency for latency in latencies)
             clauses += _latency(sides, f" than {than}" if not known else "", kept=report_kept)
         if clauses:
             latencies.append(_latency_words(name, sides.after, clauses, first=not latencies))
@@ -234,7 +234,7 @@ def _against(
         and any(sides.throughput_counts() for name, sides in classes.items() if name not in helped)
     ):
         throughputs.append("no throughput lost")
-    elif throughputs and not any(than in of for of in latencies):
+    elif throughputs and not any(than in latency for latency in latencies):
         throughputs[-1] += f", against {than}"
     parts = [", ".join(part) for part in (latencies, throughputs) if part]
     if classes and overloaded >= classes.keys() and not parts:
@@ -298,9 +298,9 @@ def _latency(sides: Sides, than: str, *, kept: bool) -> Iterator[str]:
     if kept:
         return
     for percent in (95, 50):
-        other = sides.better(percent)
-        if not alike(other) and sides.latency_differs(percent):
-            yield f"p{percent} {_times(other)}{than} and p99 alike"
+        ratio = sides.better(percent)
+        if not alike(ratio) and sides.latency_differs(percent):
+            yield f"p{percent} {_times(ratio)}{than} and p99 alike"
             return
 
 
@@ -317,14 +317,17 @@ def _times(better: float) -> str:
 
 def _latency_words(name: str, classes: list[Class], clauses: list[str], *, first: bool) -> str:
     """The clauses of a class; the first that is of the 99th percentile has its figure in rounds."""
-    of = f"{name}'" if name.endswith("s") else f"{name}'s"
-    clauses = [clauses[0], *(one.removeprefix("p99 ").removeprefix("p99: ") for one in clauses[1:])]
+    possessive = f"{name}'" if name.endswith("s") else f"{name}'s"
+    clauses = [
+        clauses[0],
+        *(clause.removeprefix("p99 ").removeprefix("p99: ") for clause in clauses[1:]),
+    ]
     if len(classes) == 1 or not clauses[0].startswith("p99"):
-        return f"{of} {', '.join(clauses)}"
+        return f"{possessive} {', '.join(clauses)}"
     among = f" in {len(classes)} rounds" if first else ""
-    said = ranges.latency(judge.latency(classes, 99))
+    p99 = ranges.latency(judge.latency(classes, 99))
     rest = clauses[0].removeprefix("p99").removeprefix(":").strip()
-    return f"{of} p99 {said}{among}, {', '.join([rest, *clauses[1:]])}"
+    return f"{possessive} p99 {p99}{among}, {', '.join([rest, *clauses[1:]])}"
 
 
 def _throughput(name: str, sides: Sides) -> str:
@@ -359,15 +362,18 @@ def _troubles(policy: Rounds) -> Iterator[str]:
         if "failure" in run:
             yield run["failure"].splitlines()[0]
     by_name: dict[str, list[Class]] = {}
-    for one in (one for run in runs for one in run["classes"]):
-        by_name.setdefault(one["name"], []).append(one)
+    for class_ in (class_ for run in runs for class_ in run["classes"]):
+        by_name.setdefault(class_["name"], []).append(class_)
+    errors = {name: sum(class_["errors"] for class_ in by_name[name]) for name in by_name}
     failed = [
-        f"{count(sum(one['errors'] for one in ones))} of {name} ({failures.errors(*ones)})"
-        for name, ones in by_name.items()
-        if any(one["errors"] for one in ones)
+        f"{count(n)} of {name} ({failures.errors(*by_name[name])})"
+        for name, n in errors.items()
+        if n
     ]
     if failed:
         yield f"failed: {', '.join(failed)}"
-    left = {name: sum(one["unfinished"] for one in ones) for name, ones in by_name.items()}
+    left = {
+        name: sum(class_["unfinished"] for class_ in classes) for name, classes in by_name.items()
+    }
     if any(left.values()) and not runs[-1].get("interrupted"):
         yield "unfinished: " + ", ".join(f"{count(n)} of {name}" for name, n in left.items() if n)

@@ -12,12 +12,12 @@ SHOWN = 4
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
     """A line of what was verified in all runs, and one for each of the first differences."""
-    all_of = [run["verify"] for run in runs if "verify" in run]
-    if not all_of:
+    results = [run["verify"] for run in runs if "verify" in run]
+    if not results:
         return
 
     def blocks(name: str) -> int:
-        return sum(one[name] for one in all_of)  # type: ignore[literal-required]
+        return sum(result[name] for result in results)  # type: ignore[literal-required]
 
     parts = [
         (blocks("written"), "written"),
@@ -25,12 +25,13 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
         (blocks("read_again"), "read again at the end"),
         (blocks("unchecked"), "read of which no verified write is recorded"),
     ]
-    said = [f"{count(number)} {what}" for number, what in parts if number]
+    counts = [f"{count(number)} {label}" for number, label in parts if number]
     different = blocks("different")
     yield (
-        f"verified, in blocks of 4 KiB: {', '.join(said) or 'none'}; "
+        f"verified, in blocks of 4 KiB: {', '.join(counts) or 'none'}; "
         f"{f'{count(different)} DIFFERENT' if different else 'none different'}"
     )
-    found = (one for verified in all_of for one in verified["differences"])
-    for one in islice(found, SHOWN):
-        yield f"at byte {count(one['offset'])}: {one['found']}; expected {one['expected']}"
+    differences = (difference for result in results for difference in result["differences"])
+    for difference in islice(differences, SHOWN):
+        place = f"at byte {count(difference['offset'])}"
+        yield f"{place}: {difference['found']}; expected {difference['expected']}"

@@ -45,15 +45,15 @@ class Lines:
 
 def running(step: Running, now: Now) -> Iterator[str]:
     """A line for each class."""
-    width = max(len(one["name"]) for one in now["classes"])
-    for one in now["classes"]:
-        name, rate, throughput, *others = figures(one, windows=now["windows"])
-        said = (f"{heading} {it}" for heading, it in zip(HEADINGS[3:], others, strict=True))
-        shown = "  ".join([f"{name:<{width}}", f"{rate}/s", f"{throughput} MB/s", *said])
+    width = max(len(class_["name"]) for class_ in now["classes"])
+    for class_ in now["classes"]:
+        name, rate, throughput, *others = figures(class_, windows=now["windows"])
+        labelled = (f"{heading} {it}" for heading, it in zip(HEADINGS[3:], others, strict=True))
+        shown = "  ".join([f"{name:<{width}}", f"{rate}/s", f"{throughput} MB/s", *labelled])
         yield f"{which(step)}  {when(now)}  {shown}"
 
 
 def ended(step: Finished) -> str:
     """One line for a whole run."""
-    of_each = ", ".join(f"{one['name']} {p99(one)}" for one in step["classes"])
+    of_each = ", ".join(f"{class_['name']} {p99(class_)}" for class_ in step["classes"])
     return f"{in_round(step)} has ended: p99 {of_each}"

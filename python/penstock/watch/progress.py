@@ -36,18 +36,18 @@ def throughput(rate: float | None) -> str:
     return NONE if rate is None else units.megabytes(rate)
 
 
-def figures(one: ClassNow, *, windows: int) -> tuple[str, ...]:
+def figures(class_: ClassNow, *, windows: int) -> tuple[str, ...]:
     """A class as `HEADINGS` says; what is of a window only once one has ended."""
     known = windows > 0
     return (
-        one["name"],
-        units.rate(one["iops"]) if known else NONE,
-        units.megabytes(one["bw_bytes"]) if known else NONE,
-        latency(one["p50_ns"]),
-        latency(one["p99_ns"]),
-        units.count(one["outstanding"]),
-        units.percent(one["share"]) if known else NONE,
-        units.count(one["errors"]),
+        class_["name"],
+        units.rate(class_["iops"]) if known else NONE,
+        units.megabytes(class_["bw_bytes"]) if known else NONE,
+        latency(class_["p50_ns"]),
+        latency(class_["p99_ns"]),
+        units.count(class_["outstanding"]),
+        units.percent(class_["share"]) if known else NONE,
+        units.count(class_["errors"]),
     )
 
 
@@ -64,9 +64,9 @@ def that_fit(room: int, names: Sequence[str]) -> list[int]:
 
 def which(step: Running) -> str:
     """The policy, its round if there are rounds, and its place if there are several runs."""
-    of = step["of"]
+    total = step["of"]
     name = in_round(step)
-    return name if of == 1 else f"{name} ({step['number'] + 1} of {of})"
+    return name if total == 1 else f"{name} ({step['number'] + 1} of {total})"
 
 
 def in_round(step: Running | Finished) -> str:
@@ -80,9 +80,9 @@ def when(now: Now) -> str:
     return f"{units.seconds(now['at_s'])} of {units.seconds(now['planned_s'])}{late}"
 
 
-def p99(one: Class) -> str:
+def p99(class_: Class) -> str:
     """The 99th percentile of what a class got in a whole run."""
-    return units.latency(percentile(one["lat_ns"], 99)) if one["requests"] else NONE
+    return units.latency(percentile(class_["lat_ns"], 99)) if class_["requests"] else NONE
 
 
 class Window(NamedTuple):
@@ -130,11 +130,11 @@ class History:
         """Nothing is known yet."""
         self._windows: deque[Window] = deque(maxlen=WINDOWS)
 
-    def add(self, number: int, one: ClassNow) -> bool:
+    def add(self, number: int, class_: ClassNow) -> bool:
         """Remember a window, once; whether it is new."""
         new = number > (self._windows[-1].number if self._windows else 0)
         if new:
-            self._windows.append(Window(number, one["p99_ns"], one["bw_bytes"]))
+            self._windows.append(Window(number, class_["p99_ns"], class_["bw_bytes"]))
         return new
 
     def latencies(self, room: int, windows: int) -> list[float | None]:

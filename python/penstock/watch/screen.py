@@ -248,26 +248,26 @@ class Screen(App[None]):
     def _say_state(self) -> None:
         if self._current is None:
             return
-        said = Text(progress.which(self._current), style="bold")
+        state = Text(progress.which(self._current), style="bold")
         if "now" in self._current:
-            said.append(f"   {progress.when(self._current['now'])}", style="not bold")
+            state.append(f"   {progress.when(self._current['now'])}", style="not bold")
         if self._ending:
-            said.append("   ENDING")
+            state.append("   ENDING")
         elif self._pace.paused:
-            said.append("   PAUSED")
-        self.query_one("#state", Static).update(said)
+            state.append("   PAUSED")
+        self.query_one("#state", Static).update(state)
 
     def _show_now(self, now: Now) -> None:
         if not self._history:
             self._history = [progress.History() for _ in now["classes"]]
         new = False
         rows = []
-        fit = progress.that_fit(self.size.width, [one["name"] for one in now["classes"]])
-        for one, history in zip(now["classes"], self._history, strict=True):
-            new |= history.add(now["windows"], one)
-            figures = progress.figures(one, windows=now["windows"])
+        fit = progress.that_fit(self.size.width, [class_["name"] for class_ in now["classes"]])
+        for class_, history in zip(now["classes"], self._history, strict=True):
+            new |= history.add(now["windows"], class_)
+            figures = progress.figures(class_, windows=now["windows"])
             row = [Text(figures[number]) for number in fit]
-            if one["errors"]:
+            if class_["errors"]:
                 row[-1].stylize(f"bold {WRONG}")
             rows.append(row)
         headings = [progress.HEADINGS[number] for number in fit]
@@ -281,14 +281,16 @@ class Screen(App[None]):
         now = self._current["now"]
         windows = progress.shown(now)
         length, axis = (seconds(now["window_s"] * many) for many in (1, windows))
-        whole = now["planned_s"] <= now["window_s"] * windows
-        of = f"the whole run of {seconds(now['planned_s'])}" if whole else f"the last {axis}"
+        shows_all = now["planned_s"] <= now["window_s"] * windows
+        stretch = (
+            f"the whole run of {seconds(now['planned_s'])}" if shows_all else f"the last {axis}"
+        )
         self.query_one("#span", Static).update(
             f"Figures: the last {length}; queue and errors: now. "
-            f"Bars: {of}, all classes on one scale."
+            f"Bars: {stretch}, all classes on one scale."
         )
         headings = ("class", "p99", "worst", "MB/s", "most")
-        names = max(5, *(len(one["name"]) for one in now["classes"]))
+        names = max(5, *(len(class_["name"]) for class_ in now["classes"]))
         # Each column has a blank on both sides.
         room = self.size.width - names - 2 * progress.FIGURE - 2 * len(headings) - COURSE_APART
         room //= 2
@@ -298,23 +300,25 @@ class Screen(App[None]):
         worst, most = (progress.greatest(chain(*rows)) for rows in (latencies, rates))
         rows = [
             [
-                Text(one["name"]),
+                Text(class_["name"]),
                 Text(progress.bars(p99, worst).ljust(width), style=LATENCY),
                 Text(progress.latency(progress.greatest(p99))),
                 Text(progress.bars(rate, most).ljust(width), style=THROUGHPUT),
                 Text(progress.throughput(progress.greatest(rate))),
             ]
-            for one, p99, rate in zip(now["classes"], latencies, rates, strict=True)
+            for class_, p99, rate in zip(now["classes"], latencies, rates, strict=True)
         ]
         fill(self.query_one("#course", DataTable), headings, rows, left=(0, 1, 3))
 
     def _show_ended(self, step: Finished) -> None:
         self._ended.append(step)
         self.query_one("#before").display = True
-        names = list(dict.fromkeys(one["name"] for run in self._ended for one in run["classes"]))
+        names = list(
+            dict.fromkeys(class_["name"] for run in self._ended for class_ in run["classes"])
+        )
         rows = []
         for run in self._ended:
-            known = {one["name"]: progress.p99(one) for one in run["classes"]}
+            known = {class_["name"]: progress.p99(class_) for class_ in run["classes"]}
             cells = (known.get(name, NONE) for name in names)
             rows.append([Text(progress.in_round(run)), *map(Text, cells)])
         fill(self.query_one("#ended", DataTable), ("policy", *names), rows)

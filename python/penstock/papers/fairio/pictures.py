@@ -56,7 +56,7 @@ def _lines(points: Sequence[tuple[str, float, float]], unit: str) -> "alt.TopLev
     from penstock.charts.style import HEIGHT, OF_MARKS, WIDTH, Look, dressed
 
     frame = pl.DataFrame(points, schema=["series", "cycle", "value"], orient="row")
-    look = Look(list(dict.fromkeys(series for series, *_ in points)), of="series")
+    look = Look(list(dict.fromkeys(series for series, *_ in points)), column="series")
     ticks = alt.Axis(values=[100, 200, 500, 1000, 2000])
     scale = alt.Scale(type="log", nice=False)
     x = alt.X("cycle:Q", title="cycle, ms", scale=scale, axis=ticks)

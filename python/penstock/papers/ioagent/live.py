@@ -139,7 +139,7 @@ def ioagent_live(
 
     Every row goes to the folder of a study at `data` at once, if that is named.
     """
-    needs("statsmodels", what="paper ioagent live")
+    needs("statsmodels", feature="paper ioagent live")
     return _Study(folder, budget_s, given, progress).made(data)
 
 

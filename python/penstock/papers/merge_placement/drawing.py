@@ -42,7 +42,7 @@ def lines(panels: Sequence[Panel], height: int = HEIGHT) -> alt.TopLevelMixin:
 
 def _together(panels: Sequence[Panel], height: int, *, with_marks: bool) -> alt.TopLevelMixin:
     names = dict.fromkeys(name for panel in panels for name, *_ in panel.points)
-    look = Look(list(names), of="series")
+    look = Look(list(names), column="series")
     charts = [_panel(panel, look, height, with_marks=with_marks) for panel in panels]
     return dressed(charts[0] if len(charts) == 1 else alt.VConcatChart(vconcat=charts))
 
