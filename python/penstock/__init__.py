@@ -1,12 +1,12 @@
-"""Penstock: what happens when online and batch work share a disk, and how to control it.
+"""Penstock: measure and control what happens when online and batch work share a disk.
 
     import penstock
 
     result = penstock.compare("examples/bank-day.toml", policies=["noop", "size-priority"])
     result.verdict(), result.summary(), result.charts["latency-tellers"]
 
-The engine is compiled and private (`penstock._native`); the command is `penstock.cli`. What stands
-here is loaded when it is first used: the command needs little of it, and starts sooner.
+The engine is compiled and private (`penstock._native`); the command is `penstock.cli`. The names
+here are loaded when they are first used, so that the command starts sooner.
 """
 
 from importlib import import_module
@@ -100,7 +100,7 @@ _HOMES = {
         "Schedule",
     ),
 }
-"""Where each name is defined."""
+"""The module that defines each name."""
 
 
 def __getattr__(name: str) -> object:

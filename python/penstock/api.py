@@ -35,20 +35,20 @@ def compare(
     """Run one workload under several policies and compare what each class gets.
 
     `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
-    `penstock.Policy` or whatever makes one without arguments; one text has names with commas
-    between them, as on the command line. Without `policies` a few run that differ most, with
-    `"all"` every one. `on`,
+    `penstock.Policy` or another callable that makes one without arguments; a string has names with
+    commas between them, as on the command line. Without `policies` a few very different ones run,
+    with `"all"` every policy. `on`,
     `create`, `i_will_lose_data`, `even_if_not_empty`, `read_only` and `engine` are as on the
     command line; `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`.
-    Files of a job are put on real targets so too: `{"file.data.path": ["/disk0/a", "/disk1/a"]}`.
-    With `repeat` every policy runs so often, in rounds of all of them, each with the next seed.
-    Without `detail` there are no distributions and no course over time, and so no charts.
-    The chart of a disk's arm shows two seconds from the beginning of the run, or `arm_for` from
-    `arm_from` on, as `"500ms"`.
+    It also puts the files of a job on real targets: `{"file.data.path": ["/disk0/a", "/disk1/a"]}`.
+    `repeat` is the number of rounds: each runs every policy, with the next seed.
+    Without `detail` there are no distributions and no time series, and so no charts.
+    The chart of a disk's arm shows the run from `arm_from` on for `arm_for`, such as `"500ms"`; by
+    default the first two seconds.
     `requests` is a file, `FILE.parquet`, that gets a row for every request.
 
-    Ctrl-C ends the run with what there is, if there is anything: then the last run says
-    `interrupted`. What is wrong is a `penstock.PenstockError` with the command's message.
+    Ctrl-C ends the run and returns the results so far, if there are any: then the last run has
+    `interrupted` set. Errors are `penstock.PenstockError` with the command's message.
     """
     if repeat is not None and not (isinstance(repeat, int) and 1 <= repeat <= ROUNDS_MOST):
         hint = "leave it out to run every policy once"
@@ -87,5 +87,5 @@ def compare(
 
 
 def _written(value: Plain) -> str:
-    """A value as `--set` takes it: text as it is, all else as TOML writes it."""
+    """Return a value as `--set` takes it: strings unchanged, all others as TOML."""
     return value if isinstance(value, str) else plain(value)

@@ -1,7 +1,7 @@
-"""The command's entry: as little as possible before Ctrl-C is in order.
+"""The entry point of the command, which does as little as possible before Ctrl-C is handled.
 
-While modules are read there is nothing to save, so an interrupt ends the process at once and
-quietly. From then on it is Python's, and what runs decides.
+While modules are imported there is nothing to save, so an interrupt ends the process at once,
+without a message. Afterwards Python handles interrupts, and the running command decides.
 """
 
 import atexit
@@ -12,11 +12,11 @@ import sys
 from typing import TextIO
 
 OUTPUT_LOST = 1
-"""What the command exits with when its output cannot be written."""
+"""Exit code if the output cannot be written."""
 
 COLLECT_AFTER = 100_000
-"""So many new objects before garbage is looked for. Modules are tens of thousands that stay, and
-looking through them as they are read, and again at the end, took a tenth of a short command."""
+"""New objects between two garbage collections. Importing makes tens of thousands that stay, and
+collecting during the import and again at the end took a tenth of the time of a short command."""
 
 
 def main() -> None:
@@ -35,12 +35,12 @@ def main() -> None:
     try:
         app.main()
     except OSError as error:
-        # Whatever reads or writes files says so itself: what is left are the streams.
+        # Errors of files are reported where they are used, so this is an output stream.
         output.forget()
         output.talk(f"error: the output cannot be written: {error.strerror}")
         sys.exit(OUTPUT_LOST)
 
 
 def _nowhere() -> TextIO:
-    """In the place of a stream that is closed."""
+    """Return a stream that discards its output, in place of one that is closed."""
     return open(os.devnull, "w", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A comparison: what `penstock.compare` returns. Frames and charts are made on demand."""
+"""The result of `penstock.compare`. Frames and charts are made on demand."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Comparison:
     """One workload under several policies; `comparison["noop"]` is that policy's run.
 
-    With `repeat` it is that of the first round; `comparison.of("noop")` has those of all rounds.
+    With `repeat` it is the run of the first round; `comparison.of("noop")` has all rounds.
     """
 
     penstock: str
@@ -37,14 +37,14 @@ class Comparison:
     device: str
     machine: Machine
     remarks: tuple[str, ...]
-    """What has to be known of all runs to read their figures."""
+    """Notes on all runs that are needed to read their figures."""
     runs: tuple[Run, ...]
     json: str
-    """What the engine wrote, detail included."""
+    """The JSON of the engine, detail included."""
 
     @classmethod
     def from_json(cls, text: str) -> "Comparison":
-        """A comparison from what the engine wrote, or `penstock compare --json`."""
+        """Read a comparison from the JSON of the engine or of `penstock compare --json`."""
         return build(cls, {**json.loads(text), "json": text})
 
     def __getitem__(self, policy: str) -> Run:
@@ -56,33 +56,33 @@ class Comparison:
 
     @property
     def rounds(self) -> int:
-        """How many rounds there were; one if none were asked for."""
+        """Number of rounds; 1 without `repeat`."""
         return rounds.count(self.raw)
 
     def of(self, policy: str) -> tuple[Run, ...]:
-        """The runs under `policy`, in the order of their rounds; none if it did not run."""
+        """Return the runs under `policy`, in the order of rounds; empty if it did not run."""
         return tuple(run for run in self.runs if run.policy == policy)
 
     @cached_property
     def raw(self) -> json_types.Comparison:
-        """The result as dictionaries and lists, in the schema of `--json`; read once, and kept."""
+        """The result as dictionaries and lists, in the schema of `--json`; parsed once."""
         raw: json_types.Comparison = json.loads(self.json)
         return raw
 
     def to_json(self) -> str:
-        """What `penstock compare --json` prints: everything but the detail."""
+        """Return the JSON that `penstock compare --json` prints: all but the detail."""
         with translated():
             return verdict.to_json(self.raw, self.json)
 
     def verdict(self, baseline: str | None = None) -> list[str]:
-        """Lines that say who is best, and how each policy differs from `baseline`.
+        """Return lines that say which policy is best, and how each differs from `baseline`.
 
-        If that is not given: from the first policy that serves all classes.
+        The default baseline is the first policy that serves all classes.
         """
         return self.judged(baseline)["lines"]
 
     def judged(self, baseline: str | None = None) -> json_types.Verdict:
-        """The verdict as data: what is overloaded, who is best, what every policy changes."""
+        """Return the verdict as data: overloads, the best policies, what each policy changes."""
         if baseline is not None and baseline not in rounds.labels(self.raw["runs"]):
             raise wrong(*verdict.no_baseline(baseline, rounds.labels(self.raw["runs"])))
         return verdict.judged(self.raw, baseline)
@@ -94,7 +94,7 @@ class Comparison:
         return frames.summary(self.raw)
 
     def series(self) -> "pl.DataFrame":
-        """A row for each policy, round, class and window: the course over time."""
+        """A row for each policy, round, class and window: the time series."""
         from penstock.results import frames
 
         return frames.series(self._detailed())
@@ -109,11 +109,11 @@ class Comparison:
     def charts(self) -> "Mapping[str, alt.TopLevelMixin]":
         """Altair charts by name: `tradeoff`, `latency-CLASS`, …, `shares`, `policy-NAME`.
 
-        With rounds `rounds-CLASS` shows all of them, the others of each policy the round in the
-        middle: that with the median p99 of its first class.
+        With `repeat`, `rounds-CLASS` shows all rounds; the other charts show the median round of
+        each policy, by the p99 of its first class.
 
-        A notebook that shows one may fetch Vega from the network: that is Altair's renderer. A
-        report never does.
+        Altair's renderer may fetch Vega from the network to show a chart in a notebook. A report
+        never does.
         """
         from penstock.charts import comparison as charts
 
@@ -122,14 +122,15 @@ class Comparison:
     def save_report(self, path: str | PathLike[str]) -> None:
         """Write the report: one HTML file that needs nothing else.
 
-        An earlier report is replaced; any other file of that name is not, and is an error.
+        An earlier report is replaced; any other file at `path` is an error.
         """
         self._save(report=path)
 
     def save_plots(self, folder: str | PathLike[str], *, dark: bool = False) -> None:
         """Write every chart as SVG and PNG into `folder`, which is made if it is missing.
 
-        Each is as wide as a slide, with a title, what ran where, and the date; on `dark` ground.
+        Each is as wide as a slide, with a title, the job, the device and the date; `dark` draws
+        it on a dark background.
         """
         self._save(plots=folder, dark=dark)
 
@@ -138,7 +139,7 @@ class Comparison:
         self._save(xlsx=path)
 
     def __repr__(self) -> str:
-        """What ran where, under which policies, and the last line of the verdict."""
+        """Describe the job, the device and the policies, with the last line of the verdict."""
         policies = dict.fromkeys(run.policy for run in self.runs)
         classes = dict.fromkeys(class_.name for run in self.runs for class_ in run.classes)
         times = f", {self.rounds} rounds" if self.rounds > 1 else ""

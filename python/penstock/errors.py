@@ -1,4 +1,4 @@
-"""What the Python interface raises."""
+"""Errors that the Python interface raises."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,30 +7,30 @@ from importlib.util import find_spec
 from penstock._native import Failure
 
 RUN_FAILED = 1
-"""Exit code of a run that could not go on, or came to nothing."""
+"""Exit code of a run that could not continue or had no result."""
 
 WRONG_INPUT = 2
 """Exit code of wrong use and wrong input."""
 
 GOAL_MISSED = 3
-"""Exit code where a stated goal was missed."""
+"""Exit code if a goal was missed."""
 
 DIFFERS = 4
-"""Exit code where decisions differ, or data is not what was written."""
+"""Exit code if decisions differ, or data is not what was written."""
 
 CANNOT_HERE = 77
-"""Exit code where this machine cannot do it."""
+"""Exit code if this machine lacks what the command needs."""
 
 
 class PenstockError(ValueError):
-    """Something could not be done; the message says why, as the command would.
+    """An error with the message that the command would print.
 
-    `exit_code` is what the command exits with: 1 the run failed, 2 wrong use or input, 4 data is
+    `exit_code` is the exit code of the command: 1 the run failed, 2 wrong use or input, 4 data is
     not what was written, 5 an unsafe target was refused, 77 this machine cannot run it.
     """
 
     def __init__(self, message: str, *, exit_code: int = WRONG_INPUT, stuck: bool = False) -> None:
-        """An error with the whole message, `error: ` before it.
+        """Make an error with a complete message, which begins with `error: `.
 
         `stuck`: a thread was left in a system call, and the process ends when that returns.
         """
@@ -40,12 +40,12 @@ class PenstockError(ValueError):
 
 
 def wrong(message: str, hint: str) -> PenstockError:
-    """An error of use: what was found, and what would be right."""
+    """Make an error of use or input, with a hint at what would be right."""
     return PenstockError(f"error: {message}\nhint: {hint}")
 
 
 def needs(package: str, *, feature: str) -> None:
-    """Raise an error unless a package is there that only `feature` needs."""
+    """Raise an error unless `package`, which only `feature` needs, is installed."""
     if find_spec(package) is None:
         message = f"error: {feature} needs the package {package}, which is not installed"
         hint = f"hint: install it with `pip install {package}`"
@@ -54,7 +54,7 @@ def needs(package: str, *, feature: str) -> None:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Within this, a failure of the engine is raised as a `PenstockError`, with its cause."""
+    """Raise failures of the engine within the block as `PenstockError`, with their cause."""
     try:
         yield
     except Failure as failure:

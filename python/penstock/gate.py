@@ -1,10 +1,10 @@
-"""`penstock.Gate`: an application's own writes, short ones first.
+"""`penstock.Gate`: schedules an application's own reads and writes, short ones first.
 
 with penstock.Gate("data.img", create="256MiB", split="64KiB") as gate:
     gate.write(0, record, sync=True)
 
 All reads and writes of all threads go through one policy, as in jobs, and one thread that carries
-out what it decides. The interpreter is released while one waits.
+out its decisions. A waiting call releases the interpreter.
 """
 
 import json
@@ -24,29 +24,29 @@ from penstock.target import Target, every_path
 
 @dataclass(frozen=True, kw_only=True)
 class LengthStats:
-    """What requests of one kind got."""
+    """Results of the requests of one kind."""
 
     requests: int
     bytes: int
     pieces: int
-    """In how many pieces they went."""
+    """Pieces that were sent."""
     errors: int
     wait_ns: Distribution
-    """From being asked for until the first piece went."""
+    """From the call until the first piece was sent."""
     service_ns: Distribution
     """Device time."""
     latency_ns: Distribution
-    """From being asked for until all was done."""
+    """From the call until the last piece was done."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateStats:
-    """What passed a gate so far."""
+    """Results of a gate so far."""
 
     open_s: float
-    """How long it has been open."""
+    """Seconds since it was opened."""
     busy: float
-    """The share of that in which the device was busy."""
+    """Share of that time in which the device was busy."""
     threshold: int
     """The longest short request, in bytes."""
     short: LengthStats
@@ -55,23 +55,23 @@ class GateStats:
     """Longer ones."""
     flush: LengthStats
     long_first: int
-    """Pieces of long requests that went while a short one waited, as the guard lets them."""
+    """Pieces of long requests that the guard sent while a short request waited."""
 
 
 class Gate:
     """One policy before the reads and writes of an application, on one disk.
 
-    A path is a file that Penstock owns, made with `create` if it is missing; it holds the program's
-    data from then on, and runs refuse it. Or it is a block device, named twice with
-    `i_will_lose_data`; one that a gate has written to holds data, and is opened again with
-    `even_if_not_empty`. With `adopt` it is the application's own file: whatever it holds may be
-    written over, and it goes through the page cache and grows. `emulate` puts a model
-    that answers in real time in front, as `"hdd-7200"` or `"hdd-7200@10"`; without a path nothing
-    is kept. Every other keyword is a parameter of `policy`, as `split="64KiB"` or
+    A path is a file that Penstock owns, made with `create` if it is missing; from then on it holds
+    the program's data, and runs refuse it. Or it is a block device, which `i_will_lose_data` names
+    again; a device that a gate has written to holds data, and needs `even_if_not_empty` to be
+    opened again. With `adopt` the path is the application's own file: its contents may be
+    overwritten, and it goes through the page cache and may grow. `emulate` adds a model that
+    answers in real time, such as `"hdd-7200"` or `"hdd-7200@10"`; without a path no data is kept.
+    Every other keyword is a parameter of `policy`, such as `split="64KiB"` or
     `guard={"after": 4}`.
 
-    Exactly the bytes that are named change. Between requests under way together there is no order,
-    and a long write is not atomic against short ones.
+    Only the bytes of a write change. Concurrent requests have no order, and a long write is not
+    atomic against short ones.
     """
 
     def __init__(
@@ -90,10 +90,10 @@ class Gate:
     ) -> None:
         """Open a gate before `paths`, with up to `depth` commands at the disk.
 
-        A command that has no answer within `timeout` (`"30s"` if not given; `"off"`: for ever) ends
-        the gate: every waiting and every later call raises `TimeoutError`.
+        A command without an answer after `timeout` (by default `"30s"`; `"off"` waits for ever)
+        ends the gate: every waiting and every later call raises `TimeoutError`.
 
-        What is wrong is a `penstock.PenstockError` with the command's message.
+        Wrong input raises `penstock.PenstockError` with the command's message.
         """
         target = Target(
             create=create,
@@ -121,35 +121,35 @@ class Gate:
         sync: bool = False,
         file: int = 0,
     ) -> None:
-        """Write `data` from byte `offset` of the path numbered `file` on.
+        """Write `data` at byte `offset` of the path with the index `file`.
 
-        With `sync` it is on stable media on return. An `OSError` of the system says in `done` how
-        many bytes from the first on are certainly written, and is a `TimeoutError` if the disk
-        does not answer; a range outside the file, or a gate that is closed, is a `ValueError`.
+        With `sync` the data is on stable media on return. An `OSError` has in `done` the number of
+        bytes from the first on that are certainly written, and is a `TimeoutError` if the disk
+        does not answer; a range outside the file, or a closed gate, is a `ValueError`.
         """
         self._native.write(file, offset, bytes(data), sync)
 
     def read(self, offset: int, length: int, *, file: int = 0) -> bytes:
-        """Read up to `length` bytes from byte `offset` of the path numbered `file` on."""
+        """Read up to `length` bytes at byte `offset` of the path with the index `file`."""
         return self._native.read(file, offset, length)
 
     def flush(self, *, file: int = 0) -> None:
-        """What was written to the path numbered `file`, and answered, goes to stable media."""
+        """Flush all completed writes to the path with the index `file` to stable media."""
         self._native.flush(file)
 
     def stats(self) -> GateStats:
-        """What passed so far."""
+        """Return the results so far."""
         return build(GateStats, json.loads(self._native.stats()))
 
     def close(self) -> None:
-        """Carry out what was asked for, and end. A second time is no error.
+        """Carry out the waiting requests and close the gate; a second call does nothing.
 
-        A disk that does not answer is waited for until the time-out.
+        If the disk does not answer, this waits until the time-out.
         """
         self._native.close()
 
     def __enter__(self) -> Self:
-        """The gate, which closes when the block ends."""
+        """Return the gate, which closes when the block ends."""
         return self
 
     def __exit__(

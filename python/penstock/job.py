@@ -1,8 +1,7 @@
 """Jobs built in Python.
 
-A job here is its TOML text and a name for it. Built from parts, the parts are written out as TOML
-and nothing is checked: there is one checker, the engine's, and it says the same of a job in a file
-and of one that a program made.
+A job is its TOML text and a name. Its parts are written as TOML and not checked here: the engine
+checks jobs from files and jobs from programs alike.
 """
 
 import json
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain]"
-"""A value that TOML can say. Quantities are text with their unit, as `4KiB` or `10s`."""
+"""A TOML value. Quantities are strings with a unit, such as `4KiB` or `10s`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,9 +18,9 @@ class Class:
     """A class of work."""
 
     name: str
-    """As results name it."""
+    """Name in results."""
     weight: int | None = None
-    """Its part of the device, relative to the other classes' weights: 1 to 10,000, else 100."""
+    """Its share of the device relative to the other classes: 1 to 10,000; 100 by default."""
     prio: int | None = None
     ioprio: str | None = None
     """From 0 to 7; the lower goes first."""
@@ -29,36 +28,36 @@ class Class:
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """A source of requests: the words are those of `[[agent]]` in a job file."""
+    """A source of requests, with the keys of `[[agent]]` in a job file."""
 
     class_: str
     """Name of the class of its requests."""
     op: str
     """`read` or `write`."""
     size: str
-    """Bytes of a request, as `4KiB`."""
+    """Bytes of a request, such as `4KiB`."""
     pattern: str
     """`random` or `sequential`."""
     arrivals: Mapping[str, Plain]
-    """When it asks, as `{"kind": "poisson", "rate": "20/s"}`."""
+    """When requests arrive, such as `{"kind": "poisson", "rate": "20/s"}`."""
     name: str | None = None
-    """What a change may call it, as `agent.reader.rate`, in the place of its number."""
+    """Name for `set`, as in `agent.reader.rate`, in place of its number."""
     sync: bool | None = None
     """Whether a program waits for each of its requests."""
     cache: str | None = None
-    """`buffered`, through the page cache, or `direct`; `direct` if not given."""
+    """`buffered`, through the page cache, or `direct`, the default."""
     region: Sequence[str] | None = None
-    """Its part of the file or device, as `("0%", "10%")`; the whole if not given."""
+    """Its part of the file or device, such as `("0%", "10%")`; all of it by default."""
     file: str | Sequence[str] | None = None
-    """The files that it works on; all of the job's only name if not given."""
+    """Names of the files that it works on; may be omitted if the job has only one name."""
     copies: int | None = None
-    """How many of it there are on each of its files; one if not given."""
+    """Number of copies on each of its files; 1 by default."""
     share: str | None = None
-    """`whole`, the region is that of all copies on a file, or `slices`, each has its part."""
+    """`whole`: all copies on a file use the same region; `slices`: each has a part of it."""
     start: str | None = None
-    """When it begins."""
+    """Time of its start."""
     stop: str | None = None
-    """When it stops asking."""
+    """Time from which it sends no more requests."""
 
 
 @dataclass(frozen=True, init=False)
@@ -66,7 +65,7 @@ class Job:
     """A workload and where it runs."""
 
     name: str
-    """What messages and results call it. A device file that it names lies in its folder."""
+    """Name in messages and results. A device file that the job names lies in its folder."""
     text: str = field(repr=False)
     """The job as TOML."""
 
@@ -89,12 +88,12 @@ class Job:
         policies: Mapping[str, Mapping[str, Plain]] | None = None,
         name: str = "job",
     ) -> None:
-        """A job of these parts; what is not given keeps the engine's default.
+        """Make a job of these parts; omitted parts have the engine's defaults.
 
-        The words are those of a job file. `policies` holds parameters by the policy's name, as
+        The keys are those of a job file. `policies` has parameters by the policy's name, such as
         `{"size-priority": {"split": "64KiB"}}`. A job has agents, or programs on the processors of
-        `cpu`: each a mapping with the words of `[[program]]`. Agents work on `files`, each a
-        mapping with the words of `[[file]]`, or on the one device of a job without.
+        `cpu`, each a mapping with the keys of `[[program]]`. Agents work on `files`, each a
+        mapping with the keys of `[[file]]`, or on the job's device if there are none.
         """
         parts = {
             "seed": seed,
@@ -126,7 +125,7 @@ class Job:
 
     @classmethod
     def from_toml(cls, text: str, *, name: str = "job") -> "Job":
-        """The job that this TOML says."""
+        """Make a job from its TOML text."""
         job = cls.__new__(cls)
         object.__setattr__(job, "name", name)
         object.__setattr__(job, "text", text)
@@ -155,7 +154,7 @@ def _agent(agent: Agent | Mapping[str, Plain]) -> "Mapping[str, Plain | None]":
 
 
 def _pairs(table: "Mapping[str, Plain | None]") -> Iterator[str]:
-    """A line for each that is given."""
+    """Yield a TOML line for each value that is not `None`."""
     for key, value in table.items():
         if value is not None:
             yield f"{_key(key)} = {plain(value)}"
@@ -167,11 +166,11 @@ def _key(key: str) -> str:
 
 
 def plain(value: Plain) -> str:
-    """A value as TOML writes it, on one line."""
+    """Return a value as TOML, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # TOML's basic strings are JSON's, but for one control character.
+        # TOML's basic strings are those of JSON, except for one control character.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, int | float):
         return repr(value)

@@ -136,7 +136,7 @@ def _end(running: Sequence["subprocess.Popen[bytes]"]) -> None:
 
 @contextmanager
 def _output(path: Path) -> Iterator[Path]:
-    """Make a file next to `path` that is removed in the end, by `doctor --clean` if not by us."""
+    """Make a temporary file next to `path`; `doctor --clean` removes it if this process cannot."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     with temporary.open("xb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -158,17 +158,17 @@ def _forget(runs: Sequence[Path], remarks: list[str]) -> None:
 
 
 def _stays(path: Path, until: float) -> bool:
-    """Try to drop the file at `path` from the page cache until then; return whether it stays."""
+    """Try until `until` to drop `path` from the page cache; return whether it stays."""
     try:
         with path.open("rb") as file:
             os.fsync(file.fileno())
-            # To look for a byte must not read ahead.
+            # The check below must not cause a read-ahead.
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
             while True:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 if not _is_in_memory(file.fileno()):
                     return False
-                # Pages that the kernel is working on stay for a moment.
+                # Pages that the kernel is writing stay for a moment.
                 if time.monotonic() > until:
                     return True
                 time.sleep(_PAUSE_S)
