@@ -41,7 +41,7 @@ impl Failure {
         Self::new(format!("error: {message}"), RUN_FAILED)
     }
 
-    /// This machine cannot do what every machine should.
+    /// A failure of this machine at something that every machine should be able to do.
     pub fn here(doing: &str, error: &io::Error) -> Self {
         let message = format!("error: cannot {doing}: {error}");
         Self::new(message, CANNOT)

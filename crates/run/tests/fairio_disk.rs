@@ -1,5 +1,5 @@
-//! What the array of the FAIRIO report needs of a device and a load: sequences computed by hand, and the
-//! two Illustrations of the report under `fcfs`.
+//! Demands of the array of the FAIRIO report on a device and a load: sequences computed by hand,
+//! and the two Illustrations of the report under `fcfs`.
 
 use penstock_core::{ClassId, Device, Done, Flags, Io, Op, Prio, ReqId, Seed, StreamId, Time};
 use penstock_jobs::Job;
@@ -133,8 +133,8 @@ fn run(text: &str, sets: &[&str]) -> RunResult {
     comparison.unwrap_or_else(|failure| panic!("{failure}")).runs.remove(0)
 }
 
-/// Of an Illustration under `fcfs`: by how many points the device time of class 1 is above its third,
-/// MiB a second of both classes, and how busy the disks are.
+/// Runs an Illustration under `fcfs`. Returns by how many points the device time of class 1 is
+/// above its third, MiB a second of both classes, and the utilisation of the disks.
 fn illustration(number: u32, sets: &[&str]) -> [f64; 3] {
     let job =
         format!("{}/../../papers/fairio/illustration-{number}.toml", env!("CARGO_MANIFEST_DIR"));

@@ -3,7 +3,8 @@
 use penstock_run::result::{Comparison, RunResult};
 use penstock_run::{Options, Step, TargetOptions, compare_text};
 
-/// One request a millisecond of a device that takes 0.4 ms, from the beginning to the tenth second.
+/// A request every millisecond to a device that takes 0.4 ms, from the beginning to the tenth
+/// second.
 const JOB: &str = r#"
 duration = "10s"
 device = { model = "fixed", base = "0.4ms", per_mb = "0ms" }

@@ -434,7 +434,7 @@ fn equal_seeds_give_equal_results() {
     assert_ne!(run("seed=7"), run("seed=8"));
 }
 
-/// With one queue for all disks a full disk stops all: the policy before each is the study's.
+/// A full disk stops all disks if they share one queue: the study has a policy before each.
 #[test]
 fn one_queue_before_all_disks() {
     let sets = ["device.array.scheduler=one"];

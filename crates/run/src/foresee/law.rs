@@ -35,7 +35,7 @@ pub(crate) fn state(job: &mut Job, policies: &[Chosen], place: &Place) -> Result
     for (name, params) in &mut job.policies {
         let runs = policies.iter().any(|policy| policy.name() == *name);
         if runs && charge::lacks_costs(params) {
-            *params = of_device(params.clone(), seed)?;
+            *params = with_costs(params.clone(), seed)?;
             if charge::lacks_costs(params) {
                 let (spec, speed) = place.model().ok_or_else(|| unknown(name, place))?;
                 *params = with_costs_of(params, spec, speed, seed)?;
@@ -49,7 +49,7 @@ pub(crate) fn state(job: &mut Job, policies: &[Chosen], place: &Place) -> Result
 ///
 /// # Errors
 /// If no device has this name, or its model does not go on.
-pub(crate) fn of_device(params: Params, seed: Seed) -> Result<Params, Failure> {
+pub(crate) fn with_costs(params: Params, seed: Seed) -> Result<Params, Failure> {
     match charge::law_device(&params) {
         Some(device) => with_costs_of(&params, &devices::find(device)?, Speed::ONE, seed),
         None => Ok(params),

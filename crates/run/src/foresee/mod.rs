@@ -1,4 +1,4 @@
-//! What is known of a run before it runs.
+//! Facts about a run that are known before it runs.
 
 pub mod amounts;
 

@@ -138,7 +138,7 @@ impl Decider {
     fn new(options: &GateOptions, real: bool) -> Result<Self, Failure> {
         let entry = params::policy(&options.policy)?;
         let params = policies::set(entry, &options.sets)?;
-        let params = law::of_device(params, Seed(0))?;
+        let params = law::with_costs(params, Seed(0))?;
         let params = if real { entry.real(params) } else { params };
         Ok(Self { entry, params })
     }

@@ -1,4 +1,5 @@
-//! What the arm of the first disk did in a stretch of a run, and when its policy held the disk idle.
+//! The arm of the first disk in a stretch of a run, and the periods in which the policy held the
+//! disk idle.
 //!
 //! The disk counts as held while requests are queued and none is at the disk. This is observed
 //! where the policy is called, and only known if the policy serves this disk alone. Accesses are

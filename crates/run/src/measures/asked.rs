@@ -4,7 +4,7 @@ use penstock_core::{Op, Request, Time};
 
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::result::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, unpack};
 use crate::result::{AskedResult, RunResult};
 
 struct WhatWasAsked(AskedResult);
@@ -33,7 +33,7 @@ impl Measure for WhatWasAsked {
     }
 
     fn join(&mut self, part: ThreadPart) {
-        self.0 = self.0.plus(of_part(part));
+        self.0 = self.0.plus(unpack(part));
     }
 
     fn write(&mut self, _: Time, result: &mut RunResult) {

@@ -24,20 +24,20 @@ const SHARED: &str = "their files share what it can do, although each has a queu
 pub(crate) type Schedulers = BTreeMap<String, Option<String>>;
 
 /// The layers below targets when a run began.
-pub(crate) struct Seen {
+pub(crate) struct DiskSnapshot {
     targets: Vec<(Target, Below)>,
     at: Instant,
 }
 
-impl Seen {
+impl DiskSnapshot {
     /// Takes a snapshot of the layers below `target`.
-    pub(crate) fn now(target: &Target) -> Self {
-        Self::of([target])
+    pub(crate) fn take(target: &Target) -> Self {
+        Self::take_all([target])
     }
 
     /// Takes a snapshot of the layers below `targets`.
     #[allow(clippy::disallowed_methods)] // as long as the kernel has counted, which no clock of a run knows
-    pub(crate) fn of<'a>(targets: impl IntoIterator<Item = &'a Target>) -> Self {
+    pub(crate) fn take_all<'a>(targets: impl IntoIterator<Item = &'a Target>) -> Self {
         let targets = targets.into_iter().map(|target| (target.clone(), Below::of(target)));
         Self { targets: targets.collect(), at: Instant::now() }
     }
@@ -78,7 +78,7 @@ impl Seen {
 
     /// Adds schedulers, remarks and the kernel's counts to `result`, whose run has just ended.
     pub(crate) fn written_to(&self, result: RunResult) -> RunResult {
-        let now = Self::of(self.targets.iter().map(|(target, _)| target));
+        let now = Self::take_all(self.targets.iter().map(|(target, _)| target));
         let kernel = self.counted(&now, result.asked);
         let (before, after) = (self.schedulers(), now.schedulers());
         let changed = before.iter().filter_map(|(disk, scheduler)| {
@@ -90,9 +90,9 @@ impl Seen {
                  switches schedulers, as udev rules or tuned do"
             ))
         });
-        let others = kernel.as_ref().and_then(others);
+        let difference = kernel.as_ref().and_then(difference_remark);
         let remarks = result.remarks.into_iter().chain(self.remarks()).chain(changed);
-        let remarks = remarks.chain(others).collect();
+        let remarks = remarks.chain(difference).collect();
         RunResult { remarks, schedulers: before, kernel, ..result }
     }
 
@@ -104,7 +104,7 @@ impl Seen {
     /// The kernel's counts until the snapshot `now`, next to what the run `asked` for.
     fn counted(&self, now: &Self, asked: AskedResult) -> Option<KernelResult> {
         let lasted = self.at.elapsed().as_secs_f64();
-        let one = |disk: &Disk| {
+        let counts = |disk: &Disk| {
             let then = self.disks().find(|known| known.name == disk.name)?.counters?;
             let since = disk.counters?.since(then);
             let counted = KernelDiskResult {
@@ -118,13 +118,13 @@ impl Seen {
             };
             Some((disk.name.clone(), counted))
         };
-        let disks: BTreeMap<_, _> = now.disks().filter_map(one).collect();
+        let disks: BTreeMap<_, _> = now.disks().filter_map(counts).collect();
         (!disks.is_empty()).then_some(KernelResult { asked, disks })
     }
 }
 
 /// Returns a remark if there is one disk below, and it moved more or less than the run asked for.
-fn others(kernel: &KernelResult) -> Option<String> {
+fn difference_remark(kernel: &KernelResult) -> Option<String> {
     let mut disks = kernel.disks.iter();
     let (Some((name, disk)), None) = (disks.next(), disks.next()) else { return None };
     let moved = disk.read_bytes + disk.write_bytes;
@@ -144,8 +144,9 @@ fn others(kernel: &KernelResult) -> Option<String> {
 }
 
 fn schedulers(below: &Below) -> Schedulers {
-    let one = |disk: &penstock_live::Disk| (disk.name.clone(), disk.in_force().map(str::to_owned));
-    below.disks.iter().map(one).collect()
+    let scheduler =
+        |disk: &penstock_live::Disk| (disk.name.clone(), disk.in_force().map(str::to_owned));
+    below.disks.iter().map(scheduler).collect()
 }
 
 /// Returns a remark for each disk that several of `places` have in common; each place is given by
@@ -193,15 +194,23 @@ mod tests {
     #[test]
     fn a_disk_that_moved_more_or_less_is_remarked() {
         const GB: u64 = 1_000_000_000;
-        assert_eq!(others(&kernel(GB, &[("sda", GB + GB / 100)])), None);
-        assert_eq!(others(&kernel(GB / 1000, &[("sda", GB / 100)])), None, "a few megabytes");
-        assert_eq!(others(&kernel(GB, &[("sda", 2 * GB), ("sdb", 2 * GB)])), None, "mirrors");
-        let more = others(&kernel(GB, &[("sda", 2 * GB)])).unwrap();
+        assert_eq!(difference_remark(&kernel(GB, &[("sda", GB + GB / 100)])), None);
+        assert_eq!(
+            difference_remark(&kernel(GB / 1000, &[("sda", GB / 100)])),
+            None,
+            "a few megabytes"
+        );
+        assert_eq!(
+            difference_remark(&kernel(GB, &[("sda", 2 * GB), ("sdb", 2 * GB)])),
+            None,
+            "mirrors"
+        );
+        let more = difference_remark(&kernel(GB, &[("sda", 2 * GB)])).unwrap();
         assert!(
             more.starts_with("by the kernel's count sda moved 2000 MB, this run asked for 1000")
         );
         assert!(more.contains("something else used it"));
-        let less = others(&kernel(GB, &[("sda", 0)])).unwrap();
+        let less = difference_remark(&kernel(GB, &[("sda", 0)])).unwrap();
         assert!(less.contains("answered the rest"));
     }
 

@@ -8,7 +8,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
-use crate::result::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, unpack};
 use crate::result::{ByOpResult, ClassResult, OpsResult, RunResult, ShareResult};
 
 /// Figures of the requests of a class with one operation.
@@ -201,7 +201,7 @@ impl Measure for Classes<'_> {
     }
 
     fn join(&mut self, part: ThreadPart) {
-        let others: Vec<ClassFigures> = of_part(part);
+        let others: Vec<ClassFigures> = unpack(part);
         self.figures.iter_mut().zip(&others).for_each(|(class, other)| class.join(other));
     }
 

@@ -5,7 +5,7 @@ use penstock_core::{ClassId, Request, Span, Time};
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::ratio;
-use crate::result::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, unpack};
 use crate::result::{DemandResult, RunResult};
 
 /// Demand of one open loop after the warm-up.
@@ -96,7 +96,7 @@ impl Measure for Demand {
     }
 
     fn join(&mut self, part: ThreadPart) {
-        let others: Vec<Option<Wanted>> = of_part(part);
+        let others: Vec<Option<Wanted>> = unpack(part);
         let pairs = self.classes.iter_mut().flatten().zip(others.iter().flatten());
         pairs.for_each(|(class, other)| class.join(other));
     }

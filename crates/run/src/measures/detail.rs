@@ -11,7 +11,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::windows::{Counts, DIGITS, Plan, Windows};
-use crate::result::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, unpack};
 use crate::result::{ClassDetail, Detail, Row, RunResult};
 
 /// Collects the detail of a run.
@@ -162,7 +162,7 @@ impl Measure for Details<'_> {
     }
 
     fn join(&mut self, part: ThreadPart) {
-        let mut other: History = of_part(part);
+        let mut other: History = unpack(part);
         let history = self.joined.get_or_insert_with(|| History {
             length: self.windows.length(),
             classes: std::mem::take(&mut self.classes),

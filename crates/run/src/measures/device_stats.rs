@@ -71,25 +71,25 @@ impl DeviceStats {
     /// Creates the statistics of `disks` disks whose models run at `speed`; accesses that end
     /// before `warmup` do not count.
     pub(crate) fn new(disks: u32, warmup: Time, speed: Speed) -> Self {
-        let observer = |_| Rc::new(DiskObserver(RefCell::new(Disk::new(speed, warmup))));
-        Self { warmup, disks: (0..disks).map(observer).collect(), lanes: Vec::new() }
+        let new_observer = |_| Rc::new(DiskObserver(RefCell::new(Disk::new(speed, warmup))));
+        Self { warmup, disks: (0..disks).map(new_observer).collect(), lanes: Vec::new() }
     }
 
     /// Sets the names of `lanes`, each with the number of disks of its device.
     #[must_use]
-    pub(crate) fn named<'n>(self, lanes: impl Iterator<Item = (&'n str, u32)>) -> Self {
+    pub(crate) fn with_names<'n>(self, lanes: impl Iterator<Item = (&'n str, u32)>) -> Self {
         Self { lanes: lanes.map(|(name, disks)| (name.to_owned(), disks)).collect(), ..self }
     }
 
     /// Passes the accesses of the first disk to `arm`, if it is to be drawn.
     #[must_use]
-    pub(crate) fn drawn(self, arm: Option<&ArmCourse>) -> Self {
+    pub(crate) fn with_arm(self, arm: Option<&ArmCourse>) -> Self {
         self.disks[0].0.borrow_mut().arm = arm.cloned();
         self
     }
 
     /// Returns the observer of the disk numbered `number`.
-    pub(crate) fn of(&self, number: u32) -> Rc<dyn Watch> {
+    pub(crate) fn observer(&self, number: u32) -> Rc<dyn Watch> {
         Rc::clone(&self.disks[number as usize]) as Rc<dyn Watch>
     }
 }

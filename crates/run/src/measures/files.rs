@@ -5,7 +5,7 @@ use penstock_core::{Request, Time};
 use crate::measures::completed::{Completed, Rated};
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::result::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, unpack};
 use crate::result::{FileResult, RunResult};
 
 /// Name of the only file of a job without files.
@@ -65,7 +65,7 @@ impl Measure for FileBooks<'_> {
     }
 
     fn join(&mut self, part: ThreadPart) {
-        let others: Vec<FileFigures> = of_part(part);
+        let others: Vec<FileFigures> = unpack(part);
         for (file, other) in self.figures.iter_mut().zip(&others) {
             file.measured.join(&other.measured);
             file.completed.join(&other.completed);

@@ -44,7 +44,7 @@ impl Histogram {
         zip(&mut self.0, &other.0).for_each(|(ours, theirs)| *ours += theirs);
     }
 
-    /// For each of `ranks`, returns the greatest value in the bucket of the value of that rank, at
+    /// Returns, for each of `ranks`, the greatest value in the bucket of the value of that rank, at
     /// most a thousandth above that value; 0 if there are fewer values. Ranks ascend and count from
     /// 1, the least value. No value is below `least`.
     pub(crate) fn at_ranks<const N: usize>(&self, least: u64, ranks: [u64; N]) -> [u64; N] {

@@ -32,8 +32,8 @@ impl LastSent {
         self.over.get()
     }
 
-    /// Wraps `policy` so that its dispatches are counted.
-    pub(crate) fn of<P: Policy>(&self, policy: P) -> impl Policy + use<P> {
+    /// Wraps `policy` so that the requests that it dispatches are counted.
+    pub(crate) fn counting<P: Policy>(&self, policy: P) -> impl Policy + use<P> {
         Witness::with(policy, SentCounter { sent: self.clone(), bytes: Vec::new() })
     }
 

@@ -85,12 +85,12 @@ impl PolicySeries {
             .borrow()
             .first()
             .map_or(self.plan.length, |course| course.borrow().plan.length);
-        let (classes, policy) = (Vec::new(), self.of_all());
+        let (classes, policy) = (Vec::new(), self.all_series());
         Detail { window_s: window.ns() as f64 / 1e9, classes, policy, arm: None }
     }
 
     /// Returns the series of all policies.
-    pub(crate) fn of_all(&self) -> Vec<CounterSeries> {
+    pub(crate) fn all_series(&self) -> Vec<CounterSeries> {
         let policies = self.policies.borrow();
         let is_only = policies.len() == 1;
         let courses = policies.iter().take(DISKS).enumerate();
@@ -306,7 +306,7 @@ mod tests {
         }
         series.write(at(ms), &mut RunResult::default());
         series.ended(0, &policy);
-        series.of_all()
+        series.all_series()
     }
 
     #[test]

@@ -24,7 +24,7 @@ struct ProgramEntries {
     full: Option<(ClassId, Time)>,
     /// The class that has each processor, and since when.
     cpus: Vec<Option<(ClassId, Time)>>,
-    /// For each task, when it asked for the request that was sent last.
+    /// Time at which each task asked for the request that was sent last.
     sent: Vec<Time>,
     classes: Vec<ProgramFigures>,
 }

@@ -4,7 +4,7 @@ use penstock_core::{Request, Time};
 
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::result::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, unpack};
 use crate::result::{Requests, RunResult};
 
 struct KeptRequests(Requests);
@@ -25,7 +25,7 @@ impl Measure for KeptRequests {
     }
 
     fn join(&mut self, part: ThreadPart) {
-        self.0.append(of_part(part));
+        self.0.append(unpack(part));
     }
 
     fn write(&mut self, _: Time, result: &mut RunResult) {

@@ -10,7 +10,7 @@ use crate::measures::machine::processor_wait;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
-use crate::result::parts::{ThreadPart, of_part};
+use crate::result::parts::{ThreadPart, unpack};
 use crate::result::{Held, RunResult, ScheduleResult};
 
 /// Whether a stream's requests are planned ahead.
@@ -129,7 +129,7 @@ impl Measure for Schedule<'_> {
     }
 
     fn join(&mut self, part: ThreadPart) {
-        let (all, classes, waited): (Tally, Vec<Tally>, Option<Span>) = of_part(part);
+        let (all, classes, waited): (Tally, Vec<Tally>, Option<Span>) = unpack(part);
         self.all.join(&all);
         self.classes.iter_mut().zip(&classes).for_each(|(class, other)| class.join(other));
         self.waited = waited.map(|waited| waited + self.waited.unwrap_or_default());

@@ -10,8 +10,8 @@ use crate::result::{ClassResult, RunResult, ShareResult};
 /// then there is nothing more to send.
 const WAITING: f64 = 1.0;
 
-/// Writes the shares of a run whose load has `classes`.
-pub(crate) fn of_run(classes: &[ClassInfo], run: &mut RunResult) {
+/// Writes the shares of the classes into the result of a run whose load has `classes`.
+pub(crate) fn write(classes: &[ClassInfo], run: &mut RunResult) {
     let weight_of = |name: &str| {
         let class = classes.iter().find(|class| class.name == name);
         class.map_or(ClassInfo::WEIGHT, |class| class.weight).get()
@@ -106,7 +106,7 @@ mod tests {
         let infos = [info("small", 1), info("large", 3), info("idle", 100)];
         let new = RunResult::new("any", Value::Null);
         let mut run = RunResult { classes, duration_s: 10.0, ..new };
-        of_run(&infos, &mut run);
+        write(&infos, &mut run);
         run
     }
 

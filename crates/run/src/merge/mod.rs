@@ -152,7 +152,7 @@ struct MergeParts {
 impl MergeParts {
     fn new(checked: &CheckedMerges, options: &MergeOptions, round: u32) -> Result<Self, Failure> {
         let entry = params::policy(&options.policy)?;
-        let params = law::of_device(checked.job.params(&options.policy)?, checked.seed(round))?;
+        let params = law::with_costs(checked.job.params(&options.policy)?, checked.seed(round))?;
         let params = if checked.model.is_none() { entry.real(params) } else { params };
         // Each request carries its own data; a merged command would carry that of its first request.
         let params = entry.unmerged(params);

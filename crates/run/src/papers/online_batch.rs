@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::ask::target_options::{EMULATED, TargetOptions};
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
-use crate::measures::below::Seen;
+use crate::measures::below::DiskSnapshot;
 use crate::measures::values::Values;
 use crate::place::model_and_path;
 use crate::pool::{self, Message, Reports, StartLine, Ticket};
@@ -204,7 +204,7 @@ fn open(trial: &Trial) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
         options.sets.push(format!("split={}B", lengths[2]));
     }
     let measured = targets.first().filter(|_| options.emulate.is_none());
-    let below = measured.map(|target| Seen::now(target).result()).unwrap_or_default();
+    let below = measured.map(|target| DiskSnapshot::take(target).result()).unwrap_or_default();
     Ok((Gate::over(&options, targets)?, lengths, below))
 }
 

@@ -42,8 +42,7 @@ pub enum Event {
     },
     /// The bottom device was advanced. Recorded for devices that are not polled.
     Advance,
-    /// From here on the bottom device has another room than follows from the commands started and
-    /// finished.
+    /// The bottom device now has another room than follows from the commands started and finished.
     Room {
         /// Number of times that it was started or advanced since the last such event and had the
         /// room that follows from its commands.

@@ -75,7 +75,7 @@ impl Recorder {
     /// Returns a recorder to the same files for the device and the decisions of the queue numbered
     /// `queue`.
     #[must_use]
-    pub fn of(&self, queue: u16) -> Self {
+    pub fn for_queue(&self, queue: u16) -> Self {
         Self { files: Rc::clone(&self.files), queue }
     }
 

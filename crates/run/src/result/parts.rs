@@ -24,6 +24,6 @@ impl fmt::Debug for ThreadParts {
 ///
 /// # Panics
 /// If `part` is of another measure.
-pub(crate) fn of_part<T: 'static>(part: ThreadPart) -> T {
+pub(crate) fn unpack<T: 'static>(part: ThreadPart) -> T {
     *part.downcast().expect("the parts of all threads are in the same order")
 }

@@ -22,7 +22,7 @@ use crate::ask::candidate::{Chosen, QuitFlag};
 use crate::failure::Failure;
 use crate::measures;
 use crate::measures::arm::Stretch;
-use crate::measures::below::Seen;
+use crate::measures::below::DiskSnapshot;
 use crate::measures::busy::DeviceBusy;
 use crate::measures::courses::Courses;
 use crate::measures::device_stats::DeviceStats;
@@ -142,8 +142,8 @@ impl Runner<'_> {
                 let warmup = Time::ZERO + self.job.warmup;
                 let courses = self.courses();
                 let arm = courses.as_ref().map(|courses| &courses.arm);
-                let disks = DeviceStats::new(spec.disks(), warmup, *speed).drawn(arm);
-                let model = spec.build_watched(Seed(self.seed), &|number| disks.of(number));
+                let disks = DeviceStats::new(spec.disks(), warmup, *speed).with_arm(arm);
+                let model = spec.build_watched(Seed(self.seed), &|number| disks.observer(number));
                 let mut device = Emulated::new(self.bounded(model), *speed, file);
                 let observers = Observers { below: vec![Box::new(disks)], ..Observers::default() }
                     .with(courses.as_ref());
@@ -153,7 +153,7 @@ impl Runner<'_> {
             }
             Place::Live(live) => {
                 // Before the clock starts: it takes a moment.
-                let seen = Seen::now(&live.target);
+                let seen = DiskSnapshot::take(&live.target);
                 let remark = self.cold(live)?;
                 let (mut clock, device) =
                     self.stage(live, live.engine(), self.load.workload.caching())?;
@@ -178,9 +178,9 @@ impl Runner<'_> {
         let disks = models.iter().map(|spec| spec.disks()).sum();
         let courses = self.courses();
         let arm = courses.as_ref().map(|courses| &courses.arm);
-        let stats = DeviceStats::new(disks, Time::ZERO + self.job.warmup, Speed::ONE).drawn(arm);
+        let stats = DeviceStats::new(disks, Time::ZERO + self.job.warmup, Speed::ONE).with_arm(arm);
         let disks_of_each = models.iter().map(|spec| spec.disks());
-        let stats = stats.named(self.load.lane_names().zip(disks_of_each));
+        let stats = stats.with_names(self.load.lane_names().zip(disks_of_each));
         let warmup = self.job.warmup;
         let processors = self.load.workload.processors();
         let classes = self.load.classes.len();
@@ -192,7 +192,7 @@ impl Runner<'_> {
         let mut devices = Vec::new();
         let mut first = 0;
         for spec in &models {
-            let below = spec.lanes(Seed(self.seed), first, &|number| stats.of(number));
+            let below = spec.lanes(Seed(self.seed), first, &|number| stats.observer(number));
             devices.extend(below.into_iter().map(|device| booked(self.bounded(device))));
             first += spec.disks();
         }
@@ -235,7 +235,12 @@ impl Runner<'_> {
         })?;
         let above = Above { quit: &quit, courses: courses.as_ref(), sent: sent.as_ref() };
         let queues = (0..).zip(devices).map(|(number, (device, disks))| {
-            self.queue(device, disks, above, recorder.as_ref().map(|recorder| recorder.of(number)))
+            self.queue(
+                device,
+                disks,
+                above,
+                recorder.as_ref().map(|recorder| recorder.for_queue(number)),
+            )
         });
         let mut stack = Rack::new(queues.collect());
         let result = self.drive(&mut stack, clock, progress, observers, recorder.clone(), &quit);
@@ -266,7 +271,7 @@ impl Runner<'_> {
         // Dispatches of a class are not counted here: a request has pieces on several disks.
         let above = Above { quit: &quit, courses, sent: None };
         let queue = |(number, device): (u16, Box<dyn Device>)| {
-            let recorder = recorder.as_ref().map(|recorder| recorder.of(number));
+            let recorder = recorder.as_ref().map(|recorder| recorder.for_queue(number));
             self.queue(device, NonZeroU32::MIN, above, recorder)
         };
         let disks = (0..).zip(disks).map(queue).collect();
@@ -291,7 +296,7 @@ impl Runner<'_> {
         let at_completions = self.job.workload.arrives_at_completions();
         let mut policy = self.policy.build(&served, above.quit);
         if let Some(sent) = above.sent {
-            policy = Box::new(sent.of(policy));
+            policy = Box::new(sent.counting(policy));
         }
         policy = observed(policy, disks, above.courses);
         if let Some(recorder) = recorder {
@@ -427,7 +432,7 @@ impl Runner<'_> {
         let served = Served { classes: &self.load.classes, disks: place.disks() };
         let mut policy = self.policy.build(&served, &quit);
         if let Some(sent) = &sent {
-            policy = Box::new(sent.of(policy));
+            policy = Box::new(sent.counting(policy));
         }
         policy = observed(policy, place.disks(), courses.as_ref());
         let observers = Observers { sent: sent.as_ref(), ..observers };
@@ -562,7 +567,7 @@ impl Runner<'_> {
         let end = match flushing.clone() {
             None => run_over(cache, None, &mut load, stack, clock, &mut observer, limits),
             Some(flushing) => {
-                let flushed = self.load.a_byte_of_each();
+                let flushed = self.load.byte_of_each_file();
                 let mut source = Durable::new(&mut *load, &flushed, flushing.clone());
                 let flushing = Some(flushing);
                 run_over(cache, flushing, &mut source, stack, clock, &mut observer, limits)
@@ -621,7 +626,7 @@ impl Runner<'_> {
         }
         run_errors::quit(quit.get(), self.policy.name())?;
         match (courses, &mut result.detail) {
-            (Some(courses), Some(detail)) => detail.policy = courses.series.of_all(),
+            (Some(courses), Some(detail)) => detail.policy = courses.series.all_series(),
             (Some(courses), detail) if self.is_part => *detail = Some(courses.series.detail()),
             _ => {}
         }

@@ -10,7 +10,7 @@ use penstock_live::Engine;
 
 use crate::failure::Failure;
 use crate::measures;
-use crate::measures::below::Seen;
+use crate::measures::below::DiskSnapshot;
 use crate::measures::policy_series;
 use crate::measures::values::ratio;
 use crate::place::Place;
@@ -93,7 +93,7 @@ pub(crate) fn run(
     if targets.is_empty() {
         return threads(runner, place, tasks, progress);
     }
-    let seen = Seen::of(targets.iter().map(|live| &live.target));
+    let seen = DiskSnapshot::take_all(targets.iter().map(|live| &live.target));
     let (mut remarks, mut dropped) = (Vec::new(), Vec::new());
     for ThreadTask { load, live, .. } in tasks {
         let Some(live) = live.filter(|_| !dropped.contains(&load.lane)) else { continue };

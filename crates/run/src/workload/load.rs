@@ -159,7 +159,7 @@ impl Load {
     }
 
     /// Returns the address of a byte of each file that it uses, or of each device without files.
-    pub(crate) fn a_byte_of_each(&self) -> Vec<u64> {
+    pub(crate) fn byte_of_each_file(&self) -> Vec<u64> {
         match self.lane {
             _ if self.lanes.is_empty() => vec![0],
             Some(lane) => vec![self.lanes[lane].first],
@@ -173,7 +173,7 @@ impl Load {
     }
 
     /// Splits the load by file; files without requests are left out, but at least one part remains.
-    pub(crate) fn of_each_file(&self) -> Vec<Self> {
+    pub(crate) fn split_by_file(&self) -> Vec<Self> {
         let ends = self.lanes.iter().skip(1).map(|lane| lane.base).chain([u64::MAX]);
         let bytes = self.lanes.iter().zip(ends).map(|(lane, end)| lane.base..end);
         let of_file = |(lane, bytes): (usize, Range<u64>)| {
