@@ -31,6 +31,7 @@ MAY_LACK = {
     "merge",
     "policy_stats",
     "detail",
+    "survey",
 }
 """Keys of a run that are there only if there is something to say."""
 

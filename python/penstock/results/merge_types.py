@@ -60,24 +60,24 @@ class Blocked(TypedDict):
     """Seconds that a merge could not use up a block."""
 
     read: float
-    """It waited for blocks that it had asked for."""
+    """Seconds of waiting for blocks that it had asked for."""
     memory: float
-    """It waited for memory."""
+    """Seconds of waiting for memory."""
 
 
 class Emulation(TypedDict):
     """How late the completions of an emulated device were, against its model's own schedule."""
 
     completions: int
-    """Completions."""
+    """Number of completions."""
     mean_ns: float
     """Arithmetic mean of their lateness in nanoseconds."""
     p50_ns: int
-    """Median."""
+    """Median of their lateness in nanoseconds."""
     p99_ns: int
-    """99th percentile."""
+    """99th percentile of their lateness in nanoseconds."""
     max_ns: int
-    """The worst."""
+    """Largest lateness in nanoseconds."""
 
 
 class Merged(TypedDict):

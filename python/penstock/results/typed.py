@@ -23,9 +23,9 @@ class Distribution(Percentiles):
     stddev: float
     """Standard deviation."""
     min: int
-    """The least."""
+    """Smallest value."""
     max: int
-    """The greatest."""
+    """Largest value."""
     percentiles: Mapping[float, int]
     """The 50th, 95th, 99th and 99.9th by their percents."""
 
@@ -33,54 +33,49 @@ class Distribution(Percentiles):
 @shaped(lifted("held"))
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """How a live run held its schedule.
-
-    Of the requests that were planned ahead, and due after the warm-up, it counts those that were
-    handed over, and how late.
-    """
+    """How well a live run kept its schedule: how many of the requests that were planned ahead, and
+    due after the warm-up, were handed over, and how late."""
 
     scheduled: int
-    """Arrivals that were planned for the whole run. Of those that were not made the first 4,194,304
-    are counted, here and in `due`."""
+    """Arrivals that were planned for the whole run. Here and in `due`, at most 4,194,304 arrivals
+    that were not handed over are counted."""
     due: int
-    """Those among them that were due before it ended."""
+    """Planned arrivals that were due before the run ended."""
     made: int
-    """Those among them that were handed over."""
+    """Planned arrivals that were handed over."""
     scheduled_s: float
     """Seconds from the end of the warm-up until the last planned arrival."""
     taken_s: float
-    """Seconds from there until the last that was made was handed over."""
+    """Seconds from the end of the warm-up until the last arrival was handed over."""
     lateness_ns: Distribution
-    """How late those that were made were handed over."""
+    """Lateness of the arrivals that were handed over."""
     held_within_100us: float
     """Handed over at most 100 µs late."""
     held_within_1ms: float
-    """At most 1 ms late."""
+    """Handed over at most 1 ms late."""
     held_within_10ms: float
-    """At most 10 ms late."""
+    """Handed over at most 10 ms late."""
     late_while_full: int
     """Requests more than 1 ms late that came while the device's queue was full."""
     processor_wait_s: float | None
-    """Seconds of the run in which the generator was ready and had no processor; left out of a
-    class, and where the kernel does not say."""
+    """Seconds of the run in which the generator was ready but had no processor; left out for a
+    class, and if the kernel does not report it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What an open loop asked for.
-
-    It says too how far the device was behind when the last request came.
-    """
+    """What an open loop asked for, and how far the device was behind when the last request came."""
 
     iops: float
     """Requests a second that were due, from the end of the warm-up until the last of them."""
     lasted_s: float
-    """Seconds between these."""
+    """Seconds from the end of the warm-up until the last request was due."""
     behind_s: float
-    """Seconds from the last of them until all were served, or until the run ended."""
+    """Seconds from the last due request until all were served, or until the run ended."""
     growth: float | None
-    """Mean latency of those due in the second half of the time in which the load asks, over that of
-    the first half: far above 1 where a backlog grows. Null if none of a half completed."""
+    """Mean latency of the requests due in the second half of the time in which the load asks, over
+    that of the first half: far above 1 where a backlog grows. Null if no request of one half
+    completed."""
 
 
 @shaped(lifted("first"))
@@ -89,20 +84,21 @@ class ErrorCount:
     """Requests of one class that failed in the same way."""
 
     requests: int
-    """How many."""
+    """Number of these requests."""
     first_at_s: float
-    """Seconds of the run until then."""
+    """When it failed, in seconds from the beginning of the run."""
     first_op: Op
-    """What it asked for."""
+    """The operation that it asked for."""
     first_start: int
     """First byte."""
     first_len: int
-    """Bytes."""
+    """Length in bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByOp:
-    """What the requests of a class got that ask for the same, in the fields of the class."""
+    """Figures of the requests of a class with one operation, in the same fields as for the
+    class."""
 
     requests: int
     """Requests that were due after the warm-up and completed without error."""
@@ -113,7 +109,7 @@ class ByOp:
     bw_bytes: float
     """Bytes a second."""
     lat_ns: Distribution
-    """From the intended arrival until the last piece was done."""
+    """Time from the intended arrival until the last piece was done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +128,7 @@ class Ops:
 
 @dataclass(frozen=True, kw_only=True)
 class Programs:
-    """What the programs of a class did.
+    """Figures of the programs of a class.
 
     Arrivals after the warm-up = n + unfinished.
     """
@@ -140,16 +136,16 @@ class Programs:
     n: int
     """Programs that arrived after the warm-up and have ended."""
     unfinished: int
-    """Those that had not ended when the run did."""
+    """Programs that arrived after the warm-up and had not ended when the run did."""
     time_ns: Distribution
-    """From a program's arrival until its end."""
+    """Time from a program's arrival until its end."""
     wait_ns: Distribution
-    """From asking for I/O until the first piece was sent; of all that was sent in the measured
-    time, its end included, whether or not it has finished."""
+    """Time from asking for I/O until the first piece was sent; over everything sent in the measured
+    time, whether or not it has finished. The end of the run belongs to the measured time."""
     cpu_time_s: float
-    """Seconds that they had a processor, of the measured time."""
+    """Seconds of the measured time in which they had a processor."""
     cpu_share: float
-    """The same as a share of the time of all processors."""
+    """Share of the time of all processors that they had."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,10 +158,12 @@ class ClassResult:
     name: str
     """Name of the class."""
     open_loop: bool
-    """All its requests come when they are planned, whatever the device does. Its throughput is then
-    what it asks for, unless requests are left unfinished; latency alone says what it gets."""
+    """Whether all its requests come when they are planned, whatever the device does. Its throughput
+    is then what it asks for, unless requests are left unfinished; only latency then shows what it
+    gets."""
     demand: Demand | None
-    """What it asked for if it is one; null if not, or if nothing came after the warm-up."""
+    """What an open loop asked for; null for other classes, and if nothing came after the warm-
+    up."""
     requests: int
     """Requests that were due after the warm-up and completed without error."""
     bytes: int
@@ -174,54 +172,53 @@ class ClassResult:
     """Bytes that they discarded, which no throughput counts."""
     iops: float
     """Requests a second: those that completed without error after the warm-up, whenever they were
-    due, over the time in which the job asks. That is the time from the end of the warm-up until no
+    due, over the time in which the job asks. The job asks from the end of the warm-up until no
     agent asks any more, or until the last arrival of a trace. It is longer for a class that was
-    served later, until its last completion, and shorter if the run ended before. A load that is as
-    long as it takes, as a trace played as fast as possible, asks until the run ends."""
+    served later, until its last completion, and shorter if the run ended before. A load without a
+    fixed length, such as a trace played as fast as possible, asks until the run ends."""
     bw_bytes: float
-    """Bytes a second, of the same requests over the same time."""
+    """Bytes a second, of the requests that `iops` counts, over the same time."""
     lat_ns: Distribution
-    """From the intended arrival until the last piece was done."""
+    """Time from the intended arrival until the last piece was done."""
     wait_ns: Distribution
-    """From the intended arrival until the first piece was dispatched."""
+    """Time from the intended arrival until the first piece was dispatched."""
     service_ns: Distribution
-    """Device time of all its pieces."""
+    """Device time of all pieces of a request."""
     device_time_s: float
     """Device time of the class in seconds, failed requests included."""
     share: float
-    """Its part of the time in which the device was busy: its device time over the sum of all
-    classes'."""
+    """Its share of the device time of all classes."""
     weight: int
     """Its weight, relative to the weights of the other classes."""
     ideal_share: float | None
-    """Its weight over the weights of all classes that had requests after the warm-up; null if it
-    had none."""
+    """Its weight over the sum of the weights of all classes that had requests after the warm-up;
+    null if it had none."""
     share_error_pct: float | None
     """`share` less `ideal_share`, in percentage points."""
     limited_by_demand: bool
-    """It got less than its ideal share because it asked for less. An open loop did if all its
-    requests, those left unfinished too, need less device time than its part of what all classes
-    used; another class did if on average less than one of its requests waited above the device, so
-    that there was nothing more to send."""
+    """Whether it got less than its ideal share because it asked for less. For an open loop: all its
+    requests, unfinished ones included, need less device time than its ideal share of the device
+    time that all classes used. For another class: on average less than one of its requests waited
+    above the device, so that there was nothing more to send."""
     of_alone: float | None
-    """Its throughput over its throughput alone on the device, in bytes a second or, without bytes,
-    in requests; null unless the same round has a run of `alone:CLASS`."""
+    """Its throughput over its throughput when it runs alone on the device, in bytes a second or,
+    without bytes, in requests a second; null unless the same round has a run of `alone:CLASS`."""
     felt_error_pct: float | None
-    """Its part of the sum of all classes' `of_alone`, less `ideal_share`, in percentage points;
-    null unless every class with requests ran alone too."""
+    """Its share of the sum of all classes' `of_alone`, less `ideal_share`, in percentage points;
+    null unless every class with requests also ran alone."""
     errors: int
     """Requests that failed."""
     error_codes: Mapping[str, ErrorCount]
-    """How many of them with which error, by its name."""
+    """Failed requests by the name of the error."""
     unfinished: int
     """Requests that had not finished when the run ended."""
     schedule: Schedule | None
-    """How its schedule was held; null in virtual time, and if nothing was planned ahead."""
+    """How well its schedule was kept; null in virtual time, and if nothing was planned ahead."""
     ops: Ops | None
-    """The same by operation; left out of a class of which no agent mixes operations or asks for
+    """Figures by operation; left out if no agent of the class mixes operations or asks for
     flushes."""
     programs: Programs | None
-    """What its programs did; left out of a job without programs."""
+    """What its programs did; left out if the job has no programs."""
 
 
 @shaped(by_percent)
@@ -230,15 +227,15 @@ class Milliseconds:
     """A distribution of milliseconds; all zero if there was nothing to measure."""
 
     n: int
-    """How many values there are."""
+    """Number of values."""
     mean: float
     """Arithmetic mean."""
     stddev: float
     """Standard deviation."""
     min: float
-    """The least."""
+    """Smallest value."""
     max: float
-    """The greatest."""
+    """Largest value."""
     percentiles: Mapping[float, float]
     """The 50th, 95th, 99th and 99.9th by their percents."""
 
@@ -248,63 +245,62 @@ class Travel:
     """How far the arms of disks moved."""
 
     cylinders: int
-    """Cylinders crossed in all accesses and on the way from each to the next: seeks, tracks further
-    in, and what is read ahead."""
+    """Cylinders crossed in all accesses and on the way from each to the next: seeks, further tracks
+    of an access, and read-ahead."""
     per_request: float
-    """The same for each request, a hit of a disk's cache included."""
+    """Cylinders crossed per request, where a hit of a disk's cache counts as a request too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiskStats:
-    """What the disks of a model did: all of them together, and each if there are several."""
+    """What the disks of a model did: all of them together, and each one if there are several."""
 
     service_ms: Milliseconds
-    """The whole access, overhead and bus included; with a cache, and without an arm, what each
-    request took."""
+    """Time of the whole access, overhead and bus included; with a cache, and without an arm, device
+    time of each request."""
     utilisation: float
-    """Share of the measured time in which the disk was busy; of several, the mean."""
+    """Share of the measured time in which the disk was busy; the mean if there are several
+    disks."""
     disks: tuple[Self, ...]
-    """One for each disk of an array, or of the devices that files are on or those of a trace are
-    played on, in their order; left out if there is one."""
+    """Figures of each disk: of an array, or of the devices that files are on or that the devices of
+    a trace are played on, in their order; left out if there is one disk."""
     rotation_ms: Milliseconds | None
-    """Until the first wanted sector came round."""
+    """Time until the first wanted sector came round."""
     seek_ms: Milliseconds | None
-    """Arm, head switch and settling, to the first track."""
+    """Time to move the arm to the first track, head switch and settling included."""
     transfer_ms: Milliseconds | None
-    """From there until the last wanted sector had passed."""
+    """Time from the first wanted sector until the last had passed."""
     travel: Travel | None
     """How far the arm moved."""
     device: str | None
-    """The file that is on it, or the device of the trace that is played on it, where each has a
-    device of its own."""
+    """The file on it, or the device of the trace that is played on it, where each has a device of
+    its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileResult:
-    """What one file got.
-
-    Requests and bytes are those of all classes.
-    """
+    """Figures of one file, over the requests of all classes."""
 
     name: str
     """Name of the file. A job without files has one, `target`, which is the whole device or target;
-    a trace of several devices has one for each, by the name that the trace has for it."""
+    a trace of several devices has one for each, under the name that the trace gives it."""
     requests: int
     """Requests that were due after the warm-up and completed without error."""
     bytes: int
     """Bytes that they read or wrote."""
     bw_bytes: float
-    """Bytes a second of what completed without error after the warm-up, whenever it was due, over
-    the time in which the job asks, as of a class."""
+    """Bytes a second of the requests that completed without error after the warm-up, whenever they
+    were due, over the time in which the job asks, as for a class."""
     device: str | None
-    """Name of the modelled device that it is on; left out of a real target."""
+    """Name of the modelled device that it is on; left out for a real target."""
     device_busy: float | None
-    """Share of the measured time in which its real target had something to do; left out of a model,
-    whose `device_stats` have it, and of a single file, of which it is that of the run."""
+    """Share of the measured time in which its real target had something to do; left out for a
+    model, whose `device_stats` have it, and for a single file, where it is `device_busy` of the
+    run."""
     device_stats: DiskStats | None
-    """What the disks of its device did; left out of a real target."""
+    """What the disks of its device did; left out for a real target."""
     path: str | None
-    """Path of the real target; left out of a model."""
+    """Path of the real target; left out for a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,15 +308,15 @@ class Emulation:
     """How late the completions of an emulated device were, against its model's own schedule."""
 
     completions: int
-    """Completions."""
+    """Number of completions."""
     mean_ns: float
     """Arithmetic mean of their lateness in nanoseconds."""
     p50_ns: int
-    """Median."""
+    """Median of their lateness in nanoseconds."""
     p99_ns: int
-    """99th percentile."""
+    """99th percentile of their lateness in nanoseconds."""
     max_ns: int
-    """The worst."""
+    """Largest lateness in nanoseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,22 +335,22 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelDisk:
-    """What the kernel counted of a disk (`/proc/diskstats`)."""
+    """The kernel's counts for a disk (`/proc/diskstats`)."""
 
     reads: int
     """Reads that the disk completed."""
     reads_merged: int
-    """Reads that were merged into others before."""
+    """Reads that were merged into others before they reached the disk."""
     read_bytes: int
     """Bytes that were read."""
     writes: int
     """Writes that the disk completed."""
     writes_merged: int
-    """Writes that were merged into others before."""
+    """Writes that were merged into others before they reached the disk."""
     write_bytes: int
     """Bytes that were written."""
     in_flight: float
-    """Requests in the queue or at the disk, in the mean over time."""
+    """Mean number of requests in the queue or at the disk over time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,7 +360,7 @@ class Kernel:
     asked: Asked
     """What the run asked for."""
     disks: Mapping[str, KernelDisk]
-    """What the kernel counted of each disk, by its name."""
+    """The kernel's counts for each disk, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -372,14 +368,14 @@ class Blocked:
     """Seconds that a merge could not use up a block."""
 
     read: float
-    """It waited for blocks that it had asked for."""
+    """Seconds of waiting for blocks that it had asked for."""
     memory: float
-    """It waited for memory."""
+    """Seconds of waiting for memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Merge:
-    """What the merges of a job did, from the beginning of the run on, whatever its warm-up.
+    """What the merges of a job did, from the beginning of the run on, warm-up included.
 
     Lists have an entry for each job, in the order of the classes.
     """
@@ -388,16 +384,16 @@ class Merge:
     """Seconds until the last job had written its last block; null if one had not when the run
     ended."""
     finish_s: tuple[float | None, ...]
-    """Seconds until each job had written its last block; null of one that had not."""
+    """Seconds until each job had written its last block; null for a job that had not."""
     divergence_max: float
-    """How far the jobs were apart at most: the blocks that the first of them had used up more than
-    the last, as a part of a job."""
+    """Largest lead of the first job over the last one, in blocks used up, as a part of the blocks
+    of a job."""
     divergence_mean: float
-    """The mean of that over time, until the last job had finished."""
+    """Mean of that lead over time, until the last job had finished."""
     max_queued_writes: int
     """The most writes that were at one disk at once, waiting or in service."""
     blocked_s: tuple[Blocked, ...]
-    """What each job waited for."""
+    """Seconds that each job waited, by reason."""
     read_ms: float
     """Mean device time of a read, in milliseconds; 0 if there was none."""
     write_ms: float
@@ -414,8 +410,8 @@ class AgainstMeasured:
     """How far a run is from response times that were measured on a drive."""
 
     rms_ms: float
-    """Of a trace of measured response times: root mean square of the horizontal distance between
-    their distribution function and that of the run."""
+    """Root mean square of the horizontal distance between the distribution function of the measured
+    response times and that of the run."""
     rms_relative: float
     """`rms_ms` as a share of the mean that was measured."""
     mean_ms: float
@@ -454,49 +450,49 @@ class ClassStability:
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """What the length of a cycle of `fairio` depends on, beside the figures of the run."""
+    """Inputs to the cycle length of `fairio`, beside the figures of the run."""
 
     disks: int
     """Disks that work side by side."""
     load: int
-    """Requests that were at the device at once, at most."""
+    """Largest number of requests at the device at once."""
     classes: tuple[ClassStability, ...]
     """How stable the requests of each class are, in the order of the job."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A block that was not what was written."""
+    """A block that differed from what was written."""
 
     file: str
-    """The target."""
+    """Path of the target."""
     offset: int
     """The first byte of the block in the target."""
     expected: str
-    """What should be there: what was acknowledged last, and what was in flight."""
+    """The versions that may be there: the one acknowledged last, and those in flight."""
     found: str
-    """What is there."""
+    """A description of the data that is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """What was verified in a run, in blocks of 4096 bytes."""
+    """Results of verification in a run, in blocks of 4096 bytes."""
 
     records: tuple[str, ...]
-    """Where the records of verified writes are, one for each target; none over models."""
+    """Paths of the records of verified writes, one for each target; empty over models."""
     written: int
-    """Blocks that were written with a stamp and acknowledged, in the warm-up too."""
+    """Blocks that were written with a stamp and acknowledged, warm-up included."""
     checked: int
-    """Blocks that were read and compared with what is recorded, in the warm-up too."""
+    """Blocks that were read and compared with what is recorded, warm-up included."""
     unchecked: int
-    """Blocks that were read where reads are checked, and that could not be compared: no verified
-    write of them is recorded, or too many were under way at once."""
+    """Blocks that were read where reads are checked, but could not be compared: no verified write
+    of them is recorded, or too many were under way at once."""
     read_again: int
     """Blocks that were read again at the end, and compared."""
     different: int
-    """Blocks that were not what was written."""
+    """Blocks that differed from what was written."""
     differences: tuple[Difference, ...]
-    """The first of them, 16 at most."""
+    """The first different blocks, at most 16."""
 
 
 @shaped(against_measured)
@@ -509,58 +505,57 @@ class Run(ByClass):
     params: Mapping[str, Value]
     """Its parameters, with every default in place."""
     duration_s: float
-    """Seconds that were measured: from the end of the warm-up to the end of the run. A run that has
-    done everything early lasts as long as it might have been asked."""
+    """Seconds that were measured: from the end of the warm-up to the end of the run. A run that
+    finishes its work early still counts as long as planned."""
     schedule: Schedule | None
-    """How the schedule was held; null in virtual time, and if nothing was planned ahead, as by
-    closed loops and traces as fast as possible. Under the kernel's scheduler only classes have
-    one."""
+    """How well the schedule was kept; null in virtual time, and if nothing was planned ahead, as in
+    closed loops and traces played as fast as possible. Under the kernel's scheduler only classes
+    have one."""
     device_busy: float
-    """Share of the measured time in which the device had something to do; of several disks, the
-    mean."""
+    """Share of the measured time in which the device had something to do; the mean if there are
+    several disks."""
     classes: tuple[ClassResult, ...]
-    """One for each class, in the order of the job."""
+    """Figures of each class, in the order of the job."""
     files: tuple[FileResult, ...]
-    """One for each file, in the order of the job, or for each device of a trace of several; one,
-    `target`, of a job without files."""
+    """Figures of each file, in the order of the job, or of each device of a trace with several
+    devices; a job without files has one, `target`."""
     device_stats: DiskStats | None
-    """What the disks of a model did; left out of what was measured on a real target."""
+    """What the disks of a model did; left out of a run on a real target."""
     emulation: Emulation | None
-    """How late a model answered in real time; left out elsewhere."""
+    """How late a model answered in real time; left out of other runs."""
     ended: Ended | None
     """Why it was ended early, if it was."""
     failure: str | None
     """What failed, in words, if the run could not go on."""
     interrupted: bool
-    """It was ended early, and the figures are of the part that ran; left out if it was not."""
+    """Whether it was ended early, so that the figures are of the part that ran; left out if not."""
     kernel: Kernel | None
-    """What the kernel counted of the disks below a real target; left out elsewhere, and where no
+    """The kernel's counts for the disks below a real target; left out of other runs, and where no
     disk is listed."""
     merge: Merge | None
-    """What the merges of a job did; left out of a job without."""
+    """What the merges of a job did; left out if the job has none."""
     policy_stats: Mapping[str, int]
-    """Counters of the policy's own, by name; left out of a policy that has none."""
+    """The policy's own counters, by name; left out if it has none."""
     remarks: tuple[str, ...]
-    """What the machine did not grant to a live run, in words; left out if there is nothing to
-    say."""
+    """Facts that limit what the figures of this run say, in words; left out if there are none."""
     against_measured: AgainstMeasured | None
     """None unless a trace has measured response times."""
     round: int | None
     """Number of the round, from 0, if there are several."""
     schedulers: Mapping[str, str | None]
-    """The kernel's scheduler in front of each disk below a real target, by its name; null of a disk
-    without one. Left out elsewhere, and where no disk is listed."""
+    """The kernel's scheduler in front of each disk below a real target, by the name of the disk;
+    null for a disk without one. Left out of other runs, and where no disk is listed."""
     seed: int | None
     """Seed of the round, if there are several."""
     survey: Survey | None
-    """What a survey of stability found; left out if none was asked for."""
+    """Results of a survey of stability; left out if none was asked for."""
     verify: Verified | None
-    """What was verified; left out of a job without `verify`."""
+    """Results of verification; left out if the job has no `verify`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """The machine that ran it."""
+    """The machine that ran the job."""
 
     cpu: str
     """Model name of the processor."""
