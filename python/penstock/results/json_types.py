@@ -116,8 +116,7 @@ class Blocked(TypedDict):
 
 
 class ByOp(TypedDict):
-    """Figures of the requests of a class with one operation, in the same fields as for the
-    class."""
+    """Figures of one operation of a class, in the fields of the class."""
 
     requests: int
     """Requests that were due after the warm-up and completed without error."""
@@ -709,8 +708,7 @@ class Run(TypedDict):
 
 
 class Schedule(TypedDict):
-    """How well a live run kept its schedule: how many of the requests that were planned ahead, and
-    due after the warm-up, were handed over, and how late."""
+    """How many requests that were planned ahead a live run handed over, and how late."""
 
     scheduled: int
     """Arrivals that were planned for the whole run. Here and in `due`, at most 4,194,304 arrivals

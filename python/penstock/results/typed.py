@@ -33,8 +33,7 @@ class Distribution(Percentiles):
 @shaped(lifted("held"))
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """How well a live run kept its schedule: how many of the requests that were planned ahead, and
-    due after the warm-up, were handed over, and how late."""
+    """How many requests that were planned ahead a live run handed over, and how late."""
 
     scheduled: int
     """Arrivals that were planned for the whole run. Here and in `due`, at most 4,194,304 arrivals
@@ -97,8 +96,7 @@ class ErrorCount:
 
 @dataclass(frozen=True, kw_only=True)
 class ByOp:
-    """Figures of the requests of a class with one operation, in the same fields as for the
-    class."""
+    """Figures of one operation of a class, in the fields of the class."""
 
     requests: int
     """Requests that were due after the warm-up and completed without error."""

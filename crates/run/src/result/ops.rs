@@ -21,7 +21,7 @@ pub struct OpsResult {
     pub flush: Option<ByOpResult>,
 }
 
-/// Figures of the requests of a class with one operation, in the same fields as for the class.
+/// Figures of one operation of a class, in the fields of the class.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "ByOp")]
 pub struct ByOpResult {

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use super::distribution::Distribution;
 
-/// How well a live run kept its schedule: how many of the requests that were planned ahead, and due
-/// after the warm-up, were handed over, and how late.
+/// How many requests that were planned ahead a live run handed over, and how late.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Schedule")]
 pub struct ScheduleResult {
