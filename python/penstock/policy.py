@@ -1,9 +1,9 @@
-"""Policies written in Python, and what the engine hands to them.
+"""Policies written in Python, and the types that the engine passes to them.
 
-A policy decides who goes next, and how much of it. It is a state machine: it is called with what
-arrives and what comes back, and asked what goes, always with the time. Nothing else moves it. Times
-are whole nanoseconds since the run began; offsets and lengths are bytes. The policy runs over a
-modelled device.
+A policy decides which request goes next, and how much of it. It is a state machine: the engine
+calls it with arrivals and completions, and asks what to send, always with the time. Times are whole
+nanoseconds since the run began; offsets and lengths are bytes. The policy runs on a modelled
+device.
 
     class ShortestFirst(penstock.Policy):
         def __init__(self) -> None:
@@ -18,8 +18,8 @@ modelled device.
                 self.queue.remove(best)
             return best
 
-The vocabulary is that of the engine's own policies, so that an idea that holds can be written in
-Rust line by line.
+The names are those of the engine's own policies, so that a good policy can be translated to Rust
+line by line.
 """
 
 from abc import ABC, abstractmethod
@@ -30,76 +30,76 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from penstock.errors import wrong
 
 Op: TypeAlias = Literal["read", "write", "discard"]
-"""What a request asks for. Flushes pass every policy by."""
+"""Operation of a request. Flushes bypass policies."""
 
 
 class Request(NamedTuple):
-    """What is asked. It never changes, and every call is given the same object for it."""
+    """A request. It never changes, and every call gets the same object for it."""
 
     id: int
-    """Its number, in order of arrival from 0."""
+    """Number in order of arrival, from 0."""
     op: Op
     start: int
-    """Its first byte."""
+    """First byte."""
     len: int
-    """Its bytes."""
+    """Length in bytes."""
     due: int
-    """When it should have arrived: latency counts from here."""
+    """Intended time of arrival, from which latency counts."""
     class_: str
     """Name of its class of work."""
     prio: int
     """Priority of its class, from 0 to 7; the lower goes first."""
     stream: int
-    """The agent or the process that asks; from 0."""
+    """Number of the agent or process that sent it, from 0."""
     sync: bool
-    """Whether a program waits for it, as for every read."""
+    """Whether a program waits for it; true for every read."""
     fua: bool
     """Durable when it completes (forced unit access). Never merged."""
 
     @property
     def end(self) -> int:
-        """The byte after its last."""
+        """The first byte after the request."""
         return self.start + self.len
 
 
 class Part(NamedTuple):
-    """A piece of a request that has finished, or all of it."""
+    """A finished piece of a request, or a whole request."""
 
     at: int
-    """When it finished."""
+    """Time at which it finished."""
     service: int
-    """Device time that it cost, in nanoseconds."""
+    """Device time in nanoseconds."""
     len: int
-    """Bytes that it carried."""
+    """Bytes of this piece."""
     last: bool
-    """Whether its request is finished now."""
+    """Whether this completes its request."""
     error: int | None
-    """The error's number, as in `errno`, if it failed."""
+    """The `errno` of a failure."""
 
 
 class Go(NamedTuple):
-    """Send this much of a request."""
+    """A command to send, for a request or a part of it."""
 
     id: int
-    """Which."""
+    """Number of the request."""
     len: int = 0
-    """Bytes of it; 0 means all that is left. What is sent goes from the request's start on."""
+    """Bytes to send, from the start of what is left; 0 for all that is left."""
     chain: Sequence[int] = ()
-    """Neighbours that go in the same command: ids of whole requests, of the same op, each beginning
-    where the one before ends."""
+    """Requests to send in the same command: ids of whole requests with the same op, each of which
+    begins where the one before ends."""
 
 
 class Below(Protocol):
-    """The device below, as far as a policy may ask. It answers during `dispatch` only."""
+    """Queries about the device; valid during `dispatch` only."""
 
     def room(self) -> int:
-        """How many more commands it takes now."""
+        """Return how many more commands it accepts now."""
 
     def admits(self, op: Op, start: int, len: int) -> bool:
-        """Whether it takes a command of this range, of one byte at least, now."""
+        """Return whether it accepts a command for this range of at least one byte now."""
 
     def position(self, op: Op, start: int) -> int:
-        """Nanoseconds that it would take to reach `start`; 0 where position costs nothing."""
+        """Return the nanoseconds to reach `start`; 0 if positioning costs nothing."""
 
 
 class ClassInfo(NamedTuple):
@@ -107,7 +107,7 @@ class ClassInfo(NamedTuple):
 
     name: str
     weight: int
-    """Its part of the device, relative to the other classes' weights: 1 to 10,000."""
+    """Its share of the device relative to the other classes: 1 to 10,000."""
     prio: int
     """From 0 to 7; the lower goes first."""
     ioprio: str = "be:4"
@@ -115,26 +115,26 @@ class ClassInfo(NamedTuple):
 
 
 class Served(NamedTuple):
-    """What a policy serves."""
+    """The classes and disks of a run."""
 
     classes: Sequence[ClassInfo]
-    """In the order of the job."""
+    """Classes in the order of the job."""
     disks: int
-    """Disks that work side by side below: those of an array, 1 of anything else."""
+    """Number of disks that work in parallel: those of an array, otherwise 1."""
 
 
 class Policy(ABC):
     """A scheduling policy. `penstock.compare` makes one for each run and calls it from one thread.
 
-    It must decide by what these calls pass to it alone: no clock, no randomness of its own, no
-    order of a set. Only then do equal seeds give equal results.
+    Its decisions must depend only on the arguments of these calls, not on a clock, on randomness
+    or on the order of a set. Only then do equal seeds give equal results.
     """
 
     name: str
-    """What results call it; the name of the class if there is none."""
+    """Name in results; by default the name of the class."""
 
     def begin(self, served: Served) -> None:  # noqa: B027 - may be left
-        """Receive what it serves, before anything else."""
+        """Receive the classes and disks of the run, before any other call."""
 
     @abstractmethod
     def enqueue(self, now: int, request: Request) -> None:
@@ -142,40 +142,40 @@ class Policy(ABC):
 
     @abstractmethod
     def dispatch(self, now: int, below: Below) -> Request | Go | None:
-        """Say what goes next; the device has room.
+        """Choose what to send next; the device has room.
 
         A request stands for all that is left of it. `None` while something is queued is allowed
         only if something is in flight or `wakeup` names a time.
         """
 
     def complete(self, now: int, request: Request, part: Part) -> None:  # noqa: B027 - may be left
-        """Receive a piece of a request, or all of it, that has finished."""
+        """Receive a finished piece of a request, or a whole request."""
 
     def wakeup(self) -> int | None:
-        """Say when to be asked again, if `dispatch` has just kept something back.
+        """Return when to call `dispatch` again, if it has just held a request back.
 
-        The call that follows may come late, never early.
+        That call may come late, never early.
         """
         return None
 
     def counters(self) -> dict[str, int]:
-        """Give counters of its own, which the result has as `policy_stats`.
+        """Return the policy's own counters, which the result has as `policy_stats`.
 
-        It is called when the run has ended, and if the course over time is asked for, some hundred
-        times before: each value is then drawn as it was.
+        It is called when the run has ended and, if time series are requested, about a hundred times
+        during the run, for the chart of the counters over time.
         """
         return {}
 
 
 def made(policies: str | Sequence[str | Callable[[], Policy]]) -> list[str | tuple[str, Policy]]:
-    """The policies as the engine takes them: names, and new objects with theirs."""
+    """Return policies for the engine: names, and new objects with their names."""
     if isinstance(policies, str):
         return [*policies.split(",")]
     return [policy if isinstance(policy, str) else _made(policy) for policy in policies]
 
 
 def _made(make: Callable[[], Policy]) -> tuple[str, Policy]:
-    """What `make` gives, with the name that results call it by."""
+    """Make a policy, and return it with its name in results."""
     hint = "name a policy, or give a class of penstock.Policy or what makes one without arguments"
     if isinstance(make, Policy):
         maker = type(make).__name__

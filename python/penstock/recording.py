@@ -1,13 +1,13 @@
-r"""A disk's requests, recorded by the kernel's block tracing, as the text that `blkparse` prints.
+r"""Records a disk's requests by the kernel's block tracing, as the text that `blkparse` prints.
 
-The events come through tracefs, in an instance of our own: tracing by others goes on undisturbed,
-and removing the instance switches ours off, whatever happened. A recording reads
+The events come through a tracefs instance of our own: other tracing is not disturbed, and removing
+the instance always switches ours off. A recording reads
 
     dd-549  [001] ..... 16358.390794: block_bio_queue: 7,0 WS 8 + 16 [dd]
     <idle>-0  [000] ..s.. 16358.391148: block_rq_complete: 7,0 WS () 8 + 16 be,0,4 [0]
 
-and writes a `Q` and a `C` event, with times from the first event. Times are of whole microseconds,
-as the kernel prints them. Requests to partitions become requests of the disk. Requests of this
+and writes a `Q` and a `C` event, with times from the first event. Times are whole microseconds, as
+the kernel prints them. Requests to partitions become requests of the disk. Requests of this
 process, which writes the file, and commands to the device itself are left out. Source: the kernel's
 documentation, "Event Tracing" and "ftrace", and the format of each event in tracefs.
 """
@@ -30,22 +30,23 @@ from penstock.errors import CANNOT_HERE, RUN_FAILED, PenstockError, wrong
 from penstock.report import files
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-"""Where tracefs is mounted."""
+"""Mount points of tracefs."""
 
 ACTIONS = {"block_bio_queue": "Q", "block_rq_complete": "C", "block_bio_complete": "C"}
-"""The kernel's events, and how `blkparse` calls them.
+"""The kernel's events, and their names in `blkparse`.
 
-The last is of devices without a queue of requests, as those of LVM: others complete requests only.
+Devices without a request queue, such as LVM volumes, send `block_bio_complete`; others complete
+requests only.
 """
 
 NEEDED = ("block_bio_queue", "block_rq_complete")
 """Events that every kernel with block tracing has."""
 
 BUFFER_KB = 8192
-"""Room for events, for each CPU: a hundred thousand, until they are read."""
+"""Size of the event buffer of each CPU, enough for about a hundred thousand events."""
 
 PAUSE_S = 0.05
-"""So often events are read."""
+"""Seconds between two reads of the events."""
 
 _EVENT = re.compile(
     r"\s*.*-(?P<pid>\d+)\s+(?:\([\s\d-]+\)\s+)?\[(?P<cpu>\d+)\]\s+(?:\S+\s+)?"
@@ -64,14 +65,14 @@ class Disk:
 
     name: str
     number: str
-    """As `8,0`."""
+    """Device number, such as `8,0`."""
     numbers: frozenset[str]
-    """Its own, and those of its partitions."""
+    """Device numbers of the disk and its partitions."""
 
 
 @dataclass(kw_only=True)
 class Recorded:
-    """What a recording has."""
+    """Counts of a recording."""
 
     requests: int = 0
     completions: int = 0
@@ -83,10 +84,10 @@ class Recorded:
 
 
 class Formatter:
-    """Makes lines of `blkparse` of the kernel's lines."""
+    """Converts the kernel's lines to lines of `blkparse`."""
 
     def __init__(self, disk: Disk) -> None:
-        """Of events of a disk and its partitions."""
+        """Create a formatter for the events of a disk and its partitions."""
         self.disk = disk
         self.recorded = Recorded()
         self._own = str(os.getpid())
@@ -94,7 +95,7 @@ class Formatter:
         self._number = 0
 
     def line(self, text: str) -> str | None:
-        """The line of an event; none if it is none of a request to the disk."""
+        """Return the line of an event; `None` if it is not about a request to the disk."""
         lost = _LOST.search(text)
         if lost:
             self.recorded.lost += int(lost[1])
@@ -120,7 +121,7 @@ class Formatter:
         else:
             self.recorded.completions += 1
         self._number += 1
-        # A flush has no place: the kernel numbers its sector at will.
+        # A flush has no address: the kernel prints an arbitrary sector.
         sector = details["sector"] if details["sectors"] != "0" else "0"
         return (
             f"{self.disk.number:>6} {int(event['cpu']):>4} {self._number:>8} "
@@ -130,10 +131,10 @@ class Formatter:
 
 
 def disk(path: Path, sys: Path = Path("/sys")) -> Disk:
-    """The disk whose device file is at `path`.
+    """Return the disk with the device file `path`.
 
     # Errors
-    If it is none, or a part of one.
+    If `path` is not a disk, or is a partition.
     """
     try:
         status = path.stat()
@@ -166,7 +167,7 @@ def check_out(path: Path) -> None:
 
 
 def tracing() -> Path:
-    """Where the kernel's block tracing is.
+    """Return the folder of the kernel's block tracing.
 
     # Errors
     If there is none that this process may use.
@@ -196,9 +197,9 @@ def _missing(reason: str, hint: str) -> PenstockError:
 
 
 def record(disk: Disk, out: Path, *, seconds: float | None, tracefs: Path) -> Recorded:
-    """Record the requests of a disk for so many seconds, or until a signal asks for the end.
+    """Record the requests of a disk for `seconds`, or until a signal asks for the end.
 
-    The file `out` is new. It stays only if it has a request.
+    The file `out` must be new. It is removed if no request was recorded.
 
     # Errors
     If the kernel refuses to trace, the file cannot be written, or no request came.
@@ -236,9 +237,9 @@ def _text(file: IO[bytes], out: Path) -> IO[bytes]:
 
 @contextmanager
 def _signals_wait() -> Iterator[set[signal.Signals]]:
-    """Within this, signals that ask for the end wait until they are asked for.
+    """Block the signals that ask for the end within the block, and yield them.
 
-    A line is written whole, and tracing is switched off, whenever one comes.
+    So every line is written completely, and tracing is switched off, whenever a signal comes.
     """
     end_signals = set(signals.ours())
     before = signal.pthread_sigmask(signal.SIG_BLOCK, end_signals)
@@ -252,11 +253,11 @@ def _signals_wait() -> Iterator[set[signal.Signals]]:
 
 @contextmanager
 def _instance(tracefs: Path, disk: Disk) -> Iterator[Path]:
-    """An instance of our own that traces a disk. It is gone afterwards."""
+    """Make a tracefs instance that traces a disk, and remove it after the block."""
     instances = tracefs / "instances"
     for left in instances.glob("penstock-*"):
         if not Path("/proc", left.name.removeprefix("penstock-")).exists():
-            # One that was killed. Its recording is over.
+            # Left by a recording that was killed.
             with suppress(OSError):
                 left.rmdir()
     instance = instances / f"penstock-{os.getpid()}"
@@ -273,7 +274,7 @@ def _instance(tracefs: Path, disk: Disk) -> Iterator[Path]:
 
 @contextmanager
 def _tracing_fails() -> Iterator[None]:
-    """Within this, what the system refuses is the tracing, and not the file that is written."""
+    """Report errors of the system within the block as errors of tracing, not of the output file."""
     try:
         yield
     except BlockingIOError:
@@ -284,7 +285,7 @@ def _tracing_fails() -> Iterator[None]:
 
 
 def _switch_on(instance: Path, disk: Disk) -> None:
-    # One clock for all CPUs, and no event lost for want of room before it is read.
+    # One clock for all CPUs, and buffers large enough that no event is lost before it is read.
     (instance / "trace_clock").write_text("mono")
     (instance / "buffer_size_kb").write_text(str(BUFFER_KB))
     numbers = (number.split(",") for number in sorted(disk.numbers))
@@ -314,7 +315,7 @@ def _copy(
     seconds: float | None,
     end_signals: set[signal.Signals],
 ) -> signal.Signals | None:
-    """Copy events until the time is over. Returns the signal that came before."""
+    """Copy events for `seconds`. Returns the signal that ended it earlier, if any."""
     end = None if seconds is None else time.monotonic() + seconds
     with _tracing_fails():
         pipe = os.open(instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
@@ -338,7 +339,7 @@ def _copy(
 
 
 def _drain(pipe: int, rest: bytes, formatter: Formatter, text: IO[bytes]) -> bytes:
-    """Copy the events that are there. Returns the beginning of a line that is not whole."""
+    """Copy the available events. Returns the beginning of an incomplete line."""
     while True:
         try:
             with _tracing_fails():

@@ -1,4 +1,4 @@
-"""A session: a target that stays open and locked while jobs run on it, one design after another."""
+"""A session: a target that stays open and locked while several designs run on it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -19,13 +19,13 @@ class Variant:
     """A job with some changes, under some policies."""
 
     name: str
-    """What messages call it, or the path of its file."""
+    """Name in messages, or the path of its file."""
     text: str | None = None
-    """The job as TOML; not given: `name` is the path of a file."""
+    """The job as TOML; if `None`, `name` is the path of a file."""
     sets: Sequence[str] = ()
     """Changes, as `--set` has them."""
     policies: Sequence[str | tuple[str, Policy]] = ()
-    """Names, or a name and a policy that serves one run; none: those of the session."""
+    """Names, or a name and a policy that serves one run; if empty, those of the session."""
 
 
 class Options(TypedDict, total=False):
@@ -34,37 +34,37 @@ class Options(TypedDict, total=False):
     policies: Sequence[str]
     """Policies of the jobs that name none."""
     detail: bool
-    """Results have whole distributions and the course over time."""
+    """Include whole distributions and time series in results."""
     arm_from: str | None
-    """Where the stretch begins of which the detail has the disk's arm; with the run if missing."""
+    """Time from which the detail has the disk's arm; by default the beginning of the run."""
     arm_for: str | None
-    """Length of that stretch; two seconds if missing."""
+    """Length of that part of the run; two seconds by default."""
     repeat: int | None
     """Runs of each job, in rounds of all of them, each with the next seed."""
     workers: int | None
-    """Processors that modelled runs use at most; all if missing."""
+    """Most processors that modelled runs use; all by default."""
     record: str | PathLike[str] | None
-    """File of the record of the one run."""
+    """File for the record of the only run."""
     requests: Callable[[int, dict[str, bytes]], object] | None
-    """Gets the number of each run when it has ended, and every request of it: bytes of a column
-    each."""
+    """Called at the end of each run with its number and all its requests, as the bytes of each
+    column."""
     survey: bool
-    """Results tell how stable the requests of each class are."""
+    """Report how stable the requests of each class are."""
     load: int | None
-    """Requests at the device at once, at most, in a survey; 2 for each disk if missing."""
+    """Most requests at the device at once in a survey; 2 for each disk by default."""
     watch: _native.Pace | None
-    """Steps tell how a run goes, and a model goes at the pace of real time."""
+    """Report current figures in steps, and slow a model down to real time."""
     speed: str | None
-    """How many times as fast as real time a watched model goes, or `max`; 1 if missing."""
+    """Speed of a watched model relative to real time, or `max`; 1 by default."""
     keep_failures: bool
-    """A run that fails is a result with a `failure`, and the others run."""
+    """Return a failed run as a result with a `failure`, and continue with the other runs."""
 
 
 class Session:
     """Runs jobs on one target, which no other run may use meanwhile.
 
-    Modelled runs share all processors, and what comes of them does not depend on how many these
-    are. Runs on a real target come one after another. `contextlib.closing` ends it with a block.
+    Modelled runs share all processors, whose number does not change the results. Runs on a real
+    target run one after another. `contextlib.closing` closes the session after a block.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class Session:
             return self._native.run(_variants(jobs), progress=progress, partial=partial)
 
     def check(self, jobs: Sequence[Job | Variant]) -> list[str]:
-        """What is known of each job before it runs, as JSON; what is wrong with one is raised."""
+        """Return what is known of each job before it runs, as JSON; raise an error in a job."""
         with translated():
             return self._native.check(_variants(jobs))
 
     def close(self) -> None:
-        """Let the target go. A second time is no error."""
+        """Release the target. A second call does nothing."""
         self._native.close()
 
 
@@ -108,7 +108,7 @@ def compare(
 ) -> str:
     """Run one job in a session of its own and return the comparison as JSON.
 
-    An interrupt ends the run with what there is, if there is anything.
+    An interrupt ends the run with the results so far, if there are any.
     """
     with translated(), closing(Session(target, [variant], **options)) as session:
         (text,) = session.run([variant], progress=progress, partial=True)

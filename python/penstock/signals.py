@@ -1,7 +1,7 @@
 r"""Signals that ask for an end: the first ends the run with what there is, the second the process.
 
-Taken over are those that a person or a terminal sends and that end a process: Ctrl-C, Ctrl-\,
-SIGTERM, and SIGHUP, which comes when the connection is lost.
+They are the signals that a person or a terminal sends to end a process: Ctrl-C, Ctrl-\, SIGTERM,
+and SIGHUP, which comes when the connection is lost.
 """
 
 import os
@@ -18,18 +18,18 @@ DEFAULTS = {
     signal.SIGHUP: signal.SIG_DFL,
     signal.SIGQUIT: signal.SIG_DFL,
 }
-"""What is taken over, and from which handler. Ignored, or with another handler: it stays so."""
+"""Signals to handle, with their default handlers. Others, or ignored signals, are left alone."""
 
 
 def ours() -> list[signal.Signals]:
-    """Those with their default handlers. `nohup`, for one, ignores SIGHUP, and that stays so."""
+    """Return the signals that have their default handlers. `nohup`, for example, ignores SIGHUP."""
     return [number for number, usual in DEFAULTS.items() if signal.getsignal(number) == usual]
 
 
 def restore(before: Mapping[signal.Signals, Any], by: signal.Signals) -> None:
-    """Give signals back, after `by` has asked for the end.
+    """Restore the handlers `before`, after the signal `by` has asked for the end.
 
-    A connection is lost once: SIGHUP is still ignored while what there is gets written.
+    A connection is lost once, so SIGHUP stays ignored while the results are written.
     """
     for number, handler in before.items():
         if (number, by) != (signal.SIGHUP, signal.SIGHUP):
@@ -37,22 +37,22 @@ def restore(before: Mapping[signal.Signals, Any], by: signal.Signals) -> None:
 
 
 class Asked:
-    """Which signal asked for the end of a run."""
+    """The signal that asked for the end of a run."""
 
     def __init__(self) -> None:
-        """Ctrl-C, until another comes."""
+        """Begin with Ctrl-C, until another signal comes."""
         self.by: signal.Signals = signal.SIGINT
         self.taken: list[signal.Signals] = []
-        """The signals that are taken over at the moment."""
+        """Signals that are handled at the moment."""
 
     @property
     def exit_code(self) -> int:
-        """What shells say of a command that this signal ended: 130 for Ctrl-C, 143 for SIGTERM."""
+        """Exit code that shells give a command ended by this signal, such as 130 for Ctrl-C."""
         return 128 + self.by
 
     @contextmanager
     def first_stops(self) -> Iterator[None]:
-        """Within this, the first of them raises `KeyboardInterrupt`, and a second ends us."""
+        """Raise `KeyboardInterrupt` on the first signal in the block; a second ends the process."""
         before = {number: signal.getsignal(number) for number in ours()}
 
         def stop(number: int, _frame: FrameType | None) -> None:
@@ -74,10 +74,10 @@ class Asked:
 
 
 def detach_from_terminal() -> None:
-    """Let no SIGHUP end us any more, and words for a terminal that is gone go nowhere.
+    """Ignore SIGHUP, and discard output to a terminal that is gone.
 
-    The kernel and the shell both send the signal when a connection is lost, and init systems send
-    it right after SIGTERM. With it comes SIGCONT, on which a screen would begin anew.
+    The kernel and the shell both send SIGHUP when a connection is lost, and init systems send
+    it right after SIGTERM. SIGCONT comes with it, on which a screen would start again.
     """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGCONT, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""What a policy counts of itself, as people read it."""
+"""Rows of a policy's own counters."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from penstock.text import ranges, units
 
 
 def rows(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
-    """Each counter by its name in the JSON, with its value over rounds."""
+    """Yield each counter by its name in the JSON, with its value over rounds."""
     for name in dict.fromkeys(name for run in runs for name in run.get("policy_stats", {})):
         values = [run["policy_stats"][name] for run in runs if name in run.get("policy_stats", {})]
         if name.endswith("_ns"):

@@ -1,4 +1,4 @@
-"""What the disks of a model did, as people read it."""
+"""Lines and tables of the disks of a model."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ _PARTS: tuple[tuple[str, Callable[[DeviceStats | EachDisk], Milliseconds | None]
     ("turn", lambda disk: disk.get("rotation_ms")),
     ("transfer", lambda disk: disk.get("transfer_ms")),
 )
-"""What an access of a disk with an arm is made of."""
+"""Parts of an access of a disk with an arm."""
 
 
 class Row(NamedTuple):
@@ -38,14 +38,14 @@ HEADINGS = (
     "service p99",
     "busy",
 )
-"""Headings of a row's cells: two numbers, five means, a percentile and a share.
+"""Headings of a row's cells: two counts, five means, a percentile and a share.
 
-Travel is in cylinders for each request.
+Travel is in cylinders per request.
 """
 
 
 def line(runs: Sequence[Run]) -> str | None:
-    """The mean access, over rounds; none of a device without an arm, or if nothing was modelled."""
+    """Return the mean access over rounds; `None` without a modelled disk that has an arm."""
     stats = _known(runs)
     parts = [
         f"{name} {_mean([part for disk in stats if (part := figure(disk))])}"
@@ -59,7 +59,7 @@ def line(runs: Sequence[Run]) -> str | None:
 
 
 def rows(policy: Rounds) -> Iterator[Row]:
-    """All disks of a policy's run in the middle, and each if there are several."""
+    """Yield a row for all disks of a policy's median round, and one for each of several disks."""
     for stats in _known([policy.middle()]):
         yield _row(_name(stats), stats)
         for number, disk in enumerate(stats.get("disks", [])):
@@ -67,7 +67,7 @@ def rows(policy: Rounds) -> Iterator[Row]:
 
 
 def table(comparison: Comparison) -> list[tuple[str, list[Row]]]:
-    """The rows of each policy whose disks were modelled."""
+    """Return the rows of each policy whose disks were modelled."""
     tables = [(policy.label, list(rows(policy))) for policy in rounds.by_policy(comparison)]
     return [(label, lines) for label, lines in tables if lines]
 
@@ -82,7 +82,7 @@ def _name(stats: DeviceStats) -> str:
 
 
 def _device(disk: EachDisk, number: int) -> str:
-    """What a row calls one of several disks: the device of the trace, where each has its own."""
+    """Return the name of one of several disks, with its device if a trace has one for each."""
     name = disk.get("device")
     return f"disk {number}" if name is None else f"disk {number} ({name})"
 

@@ -1,8 +1,8 @@
-"""What failed in a run, in words: requests with errors, and targets that could not go on.
+"""Messages about failures in a run: requests with errors, and targets that could not continue.
 
-A run in which some requests failed is a result: their errors stand next to it. It failed if the
-target is gone or could not go on, or if a class asked and nothing but errors came back; modelled
-faults are judged alike.
+A run in which some requests failed is a result, reported with its errors. The run failed if the
+target is gone or could not continue, or if all requests of a class failed. Modelled faults are
+treated alike.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,19 +19,19 @@ ENDED = {
     "differs": "data was not what was written",
     "record-lost": "the record of verified writes was lost",
 }
-"""Why a run ended early."""
+"""Reasons why a run ended early."""
 
 GONE = ("ENODEV", "ENXIO")
-"""What a device says that is not there any more."""
+"""Errors of a device that has been removed."""
 
 
 def why_partial(run: Run) -> str:
-    """Why it ended early; an older result says no more than that it did."""
+    """Return why a run ended early; older results do not say why, and count as interrupted."""
     return ENDED[run.get("ended", "asked")]
 
 
 def errors(*rounds: Class) -> str:
-    """The errors of a class that has some, of all its rounds: which, how many, and the first."""
+    """Describe the errors of a class over its rounds: which, how many, and the first."""
     requests: dict[str, int] = {}
     for name, error in (item for class_ in rounds for item in class_["error_codes"].items()):
         requests[name] = requests.get(name, 0) + error["requests"]
@@ -42,7 +42,7 @@ def errors(*rounds: Class) -> str:
 
 
 def most_failed(runs: Sequence[Run]) -> Iterator[str]:
-    """A line for each class under each policy of whose requests most failed."""
+    """Yield a line for each class and policy where most requests failed."""
     classes: dict[tuple[str, str], list[Class]] = {}
     for run in runs:
         for class_ in run["classes"]:
@@ -58,7 +58,7 @@ def most_failed(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def some_failed(class_: Class) -> str:
-    """How many requests failed of a class that has some, and how."""
+    """Describe how many requests of a class failed, and with which errors."""
     ended = many(class_["errors"] + class_["requests"], "request")
     return f"{count(class_['errors'])} of {ended} of {class_['name']} failed ({errors(class_)})"
 
@@ -72,12 +72,12 @@ def _first(kinds: Iterator[ErrorCount]) -> str:
 
 
 def differs(run: Run) -> bool:
-    """Whether data was not what was written."""
+    """Return whether data was not what was written."""
     return "verify" in run and run["verify"]["different"] > 0
 
 
 def fatal(run: Run) -> Iterator[str]:
-    """Why this run failed; nothing if it did not."""
+    """Yield the reasons why this run failed, if it did."""
     if "failure" in run:
         yield run["failure"]
     for class_ in run["classes"]:

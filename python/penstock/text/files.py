@@ -1,4 +1,4 @@
-"""What each file of a job got, as people read it, where that is more than one sum says."""
+"""Rows of the files of a job, if their rates differ."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,14 +11,14 @@ HEADINGS = ("file", "device", "requests", "MB/s", "busy")
 """Headings of a row."""
 
 _APART = 1.1
-"""The fastest is so many times as fast as the slowest: otherwise each got the same part."""
+"""Least ratio of the fastest file's rate to the slowest's; below, all files count as alike."""
 
 _SHOWN = 8
-"""Of more files, the slowest and the fastest are shown."""
+"""Most rows; of more files, the slowest and the fastest are shown."""
 
 
 def rows(policy: Rounds) -> Iterator[Sequence[str]]:
-    """The files of a policy's run in the middle, if there are several of different rates."""
+    """Yield the files of a policy's median round, if there are several with different rates."""
     files = policy.middle()["files"]
     rates = [file["bw_bytes"] for file in files]
     if len(files) < 2 or max(rates) <= min(rates) * _APART:

@@ -1,4 +1,4 @@
-"""What a job amounts to, in lines and a table."""
+"""Lines and a table of the load of a job."""
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -7,17 +7,17 @@ from penstock.answer.table import NONE
 from penstock.text import units
 
 Amounts: TypeAlias = dict[str, Any]
-"""What `job_amounts` returns."""
+"""Result of `job_amounts`."""
 
 HEADINGS = ("class", "agents", "in flight", "requests", "bytes")
 
 
 UNBOUNDED = "no bound"
-"""Requests in flight of arrivals on a schedule."""
+"""Text for the requests in flight of scheduled arrivals."""
 
 
 def lines(amounts: Amounts) -> Iterator[str]:
-    """The job, its device, how long it lasts and what it may have outstanding."""
+    """Yield the job, its device, its duration and its limit on outstanding requests."""
     device = amounts["device"] or "a device that --on names"
     lasts = amounts["seconds"]
     how_long = "until all agents are done" if lasts is None else f"for {units.seconds(lasts)}"
@@ -29,7 +29,7 @@ def lines(amounts: Amounts) -> Iterator[str]:
 
 
 def rows(amounts: Amounts) -> list[list[str]]:
-    """A row for each class, and one for all if there are several."""
+    """Return a row for each class, and one for all if there are several."""
     classes = [(class_["name"], class_) for class_ in amounts["classes"]]
     every = [*classes, ("all", amounts["all"])] if len(classes) > 1 else classes
     return [

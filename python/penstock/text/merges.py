@@ -1,7 +1,7 @@
-"""Merges side by side in words: when they ended, how far they were apart, what was queued.
+"""Lines about concurrent merges: when they ended, how far they were apart, what was queued.
 
 The result of merges is the time at which the last one ends, so policies are compared by that. The
-latency of single requests can mislead: if writes wait behind reads, all merges may end sooner.
+latency of single requests can mislead: if writes wait for reads, all merges may end sooner.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from penstock.results.rounds import Rounds, Spread
 from penstock.text import ranges, units
 
 ALIKE = 0.01
-"""A difference that is not worth a word, of a time."""
+"""Relative difference of times below which they count as equal."""
 
 
 def line(runs: Sequence[Run]) -> str | None:
-    """How long they took, over rounds; none of a job without merges."""
+    """Return how long the merges took, over rounds; `None` for a job without merges."""
     merges = [run["merge"] for run in runs if "merge" in run]
     makespans = [merge["makespan_s"] for merge in merges if merge["makespan_s"] is not None]
     if not merges:
@@ -35,7 +35,7 @@ def line(runs: Sequence[Run]) -> str | None:
 
 
 def verdict(policies: Sequence[Rounds], baseline: Rounds | None) -> list[str]:
-    """The fastest policy, and each against the baseline; no lines unless all merges ended."""
+    """Compare the policies by the end of the last merge; no lines unless all merges ended."""
     ends = {policy.label: _makespan(policy) for policy in policies}
     known = {label: end for label, end in ends.items() if end is not None}
     if not ends or len(known) < len(ends):
@@ -55,14 +55,14 @@ def verdict(policies: Sequence[Rounds], baseline: Rounds | None) -> list[str]:
 
 
 def _makespan(policy: Rounds) -> Spread | None:
-    """When the last merge ended, over rounds; none if one did not end."""
+    """Return when the last merge ended, over rounds; `None` if one did not end."""
     makespans = [run["merge"]["makespan_s"] if "merge" in run else None for run in policy.whole()]
     ends = [end for end in makespans if end is not None]
     return Spread.of(ends) if ends and len(ends) == len(makespans) else None
 
 
 def _differs(end: Spread, than: Spread, *, single: bool) -> str:
-    """How far one end is from another, in the words before the other's name."""
+    """Describe the difference of two end times; the name of the second follows."""
     off = end.median / than.median - 1
     if abs(off) < ALIKE:
         return "as with"

@@ -1,4 +1,4 @@
-"""Where a comparison ran, in words: on a model, in virtual or real time, on a file, on nothing."""
+"""Lines about the place of a run: a model, a model in real time, a file, or the null device."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,7 +10,7 @@ NULL = "null"
 
 
 def kind(comparison: Comparison) -> str:
-    """What the device is."""
+    """Return the kind of device."""
     if comparison["world"] == "simulated":
         return "a model"
     if comparison["world"] == "emulated":
@@ -19,7 +19,7 @@ def kind(comparison: Comparison) -> str:
 
 
 def explained(comparison: Comparison) -> Iterator[str]:
-    """What has to be known of where it ran to read the figures."""
+    """Explain the place of the run, as far as it matters for the figures."""
     if comparison["world"] == "emulated":
         yield (
             "a model of the device answers in real time: the figures are of the model, "
@@ -30,13 +30,13 @@ def explained(comparison: Comparison) -> Iterator[str]:
 
 
 def schedulers(runs: Sequence[Run]) -> str | None:
-    """Which schedulers of the kernel the disks below were under, if it was the same in all runs."""
+    """Describe the kernel's schedulers of the disks, if they were the same in all runs."""
     per_run = [run.get("schedulers", {}) for run in runs]
     return below(per_run[0]) if per_run and all(disks == per_run[0] for disks in per_run) else None
 
 
 def below(disks: Mapping[str, str | None]) -> str | None:
-    """The disks below a target and the schedulers of the kernel; nothing if none are known."""
+    """Describe the disks of a target and the kernel's schedulers; `None` if no disk is known."""
     descriptions = (
         f"{disk} under the kernel's scheduler {name}" if name else f"{disk} without a scheduler"
         for disk, name in disks.items()
@@ -45,7 +45,7 @@ def below(disks: Mapping[str, str | None]) -> str | None:
 
 
 def kernel(runs: Sequence[Run]) -> Iterator[str]:
-    """What the kernel counted of each disk below; of rounds all together."""
+    """Yield the kernel's counts for each disk, summed over rounds."""
     counted = [run["kernel"]["disks"] for run in runs if "kernel" in run]
     for disk in dict.fromkeys(name for disks in counted for name in disks):
         counters = [disks[disk] for disks in counted if disk in disks]
@@ -71,7 +71,7 @@ def _moved(operation: str, requests: int, merged: int, moved: int) -> str:
 
 
 def emulation(runs: list[Run]) -> str | None:
-    """How late an emulated device answered; in the worst of these rounds, if there are several."""
+    """Describe how late an emulated device answered, in the worst of several rounds."""
     late = [run["emulation"] for run in runs if "emulation" in run]
     if not late:
         return None

@@ -1,4 +1,4 @@
-"""What the programs of a class did, as people read it."""
+"""Lines about the programs of classes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from penstock.text import ranges, units
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """A line for each class with programs: how many ended, how long they took, who computed."""
+    """Yield for each class with programs how many ended, their times, and their processor share."""
     names = rounds.class_names(list(runs))
     for name in names:
         programs = [

@@ -1,11 +1,11 @@
-"""Lines of words, which may be longer than a terminal is wide."""
+"""Folding of lines that are longer than a terminal is wide."""
 
 HANGING = 2
-"""What a line is continued with is indented by so much more."""
+"""Additional indentation of continuation lines."""
 
 
 def fold(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` characters, all but the first indented.
+    """Fold `text` into lines of at most `width` characters, all but the first indented.
 
     A line is broken between clauses if it can be, else between words; a longer word stays whole.
     """

@@ -1,4 +1,4 @@
-"""Races in words: which class stalled, behind the writes of which class, and for how long."""
+"""Lines and rows of races: which class stalled for the writes of which class, and how long."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -7,12 +7,12 @@ from penstock.answer.table import NONE
 from penstock.text import units
 
 Report: TypeAlias = Mapping[str, Any]
-"""What the engine reports of a trace or a record."""
+"""Report of the engine on a trace or a record."""
 
 HEADINGS = ("stalled", "behind", "disk", "from", "to", "lost", "writes", "growth")
 
 MOST = 20
-"""Rows at most; the JSON has all."""
+"""Most rows; the JSON has all."""
 
 
 def lines(report: Report) -> Iterator[str]:
@@ -43,7 +43,7 @@ def lines(report: Report) -> Iterator[str]:
 
 
 def _why_not(most: Mapping[str, Any]) -> str:
-    """Why these stalls are no race."""
+    """Explain why these stalls are not a race."""
     outstanding, meanwhile = most["reads_outstanding_max"], most["reads_meanwhile"]
     if not outstanding:
         return f"{most['by']} does not read, so its writes do not come from reads during a stall."

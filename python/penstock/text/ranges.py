@@ -8,7 +8,7 @@ from penstock.text import units
 
 
 def seeds(comparison: Comparison) -> str:
-    """How many rounds there are and from which seeds."""
+    """Return the number of rounds and their seeds."""
     used = list(dict.fromkeys(run["seed"] for run in comparison["runs"] if "seed" in run))
     if len(used) == 1:
         return f"1 round, seed {used[0]}"
@@ -16,7 +16,7 @@ def seeds(comparison: Comparison) -> str:
 
 
 def figure(spread: Spread, render: Callable[[float], str]) -> str:
-    """A figure with its range, its unit said once; without one where all rounds are alike."""
+    """Return a figure with its range and one unit; without a range if all rounds are equal."""
     low, middle, high = render(spread.low), render(spread.median), render(spread.high)
     if low == high:
         return middle
@@ -28,6 +28,6 @@ def figure(spread: Spread, render: Callable[[float], str]) -> str:
 
 
 def latency(spread: Spread) -> str:
-    """A length of time with its range, all in the unit of the median: `0.51 [0.47–0.72] ms`."""
+    """Return a time with its range, in the unit of the median: `0.51 [0.47–0.72] ms`."""
     length, unit = units.unit_of(spread.median)
     return figure(spread, lambda ns: f"{units.digits(ns / length)} {unit}")

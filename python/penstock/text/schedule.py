@@ -1,8 +1,8 @@
-"""How a live run held its schedule, in words.
+"""Lines about how well a live run held its schedule.
 
-Of requests that were planned ahead: of an open loop, or of a trace at a pace. Latency counts from
-the planned arrival, so a generator that was late hides nothing; but what it asked for was then not
-quite the workload of the job, and that has to be said.
+A schedule has the requests that are planned ahead: those of an open loop, or of a trace at a pace.
+Latency counts from the planned arrival, so a late generator hides nothing; but its requests were
+then not quite the workload of the job, which must be reported.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ HELD = 0.99
 
 
 def sentence(comparison: Comparison, run: Run) -> str | None:
-    """How `run` held its schedule; nothing in virtual time, where nothing is late."""
+    """Describe how `run` held its schedule; `None` in virtual time, where nothing is late."""
     if comparison["world"] == "simulated":
         return None
     schedule, for_class = _schedule(run)
@@ -32,7 +32,7 @@ def sentence(comparison: Comparison, run: Run) -> str | None:
 
 
 def over_rounds(comparison: Comparison, runs: list[Run]) -> str | None:
-    """How these rounds of one policy held their schedule; at length of the one that did worst."""
+    """Describe how the rounds of one policy held their schedule, with details of the worst."""
     worst, missed = _worst(runs), _missed(runs)
     line = sentence(comparison, worst)
     if line is None or len(runs) == 1 or _schedule(worst)[0] is None:
@@ -43,7 +43,7 @@ def over_rounds(comparison: Comparison, runs: list[Run]) -> str | None:
 
 
 def caveats(policies: Sequence[Rounds]) -> Iterator[str]:
-    """Under which policies the schedule was not held, at length where it was worst."""
+    """Name the policies under which the schedule was not held, with details of the worst."""
     late = [policy for policy in policies if _missed(policy.whole())]
     if not late:
         return
@@ -76,9 +76,9 @@ def _worst(runs: list[Run]) -> Run:
 
 
 def _schedule(run: Run) -> tuple[Schedule | None, str]:
-    """The schedule of a run, or of the class that is worst off where each has its own only.
+    """Return the schedule of a run, or else that of the class that held its own worst.
 
-    And the name of that class, if it is not of all.
+    The second value names that class.
     """
     if run["schedule"] is not None:
         return run["schedule"], ""
@@ -94,7 +94,7 @@ def _schedule(run: Run) -> tuple[Schedule | None, str]:
 
 
 def troubles(run: Run) -> str | None:
-    """What was not held of the schedule, for which class, and likely why; nothing if it was."""
+    """Describe where the schedule was not held, and the likely reason; `None` if it was held."""
     schedule, _ = _schedule(run)
     if schedule is None:
         return None
@@ -111,14 +111,14 @@ def troubles(run: Run) -> str | None:
     if len(run["classes"]) > 1:
         shares = [f"{name} {_percent(own['held']['within_1ms'])}" for name, own in late.items()]
         line += f", of {', '.join(shares)}"
-    # The class that is worst off says most about why.
+    # The class that was latest shows the reason best.
     worst = min([schedule, *late.values()], key=lambda part: part["held"]["within_1ms"])
     why = _why(run, schedule, worst)
     return f"{line}; likely because {why}{_played(run, schedule)}"
 
 
 def _is_held(schedule: Schedule) -> bool:
-    # Of an interrupted run nothing may have been due yet.
+    # In an interrupted run, possibly no arrival was due yet.
     return not schedule["due"] or schedule["held"]["within_1ms"] >= HELD
 
 
@@ -129,7 +129,7 @@ def _within(schedule: Schedule) -> str:
 
 
 def _why(run: Run, schedule: Schedule, worst: Schedule) -> str:
-    # Arrivals meet a generator that stands still as often as it stands still.
+    # The share of late arrivals is the share of time in which the generator stood still.
     late = 1 - worst["held"]["within_1ms"]
     waited = schedule.get("processor_wait_s", 0)
     if waited > run["duration_s"] * late / 2:
@@ -140,7 +140,7 @@ def _why(run: Run, schedule: Schedule, worst: Schedule) -> str:
 
 
 def _played(run: Run, schedule: Schedule) -> str:
-    """How much of the schedule was played, if it was not all."""
+    """Describe how much of the schedule was played, if it was not all."""
     made, scheduled = schedule["made"], schedule["scheduled"]
     if made == scheduled:
         return ""
@@ -149,5 +149,5 @@ def _played(run: Run, schedule: Schedule) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share to a hundredth of a percent, and never the whole if something is missing."""
+    """Format a share to a hundredth of a percent, rounded down, so that only 1 is 100 %."""
     return f"{floor(share * 10_000) / 100:g} %"

@@ -1,4 +1,4 @@
-"""How well policies keep the shares that weights promise, in words."""
+"""Lines about how well policies keep the shares that weights promise."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,14 +8,14 @@ from penstock.results.rounds import Rounds, Spread
 from penstock.text import ranges, units
 
 NEAR = 2.0
-"""Within so many percentage points shares are kept."""
+"""Largest error in percentage points of shares that count as kept."""
 
 LEGEND = "by weight is the share that a class's weight promises among those with requests"
-"""What the column `by weight` of a table is."""
+"""Explanation of the column `by weight`."""
 
 
 def lines(comparison: Comparison, policies: Sequence[Rounds]) -> Iterator[str]:
-    """Which policy keeps the weights, and which class asked for too little to get its share."""
+    """Report how well each policy keeps the weights, and which classes asked for too little."""
     for name in shares.nothing_to_share(comparison):
         yield f"nothing to share: {name} divides a device among classes; one class has requests"
     if not shares.at_stake(comparison):
@@ -40,7 +40,7 @@ def lines(comparison: Comparison, policies: Sequence[Rounds]) -> Iterator[str]:
 
 
 def _listed(errors: Iterator[tuple[str, Spread]]) -> str:
-    """`fairio within 0.4 points, fcfs off by 14`."""
+    """List errors, as in `fairio within 0.4 points, fcfs off by 14`."""
     parts: list[str] = []
     for label, error in errors:
         how = "within" if error.median <= NEAR else "off by"
