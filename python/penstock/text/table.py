@@ -1,9 +1,9 @@
-"""A comparison as people read it: what ran, and a table per policy with a row per class.
+"""Comparisons as text: what ran, and a table per policy with a row per class.
 
-Columns are as wide as their contents and nothing is cut off: where the lines would be too long, the
-table is printed in two parts, throughput and latency. Of rounds each figure is the median with its
-range, which is wide: there the table of a policy has a row per figure and a column per class. What
-many policies did stands first in one table, a block per class and a row per policy.
+Columns are as wide as their contents and nothing is cut off: if the lines would be too long, the
+table is printed in two parts, throughput and latency. With rounds each figure is the median with
+its range, which is wide, so the table of a policy has a row per figure and a column per class. Many
+policies are first shown in one table, with a block per class and a row per policy.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,15 +52,15 @@ class Column(NamedTuple):
     part: Half = Half.THROUGHPUT
 
     def cell(self, class_: Class) -> str:
-        """The figure of one run."""
+        """Return the figure of one run."""
         return self._cell([class_])
 
     def of(self, policy: Rounds, name: str) -> str:
-        """The figure of the class called `name` over rounds; a dash if it took no part."""
+        """Return the figure of the class `name` over rounds; a dash if it took no part."""
         return self._cell(policy.of(name))
 
     def _cell(self, classes: list[Class]) -> str:
-        # A latency where no request finished is a dash: zero would be a lie.
+        # A latency without a finished request is a dash: zero would be wrong.
         known = all(class_["requests"] for class_ in classes) or self.part is Half.THROUGHPUT
         return self.render(Spread.of(map(self.figure, classes))) if classes and known else NONE
 
@@ -97,18 +97,18 @@ COLUMNS = (
 BY_WEIGHT = Column(
     "by weight", lambda class_: class_["ideal_share"] or 0.0, _in_range(units.percent)
 )
-"""Stands behind the share where weights are to be kept."""
+"""Column after the share, if weights matter."""
 
 DISCARDED = Column(
     "discarded", lambda class_: class_["discarded_bytes"], _in_range(units.size), Half.THROUGHPUT
 )
-"""Stands behind the throughput where something was discarded, which no throughput counts."""
+"""Column after the throughput, which does not count discards, if there were any."""
 
 ASKED_FIRST = ("p50", "p99", "p99.9", "MB/s")
-"""What the table of all policies has: who is protected, and who pays."""
+"""Figures in the table of all policies: those to protect, and those that may suffer."""
 
 MANY = 3
-"""More runs than these are shown in one table first: their own are too far apart to compare."""
+"""Policies above which one table of all comes first: their own tables are hard to compare."""
 
 _MS = 1_000_000
 """Nanoseconds of a millisecond."""
@@ -120,11 +120,11 @@ LEGEND = (
     "share is of the time in which the device was busy, divided equally among the requests that "
     "it serves at once",
 )
-"""What the figures are."""
+"""Explanations of the figures."""
 
 
 def columns(comparison: Comparison) -> tuple[Column, ...]:
-    """All that have something to say of these runs."""
+    """Return the columns that apply to these runs."""
     behind: dict[str, Column] = {}
     if any(class_["discarded_bytes"] for run in comparison["runs"] for class_ in run["classes"]):
         behind["MB/s"] = DISCARDED
@@ -135,13 +135,13 @@ def columns(comparison: Comparison) -> tuple[Column, ...]:
 
 
 def legend(shown: Sequence[Column]) -> str:
-    """What the figures of these columns are."""
+    """Explain the figures of these columns."""
     by_weight = [shares_text.LEGEND] if BY_WEIGHT in shown else []
     return f"{'; '.join([*LEGEND, *by_weight])}; MB are millions of bytes."
 
 
 def of_rounds(comparison: Comparison) -> str | None:
-    """What the figures of rounds are; nothing if there are none."""
+    """Explain the figures of rounds; `None` without rounds."""
     if not rounds.repeated(comparison):
         return None
     many = rounds.count(comparison)
@@ -154,10 +154,10 @@ def of_rounds(comparison: Comparison) -> str | None:
 
 
 def blocks(comparison: Comparison, width: int, *, detail: bool = False) -> Blocks:
-    """A comparison: what ran, then all policies in one table if they are many, then each.
+    """Render a comparison: what ran, then one table of all policies if there are many, then each.
 
-    Tables are at most `width` columns wide, as far as they can be. With `detail` also what each
-    policy counts of itself, and what each disk did.
+    Tables are at most `width` characters wide, if possible. `detail` adds the counters of each
+    policy and the figures of each disk.
     """
     failed = failures.most_failed(comparison["runs"])
     yield [*heading(comparison), *(Line(f"  {line}", style="bold") for line in failed)]
@@ -180,7 +180,7 @@ def blocks(comparison: Comparison, width: int, *, detail: bool = False) -> Block
 
 
 def heading(comparison: Comparison) -> Iterator[Part]:
-    """What ran, where, and from which seed."""
+    """Yield the job, the device, the machine and the seed."""
     job, machine = comparison["job"], comparison["machine"]
     yield headline(comparison["world"], f"{job['file']} on {comparison['device']}")
     for line in places.explained(comparison):
@@ -199,17 +199,17 @@ def heading(comparison: Comparison) -> Iterator[Part]:
 
 
 def _title(comparison: Comparison, policy: Rounds) -> Iterator[Part]:
-    """The policy with its parameters, and what holds for all classes."""
+    """Yield the policy with its parameters, and the facts about all its classes."""
     run, *_ = policy.runs
     settings = f"  {params(run['params'])}" if run["params"] else ""
     yield Line((policy.label, "bold"), settings)
     for line in facts(comparison, policy):
-        # What is no whole run stands out as much as on paper.
+        # A partial run must stand out.
         yield Line(f"  {line}", style="bold" if line.startswith("PARTIAL") else "")
 
 
 def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
-    """What holds for all classes under a policy."""
+    """Yield facts about all classes under a policy."""
     runs = policy.whole()
     early = [run for run in runs if run.get("interrupted")]
     if early:
@@ -232,7 +232,7 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
             yield line
     yield from places.kernel(runs)
     if places.schedulers(comparison["runs"]) is None:
-        # What all runs had in common stands in the heading.
+        # Schedulers that all runs have in common are in the heading.
         for line in dict.fromkeys(places.schedulers([run]) for run in runs):
             if line is not None:
                 yield line
@@ -243,7 +243,7 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
 
 
 def against_measured(runs: Sequence[Run]) -> str | None:
-    """How far a run is from response times that were measured; nothing if none were."""
+    """Compare a run with measured response times; `None` if there are none."""
     apart = [(run["rms_ms"], run["rms_relative"]) for run in runs if "rms_ms" in run]
     if not apart:
         return None
@@ -262,7 +262,7 @@ def _nanoseconds(ms: float) -> float:
 
 
 def _summary(policies: Sequence[Rounds]) -> Table:
-    """A block for each class with a row for each policy in which it took part."""
+    """Make a table with a block for each class and a row for each policy that served it."""
     columns = [column for column in COLUMNS if column.heading in ASKED_FIRST]
     columns.sort(key=lambda column: ASKED_FIRST.index(column.heading))
     rows: list[list[str]] = []
@@ -277,7 +277,7 @@ def _summary(policies: Sequence[Rounds]) -> Table:
 
 
 def _of_rounds(policy: Rounds, shown: Sequence[Column], width: int) -> Iterator[Table]:
-    """A row for each figure and a column for each class, as many next to each other as fit."""
+    """Yield tables with a row for each figure and as many columns for classes as fit."""
     names = rounds.class_names(policy.whole())
     while names:
         rows = [[column.heading, *(column.of(policy, n) for n in names)] for column in shown]
@@ -289,7 +289,7 @@ def _of_rounds(policy: Rounds, shown: Sequence[Column], width: int) -> Iterator[
 
 
 def _details(policy: Rounds) -> Iterator[Table]:
-    """What a policy counts of itself, and what its disks did, of what there is."""
+    """Yield tables of the policy's counters and of its disks, if there are any."""
     if counted := list(counters.rows(policy.whole())):
         yield Table(["counter", "value"], counted)
     if did := [[disks_of, *cells] for disks_of, cells in disks.rows(policy)]:
@@ -297,11 +297,11 @@ def _details(policy: Rounds) -> Iterator[Table]:
 
 
 Widths = dict[Column, int]
-"""Columns, each as wide as the widest that stands in it in any run, so that tables align."""
+"""Columns with the width of their widest cell in any run, so that tables align."""
 
 
 def _parts(runs: list[Run], shown: Sequence[Column], width: int) -> list[Widths]:
-    """All columns if they fit, else those of throughput and those of latency."""
+    """Return all columns if they fit, else those of throughput and those of latency apart."""
     classes = [class_ for run in runs for class_ in run["classes"]]
     widths = {
         column: max([len(column.heading), *(cell_len(column.cell(class_)) for class_ in classes)])
@@ -319,7 +319,7 @@ def _names(classes: list[Class]) -> int:
 
 
 def _of_run(policy: Rounds, parts: list[Widths]) -> Iterator[Table]:
-    """A row for each class, in so many tables as it takes."""
+    """Yield a table for each of `parts`, with a row for each class."""
     (run,) = policy.runs
     for part in parts:
         rows = [
@@ -330,12 +330,12 @@ def _of_run(policy: Rounds, parts: list[Widths]) -> Iterator[Table]:
 
 
 def params(params: Params) -> str:
-    """Parameters on one line."""
+    """Format parameters on one line."""
     return ", ".join(f"{name} = {_value(value)}" for name, value in params.items())
 
 
 def _value(value: Value) -> str:
-    """A value as it is written in a job, without the quotes."""
+    """Format a value as in a job, without quotes."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{{ {params(value)} }}" if isinstance(value, dict) else str(value)

@@ -1,4 +1,4 @@
-"""Figures of a trace as people read them."""
+"""Figures of a trace as text."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,11 +7,11 @@ from penstock.answer.table import NONE, Table
 from penstock.text import units
 
 Description = dict[str, Any]
-"""What the engine reports of a trace, or of a class of it."""
+"""Report of the engine on a trace or on one of its classes."""
 
 
 def facts(trace: Description) -> dict[str, str]:
-    """What a trace is."""
+    """Return general facts about a trace."""
     facts = {
         "format": trace["format"],
         "requests": units.count(trace["requests"]),
@@ -67,6 +67,6 @@ FIGURES: dict[str, Callable[[Description], str]] = {
 
 
 def table(classes: Sequence[Description]) -> Table:
-    """A column for each class and a row for each figure."""
+    """Make a table with a column for each class and a row for each figure."""
     rows = [[name, *map(figure, classes)] for name, figure in FIGURES.items()]
     return Table(["", *(class_["name"] for class_ in classes)], rows)

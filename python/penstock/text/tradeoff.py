@@ -1,4 +1,4 @@
-"""A trade-off in words: a row for each setting, and what to take."""
+"""Trade-offs as text: a row for each setting, and which setting to choose."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,11 @@ from penstock.text import failures, prose, ranges, schedule, units
 from penstock.text.verdict import WIDTH
 
 KEPT = 0.95
-"""A setting that has so much of another one's throughput keeps it."""
+"""Share of another setting's throughput above which a setting keeps it."""
 
 
 def figure(measure: Figure, spread: Spread | None) -> str:
-    """A figure with its unit, and its range over rounds."""
+    """Format a figure with its unit and its range over rounds."""
     if spread is None:
         return NONE
     if measure.is_latency:
@@ -28,7 +28,7 @@ def figure(measure: Figure, spread: Spread | None) -> str:
 
 
 def table(tradeoff: Tradeoff) -> Table:
-    """Each setting with its figures, and which one beats it."""
+    """Make a table of the settings with their figures and the setting that beats each."""
     rows = []
     for point in tradeoff.points:
         beaten = f"beaten by {point.beaten_by}" if point.beaten_by else ""
@@ -45,7 +45,7 @@ def table(tradeoff: Tradeoff) -> Table:
 
 
 def lines(comparison: Comparison, tradeoff: Tradeoff) -> list[str]:
-    """The answer: the ends of the frontier, what lies well between, and what makes it doubtful."""
+    """Return the answer: the ends of the frontier, good settings between, and caveats."""
     answer = [
         *failures.most_failed(comparison["runs"]),
         *_overload(comparison, tradeoff),
@@ -77,7 +77,7 @@ def _answer(tradeoff: Tradeoff) -> Iterator[str]:
 
 
 def _keeping(tradeoff: Tradeoff, frontier: list[Point]) -> Iterator[str]:
-    """The best of `x` among those that keep the first setting's throughput, and the best one."""
+    """Yield the best settings in `x` that keep the first setting's `y`, and the best `y`."""
     if not tradeoff.y.kind.more_is_better:
         return
     placed = {point.label: point.y.median for point in tradeoff.placed() if point.y}
@@ -97,7 +97,7 @@ def _both(tradeoff: Tradeoff, point: Point) -> str:
 
 
 def _overload(comparison: Comparison, tradeoff: Tradeoff) -> Iterator[str]:
-    """In which settings the device cannot keep up with one of the two classes."""
+    """Report the settings in which the device cannot keep up with one of the two classes."""
     over = judge.overload(rounds.by_policy(comparison))
     labels = list(
         dict.fromkeys(
@@ -131,6 +131,6 @@ def _few(comparison: Comparison, tradeoff: Tradeoff) -> Iterator[str]:
 
 
 def title(comparison: Comparison, tradeoff: Tradeoff) -> Line:
-    """What was swept, where."""
+    """Return the heading: the job, the device and the number of settings."""
     job, device = comparison["job"]["file"], comparison["device"]
     return headline(comparison["world"], f"{job} on {device}, {len(tradeoff.points)} settings")

@@ -1,11 +1,11 @@
-"""Figures as people read them: three significant digits, and the unit always there."""
+"""Formatting of figures: three significant digits, always with the unit."""
 
 LENGTHS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 """Units of time, each with its length in nanoseconds."""
 
 
 def digits(value: float, significant: int = 3) -> str:
-    """A figure to so many significant digits, never with an exponent, thousands set apart."""
+    """Format a figure to `significant` digits, without an exponent, with thousands separators."""
     if value == 0:
         return "0"
     text = f"{value:.{significant - 1}e}"
@@ -14,7 +14,7 @@ def digits(value: float, significant: int = 3) -> str:
 
 
 def unit_of(ns: float) -> tuple[float, str]:
-    """The unit that keeps a length of time between 1 and 1000, and its length in nanoseconds."""
+    """Return the length in ns and the name of the unit that keeps a time between 1 and 1000."""
     for length, unit in LENGTHS[:-1]:
         # Rounding may reach 1000: the next unit then.
         if float(f"{ns / length:.2e}") < 1000:
@@ -23,13 +23,13 @@ def unit_of(ns: float) -> tuple[float, str]:
 
 
 def latency(ns: float) -> str:
-    """A length of time in the unit that keeps it between 1 and 1000."""
+    """Format a time in the unit that keeps it between 1 and 1000."""
     length, unit = unit_of(ns)
     return f"{digits(ns / length)} {unit}"
 
 
 def seconds(s: float) -> str:
-    """A long time in seconds, minutes or hours."""
+    """Format a long time in seconds, minutes or hours."""
     for length, unit in ((3600, "h"), (60, "min")):
         if s >= 2 * length:
             return f"{digits(s / length)} {unit}"
@@ -37,27 +37,27 @@ def seconds(s: float) -> str:
 
 
 def count(n: int) -> str:
-    """A whole number, thousands set apart."""
+    """Format a whole number with thousands separators."""
     return f"{n:,}"
 
 
 def many(n: int, noun: str) -> str:
-    """A number with its noun; the plural ends in s."""
+    """Format a number with its noun; the plural ends in s."""
     return f"{count(n)} {noun}" if n == 1 else f"{count(n)} {noun}s"
 
 
 def rate(per_second: float) -> str:
-    """Events a second: three digits, and whole above a hundred."""
+    """Format events a second: three digits, and whole above a hundred."""
     return digits(per_second) if per_second < 100 else f"{per_second:,.0f}"
 
 
 def megabytes(bytes_per_second: float) -> str:
-    """Throughput in MB/s, the unit left to the heading."""
+    """Format throughput in MB/s, without the unit, which the heading has."""
     return rate(bytes_per_second / 1e6)
 
 
 def size(n: float) -> str:
-    """So many bytes, in the decimal unit that keeps them between 1 and 1000."""
+    """Format bytes in the decimal unit that keeps them between 1 and 1000."""
     for length, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n >= length:
             return f"{digits(n / length)} {unit}"
@@ -65,5 +65,5 @@ def size(n: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 as a percentage with one decimal."""
+    """Format a share of 1 as a percentage with one decimal."""
     return f"{100 * share:.1f} %"

@@ -1,9 +1,9 @@
-"""The verdict in words, from what `results.judge` finds.
+"""The verdict as text, from the results of `results.judge`.
 
-First stands what makes figures useless: requests that failed, a device that cannot keep up, nothing
-to decide. Then which policies are best, every policy against the baseline, and what went wrong.
-Merges are compared by when the last one ended, not by their requests. Equal results give equal
-words. A class that ran alone too is compared with that as well.
+It begins with what makes figures useless: failed requests, a device that cannot keep up, nothing to
+decide. The best policies follow, every policy against the baseline, and what went wrong. Merges are
+compared by the end of the last one, not by their requests. Equal results give equal text. A class
+that also ran alone is compared with that run too.
 """
 
 import json
@@ -18,25 +18,25 @@ from penstock.text import failures, merges, prose, ranges, schedule, shares, uni
 from penstock.text.units import count, digits
 
 WIDTH = 160
-"""A line of the verdict has so many characters at most."""
+"""Most characters in a line of the verdict."""
 
 MANIFOLD = 3
-"""From so many times the throughput on it is no percentage."""
+"""Ratio of throughputs from which it is no longer given in percent."""
 
 _NAMES = 3
-"""So many policies are named that are best alike; of more their number."""
+"""Most policies that are named as equally best; of more, their number is given."""
 
 
 def verdict(comparison: Comparison, baseline: str | None = None) -> list[str]:
-    """Lines that say who is best, and how each policy differs from the baseline."""
+    """Return lines that say which policy is best, and how each differs from the baseline."""
     return judged(comparison, baseline)["lines"]
 
 
 def judged(comparison: Comparison, baseline: str | None = None) -> Verdict:
-    """The verdict as data and in words.
+    """Return the verdict as data and as lines of text.
 
-    The `baseline` is the policy that others are compared with. If it is not given it is that of the
-    comparison's own verdict, or the first policy that serves all classes.
+    The `baseline` is the policy that others are compared with: by default that of the comparison's
+    own verdict, or the first policy that serves all classes.
     """
     own = comparison.get("verdict")
     if baseline is None and own is not None:
@@ -66,13 +66,13 @@ def judged(comparison: Comparison, baseline: str | None = None) -> Verdict:
 
 
 def no_baseline(name: str, policies: Iterable[str]) -> tuple[str, str]:
-    """What is wrong with a baseline that is none of the policies, and a hint."""
+    """Return the error for a baseline that is not one of the policies, and a hint."""
     known = ", ".join(dict.fromkeys(policy for policy in policies if not policy.startswith(ALONE)))
     return f"no policy `{name}` runs that others could be compared with", f"one of {known}"
 
 
 def to_json(comparison: Comparison, text: str) -> str:
-    """The JSON of a comparison with its verdict and without detail; `text` is the engine's."""
+    """Return the engine's JSON `text` of a comparison with its verdict and without detail."""
     verdict = json.dumps(judged(comparison), ensure_ascii=False, indent=2)
     return _native.without_detail(text, verdict.replace("\n", "\n  "))
 
@@ -86,13 +86,13 @@ _SLOWER = (
     "play it slower (--set trace.timing.speed=0.5), let its processes wait for answers "
     "(--set trace.timing=closed)"
 )
-"""What to do about a trace that asks for too much."""
+"""Advice on a trace that asks for too much."""
 
 
 def _overload(
     comparison: Comparison, candidates: Candidates, overload: list[Overload]
 ) -> Iterator[str]:
-    """Classes with which the device cannot keep up, under which policies, and what to do then."""
+    """Report the classes with which the device cannot keep up, and advise what to do."""
     classes: dict[str, list[Overload]] = {}
     for entry in overload:
         classes.setdefault(entry["name"], []).append(entry)
@@ -119,14 +119,14 @@ def _overload(
 
 
 def _on_classes(candidates: Candidates, ranking: Ranking, *, nothing: bool) -> Iterator[str]:
-    """Which policy is best for which class, if there is anything to decide."""
+    """Report which policy is best for which class, if there is anything to decide."""
     if nothing:
         yield _NOTHING
     yield from _ranking(candidates, ranking)
 
 
 def _ranking(candidates: Candidates, ranking: Ranking) -> Iterator[str]:
-    """Of more than two policies who is best for whom, and who is for nothing."""
+    """Report the best policies for each class, if there are more than two, and the useless ones."""
     policies = {policy.label: policy for policy in candidates.shared}
     if len(policies) < 3:
         return
@@ -153,7 +153,7 @@ def _ranking(candidates: Candidates, ranking: Ranking) -> Iterator[str]:
 
 
 def _figure(policy: Rounds, name: str, ranking: Ranking) -> str:
-    """By what a policy is best for a class."""
+    """Return the figure in which a policy is best for a class."""
     classes = policy.of(name)
     if ranking.by_throughput[name]:
         throughput = Spread.of(class_["bw_bytes"] for class_ in classes)
@@ -169,7 +169,7 @@ def _policies(
     nothing: bool,
     merged: bool,
 ) -> Iterator[str]:
-    """Each policy against the baseline, but for merges, of which that is said; and its troubles."""
+    """Compare each policy with the baseline, unless merges have been, and report its problems."""
     for policy in rounds.by_policy(comparison):
         parts: list[str] = []
         if policy == candidates.baseline:
@@ -185,7 +185,7 @@ def _policies(
 def _against(
     candidates: Candidates, policy: Rounds, overloaded: set[str], *, nothing: bool
 ) -> Iterator[str]:
-    """One policy in words: its latencies, then its throughputs."""
+    """Compare one policy with the baseline: first latencies, then throughputs."""
     baseline = candidates.baseline
     if baseline is None:
         return
@@ -219,7 +219,7 @@ def _against(
         if fewest < FEW:
             continue
         clauses = [*_from_alone(name, sides.after, candidates.alone)]
-        # What grows for as long as requests come is no figure of a policy.
+        # A latency that grows for as long as requests come is not a figure of the policy.
         if name not in overloaded:
             known = any(than in latency for latency in latencies)
             clauses += _latency(sides, f" than {than}" if not known else "", kept=report_kept)
@@ -227,7 +227,7 @@ def _against(
             latencies.append(_latency_words(name, sides.after, clauses, first=not latencies))
         if any(" better" in clause for clause in clauses):
             helped.add(name)
-    # Who else works in a loop could have paid for it.
+    # Other closed-loop classes could have lost throughput for it.
     if (
         helped
         and not throughputs
@@ -253,7 +253,7 @@ def _only(requests: int) -> str:
 
 
 def _against_alone(policy: Rounds, alone: Mapping[str, Rounds]) -> Iterator[str]:
-    """The baseline: nothing but how far its classes are from being alone."""
+    """Compare the classes of the baseline with their runs alone."""
     first = True
     for name in rounds.class_names(policy.whole()):
         classes = policy.of(name)
@@ -264,7 +264,7 @@ def _against_alone(policy: Rounds, alone: Mapping[str, Rounds]) -> Iterator[str]
 
 
 def _from_alone(name: str, classes: list[Class], lone: Mapping[str, Rounds]) -> Iterator[str]:
-    """How far a class is from having the device to itself, if that ran."""
+    """Compare a class with its run alone, if there was one."""
     alone = lone[name].of(name) if name in lone else []
     sides = Sides(alone, classes)
     if not alone or sides.mostly_failed() or not sides.counts()[0]:
@@ -280,10 +280,10 @@ def _from_alone(name: str, classes: list[Class], lone: Mapping[str, Rounds]) -> 
 
 
 def _latency(sides: Sides, than: str, *, kept: bool) -> Iterator[str]:
-    """What moved: the 99th percentile, or else the 95th or the median.
+    """Report the change of the 99th percentile, or else of the 95th or the median.
 
-    If a throughput is reported (`kept`), the latency that goes with it is the same fact, and one
-    within the noise adds nothing.
+    If a throughput is reported (`kept`), a latency that changed with it repeats the same fact, and
+    one within the noise adds nothing.
     """
     better = sides.better()
     ratio = better / sides.kept().median if kept else 0.0
@@ -305,7 +305,7 @@ def _latency(sides: Sides, than: str, *, kept: bool) -> Iterator[str]:
 
 
 def _opposite(sides: Sides) -> str:
-    """The median, if it went the other way than the 99th percentile."""
+    """Report the median if it changed in the other direction than the 99th percentile."""
     better, median = sides.better(), sides.better(50)
     moved = not alike(median) and sides.latency_differs(50)
     return f" but p50 {_times(median)}" if moved and (better > 1) != (median > 1) else ""
@@ -316,7 +316,7 @@ def _times(better: float) -> str:
 
 
 def _latency_words(name: str, classes: list[Class], clauses: list[str], *, first: bool) -> str:
-    """The clauses of a class; the first that is of the 99th percentile has its figure in rounds."""
+    """Join the clauses of a class; with rounds, a first clause on the p99 gets its figure."""
     possessive = f"{name}'" if name.endswith("s") else f"{name}'s"
     clauses = [
         clauses[0],
@@ -331,7 +331,7 @@ def _latency_words(name: str, classes: list[Class], clauses: list[str], *, first
 
 
 def _throughput(name: str, sides: Sides) -> str:
-    """What is kept or gained, in percent."""
+    """Describe the throughput that is kept or gained, in percent."""
     if not sides.throughput_differs():
         return f"noise hides what {name} keeps"
     kept = sides.kept()
@@ -353,9 +353,9 @@ def _name(policy: Rounds) -> str:
 
 
 def _troubles(policy: Rounds) -> Iterator[str]:
-    """What ended it, and requests that failed or never finished, of all its rounds.
+    """Report failures, failed requests and unfinished requests of a policy, over its rounds.
 
-    An interrupted run always has some that never finished.
+    An interrupted run always has unfinished requests, so they are not reported.
     """
     runs = policy.whole()
     for run in policy.runs:

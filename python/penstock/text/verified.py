@@ -1,4 +1,4 @@
-"""What was verified, in words: blocks written, compared and read again, and differences."""
+"""Lines about verification: blocks written, compared and read again, and differences."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -7,11 +7,11 @@ from penstock.results.json_types import Run
 from penstock.text.units import count
 
 SHOWN = 4
-"""Differences that are shown."""
+"""Most differences that are shown."""
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
-    """A line of what was verified in all runs, and one for each of the first differences."""
+    """Yield a summary of the verification in all runs, and the first differences."""
     results = [run["verify"] for run in runs if "verify" in run]
     if not results:
         return

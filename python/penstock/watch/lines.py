@@ -1,4 +1,4 @@
-"""A run in plain lines, for the readers of a pipe or a log: once a second how each class fares."""
+"""Progress of a run in plain lines for a pipe or a log: the figures of each class every second."""
 
 import time
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ EVERY_S = 1.0
 """Seconds between two reports."""
 
 EARLY_S = 0.1
-"""A window that ends so little too early is reported."""
+"""Seconds by which a window may end too early and still be reported."""
 
 
 class Lines:
-    """Makes lines of steps, no more often than people read them."""
+    """Turns steps into lines, at most once per `EVERY_S`."""
 
     def __init__(self) -> None:
         """Begin with nothing reported."""
@@ -23,7 +23,7 @@ class Lines:
         self._reported: tuple[int, int] | None = None
 
     def of(self, step: Step) -> Iterator[str]:
-        """What there is to say of a step; mostly nothing."""
+        """Yield the lines about a step; mostly none."""
         if step["step"] == "finished":
             yield ended(step)
             return
@@ -44,7 +44,7 @@ class Lines:
 
 
 def running(step: Running, now: Now) -> Iterator[str]:
-    """A line for each class."""
+    """Yield a line for each class."""
     width = max(len(class_["name"]) for class_ in now["classes"])
     for class_ in now["classes"]:
         name, rate, throughput, *others = figures(class_, windows=now["windows"])
@@ -54,6 +54,6 @@ def running(step: Running, now: Now) -> Iterator[str]:
 
 
 def ended(step: Finished) -> str:
-    """One line for a whole run."""
+    """Return the line of a run that has ended."""
     of_each = ", ".join(f"{class_['name']} {p99(class_)}" for class_ in step["classes"])
     return f"{in_round(step)} has ended: p99 {of_each}"

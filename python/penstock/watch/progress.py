@@ -1,4 +1,4 @@
-"""What is said of a run at one moment, and what is remembered of it: words, figures, small bars."""
+"""State of a run at one moment and its history, as text, figures and small bars."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -12,32 +12,32 @@ from penstock.results.steps import ClassNow, Finished, Now, Running
 from penstock.text import units
 
 HEADINGS = ("class", "requests/s", "MB/s", "p50", "p99", "queue", "share", "errors")
-"""Of what `figures` says."""
+"""Headings of the result of `figures`."""
 
 SPARE = ("share", "queue", "MB/s")
-"""Those that are left out where there is no room for all, the first of them first."""
+"""Headings that are left out if there is too little room, in this order."""
 
 FIGURE = 7
-"""Figures take up to so many columns."""
+"""Largest width of a figure in characters."""
 
 WINDOWS = 60
-"""So many windows are shown at most: a minute, if each is a second."""
+"""Most windows that are shown: a minute, if each is a second."""
 
 BARS = "▁▂▃▄▅▆▇█"
 
 
 def latency(ns: float | None) -> str:
-    """A latency, if there is one."""
+    """Format a latency, if there is one."""
     return NONE if ns is None else units.latency(ns)
 
 
 def throughput(rate: float | None) -> str:
-    """A throughput in MB/s, if there is one."""
+    """Format a throughput in MB/s, if there is one."""
     return NONE if rate is None else units.megabytes(rate)
 
 
 def figures(class_: ClassNow, *, windows: int) -> tuple[str, ...]:
-    """A class as `HEADINGS` says; what is of a window only once one has ended."""
+    """Format the figures of a class for `HEADINGS`; those of a window once one has ended."""
     known = windows > 0
     return (
         class_["name"],
@@ -52,7 +52,7 @@ def figures(class_: ClassNow, *, windows: int) -> tuple[str, ...]:
 
 
 def that_fit(room: int, names: Sequence[str]) -> list[int]:
-    """The numbers of those of `HEADINGS` for which there is room, a blank on both sides of each."""
+    """Return the indexes of the `HEADINGS` that fit, each with a blank on both sides."""
     widths = [max(len(heading), FIGURE) + 2 for heading in HEADINGS]
     widths[0] = max(len(HEADINGS[0]), *map(len, names)) + 2
     kept = list(range(len(HEADINGS)))
@@ -63,30 +63,30 @@ def that_fit(room: int, names: Sequence[str]) -> list[int]:
 
 
 def which(step: Running) -> str:
-    """The policy, its round if there are rounds, and its place if there are several runs."""
+    """Return the policy, its round if there are rounds, and its number among several runs."""
     total = step["of"]
     name = in_round(step)
     return name if total == 1 else f"{name} ({step['number'] + 1} of {total})"
 
 
 def in_round(step: Running | Finished) -> str:
-    """The policy, and its round if there are rounds."""
+    """Return the policy, and its round if there are rounds."""
     return f"{step['policy']}, round {step['round'] + 1}" if "round" in step else step["policy"]
 
 
 def when(now: Now) -> str:
-    """The time in the run."""
+    """Return the time in the run."""
     late = ", serving what is left" if now["at_s"] > now["planned_s"] else ""
     return f"{units.seconds(now['at_s'])} of {units.seconds(now['planned_s'])}{late}"
 
 
 def p99(class_: Class) -> str:
-    """The 99th percentile of what a class got in a whole run."""
+    """Format the 99th percentile of a class in a whole run."""
     return units.latency(percentile(class_["lat_ns"], 99)) if class_["requests"] else NONE
 
 
 class Window(NamedTuple):
-    """What a class got in one window: its number, latency in ns, bytes a second."""
+    """Figures of a class in one window: its number, latency in ns, bytes a second."""
 
     number: int
     p99_ns: int | None
@@ -94,12 +94,12 @@ class Window(NamedTuple):
 
 
 def shown(now: Now) -> int:
-    """How many windows have room: as many as the run is planned to take, or the last of them."""
+    """Return the number of windows to show: those of the planned run, at most `WINDOWS`."""
     return max(1, min(WINDOWS, ceil(now["planned_s"] / now["window_s"])))
 
 
 def fitting(room: int, windows: int) -> int:
-    """How many bars stand for `windows`, each for as many, where there is room for so many."""
+    """Return the number of bars for `windows` in `room` characters; all cover equally many."""
     return -(-windows // _together(room, windows))
 
 
@@ -108,12 +108,12 @@ def _together(room: int, windows: int) -> int:
 
 
 def greatest(columns: Iterable[float | None]) -> float | None:
-    """The greatest of what is known."""
+    """Return the greatest value that is known."""
     return max((value for value in columns if value is not None), default=None)
 
 
 def bars(values: Sequence[float | None], most: float | None) -> str:
-    """A bar for each, from nothing to `most`, and a gap where there is none."""
+    """Draw a bar from 0 to `most` for each value, and a gap for `None`."""
 
     def bar(value: float | None) -> str:
         if value is None:
@@ -127,29 +127,29 @@ class History:
     """The last windows of one class."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
+        """Create an empty history."""
         self._windows: deque[Window] = deque(maxlen=WINDOWS)
 
     def add(self, number: int, class_: ClassNow) -> bool:
-        """Remember a window, once; whether it is new."""
+        """Add a window unless it is known; return whether it is new."""
         new = number > (self._windows[-1].number if self._windows else 0)
         if new:
             self._windows.append(Window(number, class_["p99_ns"], class_["bw_bytes"]))
         return new
 
     def latencies(self, room: int, windows: int) -> list[float | None]:
-        """The 99th percentiles, the worst of the windows that share a bar."""
+        """Return the worst 99th percentile of the windows of each bar."""
         return [greatest(group) for group in self._grouped(room, windows, lambda it: it.p99_ns)]
 
     def rates(self, room: int, windows: int) -> list[float | None]:
-        """Throughput, the mean of the windows that share a bar."""
+        """Return the mean throughput of the windows of each bar."""
         grouped = self._grouped(room, windows, lambda it: it.bw_bytes)
         return [sum(group) / len(group) if group else None for group in grouped]
 
     def _grouped(
         self, room: int, windows: int, value: Callable[[Window], float | None]
     ) -> list[list[float]]:
-        """The values of as many neighbours together as it takes, in order; none where none are."""
+        """Return the known values of the windows of each bar, in order."""
         if not self._windows:
             return []
         together = _together(room, windows)

@@ -1,8 +1,8 @@
-"""A run on the terminal's screen: what each class gets now, how it went, what has ended.
+"""A full-screen view of a run: current figures of each class, their history, and ended runs.
 
-The engine works on a thread of its own; its steps are left in a queue and looked at some times a
-second, so that it never waits for a picture. The user ends the run, not the screen: the screen
-ends when the engine has returned what there is.
+The engine works on its own thread; the screen reads its steps from a queue several times a second,
+so that the engine never waits for the screen. The user ends the run, not the screen: the screen
+closes when the engine has returned its results.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from penstock.watch.terminal import Driver
 LOOKS_A_SECOND = 10
 
 Engine: TypeAlias = Callable[[Callable[[Step], None]], str]
-"""The engine with all that it is asked: runs, reports its steps, and returns the result."""
+"""Runs the engine, which reports its steps and returns the result."""
 
 THEME = Theme(
     name="penstock",
@@ -54,10 +54,10 @@ THEME = Theme(
 )
 
 LATENCY, THROUGHPUT, WRONG = (palette.POLICIES[number].dark for number in (1, 0, 7))
-"""Of bars and of errors; the headings say as much."""
+"""Colours of bars and errors; the headings carry the same information."""
 
 COURSE_APART = 3
-"""Columns between words and bars."""
+"""Characters between text and bars."""
 
 
 class Screen(App[None]):
@@ -86,9 +86,9 @@ class Screen(App[None]):
     def __init__(
         self, job: str, engine: Engine, *, pace: Pace, speed: str | None, asked: Asked
     ) -> None:
-        """A screen for this job; `engine` begins when it is shown.
+        """Create a screen for this job; `engine` starts when it is shown.
 
-        The signals that `asked` has taken over are the screen's while it is shown.
+        While it is shown, the screen handles the signals that `asked` handles.
         """
         super().__init__(driver_class=Driver)
         self._job, self._engine, self._pace, self._speed = job, engine, pace, speed
@@ -107,10 +107,10 @@ class Screen(App[None]):
         """Show the run until it ends, and return its result as the engine does."""
         self.run()
         if self._ending and self._worker.is_alive():
-            # Asked twice: not even what there is.
+            # Asked twice: end without results.
             signal.signal(self._asked.by, signal.SIG_DFL)
             os.kill(os.getpid(), self._asked.by)
-        self._ending = True  # if only the picture has failed
+        self._ending = True  # if only the screen has failed
         self._worker.join()
         if self._error is not None:
             raise self._error
@@ -129,7 +129,7 @@ class Screen(App[None]):
             raise KeyboardInterrupt
 
     def compose(self) -> ComposeResult:
-        """From the top: what runs, how far, now, lately, before."""
+        """Lay out the title, progress, current figures, history and ended runs."""
         with VerticalScroll():
             yield Static(Text(self._job, style="bold"), id="title")
             yield Static("beginning", id="state")
@@ -142,7 +142,7 @@ class Screen(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin."""
+        """Prepare the widgets and signal handlers, and start the engine."""
         self.register_theme(THEME)
         self.theme = THEME.name
         for table in self.query(DataTable):
@@ -157,49 +157,49 @@ class Screen(App[None]):
                     signals.detach_from_terminal()
                 loop.call_soon_threadsafe(self.action_interrupt)
 
-            # Not the loop's own handlers: those come after all that it has to draw, and a terminal
-            # that is gone would be drawn on.
+            # The loop's own handlers would run only after all drawing, on a terminal that may be
+            # gone.
             for number in self._asked.taken:
                 self._handlers[number] = signal.signal(number, asked)
         self.set_interval(1 / LOOKS_A_SECOND, self._look)
         self._worker.start()
 
     def on_unmount(self) -> None:
-        """Restore the handlers of signals."""
+        """Restore the signal handlers."""
         signals.restore(self._handlers, self._asked.by)
 
     def action_end(self) -> None:
-        """End the run with what there is."""
+        """End the run with the results so far."""
         self._ending = True
         self._pace.paused = False
         self._say_state()
         self.refresh_bindings()
 
     def action_interrupt(self) -> None:
-        """The same; asked again, at once."""
+        """End the run with the results so far; on a second call, at once."""
         if self._ending:
             self.exit()
         self.action_end()
 
     def action_pause(self) -> None:
-        """Let the model's time stand still, or go on."""
+        """Pause the model's time, or continue it."""
         self._pace.paused = not self._pace.paused
         self._say_state()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what keeps step with real time, and is none, can pause."""
+        """Allow a pause only for a model that runs at a limited speed."""
         if action != "pause":
             return True
         modelled = self._current is not None and self._current["world"] == "simulated"
         return modelled and self._speed != "max" and not self._ending
 
     def on_resize(self, _event: Resize) -> None:
-        """Bars are as long as there is room."""
+        """Redraw the bars at their new length."""
         self._show_course()
 
     def _look(self) -> None:
         ended = not self._worker.is_alive()
-        # While the screen is taken down nothing is left to show them on.
+        # While the screen closes, its widgets may already be gone.
         with suppress(NoMatches):
             while self._steps:
                 self.show(self._steps.popleft())
@@ -227,7 +227,7 @@ class Screen(App[None]):
                 self._show_now(step["now"])
 
     def _show_no_figures(self, step: Running) -> None:
-        """What stood there is of another run; where classes run by themselves nothing follows."""
+        """Clear the figures of the run before, if this one reports none until it ends."""
         if "now" in step:
             return
         for name in ("#now", "#course"):
@@ -331,7 +331,7 @@ def fill(
     *,
     left: Sequence[int] = (0,),
 ) -> None:
-    """Have a table say just this: figures to the right, the columns of `left` to the left."""
+    """Fill a table: figures to the right, the columns of `left` to the left."""
     shown = [str(column.label) for column in table.ordered_columns]
     if shown != list(headings):
         table.clear(columns=True)

@@ -1,7 +1,7 @@
-"""The terminal below the screen, which may go away while a run goes on.
+"""The terminal of the screen, which may disappear while a run continues.
 
-The connection is lost, and what is written meanwhile is an error on a thread of the driver, which
-would end, and the screen would wait for it.
+After the connection is lost, a write would be an error that ends a thread of the driver, and the
+screen would wait for that thread.
 """
 
 from contextlib import suppress
@@ -12,29 +12,29 @@ from textual.drivers.linux_driver import LinuxDriver
 
 
 class Output:
-    """A stream whose reader may be gone: then what is written goes nowhere."""
+    """A stream that discards its output if the reader is gone."""
 
     def __init__(self, stream: IO[str]) -> None:
-        """Over this stream."""
+        """Wrap `stream`."""
         self._stream = stream
 
     def write(self, text: str) -> None:
-        """Write, if the terminal is still there."""
+        """Write `text`, if the terminal is still there."""
         with suppress(OSError):
             self._stream.write(text)
 
     def flush(self) -> None:
-        """Hand on what was written, if the terminal is still there."""
+        """Flush the stream, if the terminal is still there."""
         with suppress(OSError):
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
-        """All else is the stream's."""
+        """Return any other attribute of the stream."""
         return getattr(self._stream, name)
 
 
 class Driver(LinuxDriver):
-    """Textual's driver of a terminal, over such a stream."""
+    """Textual's terminal driver on an `Output`."""
 
     def __init__(
         self,
@@ -44,6 +44,6 @@ class Driver(LinuxDriver):
         mouse: bool = True,
         size: tuple[int, int] | None = None,
     ) -> None:
-        """As Textual makes it."""
+        """Create the driver with the arguments of Textual's."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file: Any = Output(self._file)
