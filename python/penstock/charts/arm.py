@@ -1,8 +1,9 @@
-"""The chart of where the arm of a disk was: `arm`, a panel for each policy.
+"""The chart `arm` of the position of a disk's arm, with a panel for each policy.
 
-A line follows the arm from cylinder to cylinder, a mark stands where each access ended, and the
-ground is shaded while the policy held the disk idle although requests were queued. All panels have
-the same axes. Of more accesses than `MOST` every second one is drawn, or every third, and so on.
+A line follows the arm from cylinder to cylinder, a mark shows the end of each access, and the
+background is shaded while the policy held the disk idle although requests were queued. All panels
+have the same axes. If there are more accesses than `MOST`, every second is drawn, or every third,
+and so on.
 """
 
 from collections.abc import Sequence
@@ -17,13 +18,13 @@ from penstock.results import rounds
 from penstock.results.json_types import Arm, Comparison
 
 WIDTH = 620
-"""Of a panel in pixels: an arm moves some hundred times a second."""
+"""Width of a panel in pixels, for an arm that moves about a hundred times a second."""
 
 PANEL = 96
 """Height of the panel of one policy."""
 
 MOST = 1_500
-"""Accesses of a panel: more are no lines any more."""
+"""Most accesses in a panel: lines of more could not be told apart."""
 
 READ, WRITE, HELD = "read", "write", "held idle, requests queued"
 
@@ -31,7 +32,7 @@ _COLOURS = {READ: palette.POLICIES[0], WRITE: palette.POLICIES[1], HELD: palette
 
 
 def arm(comparison: Comparison) -> alt.TopLevelMixin | None:
-    """The chart; none of devices without an arm."""
+    """Draw the chart; `None` for devices without an arm."""
     runs = comparison["runs"]
     arms = [
         (label, run["detail"]["arm"])
@@ -50,7 +51,7 @@ def arm(comparison: Comparison) -> alt.TopLevelMixin | None:
     y = alt.Y(
         "cylinder:Q",
         title=None,
-        # With room for the marks at both ends.
+        # The margins hold the marks at both ends.
         scale=alt.Scale(domain=[-highest / 25, highest * 26 / 25 + 1], nice=False),
         axis=alt.Axis(tickCount=3, labelExpr="format(datum.value, '~s')"),
     )
@@ -65,7 +66,7 @@ def arm(comparison: Comparison) -> alt.TopLevelMixin | None:
 
 
 def _panel(arm: Arm, x: alt.X, y: alt.Y, unit_ns: float) -> Sequence[alt.Chart]:
-    """What the panel of one arm is made of; its time is in units of so many nanoseconds."""
+    """Make the layers of the panel of one arm, with time in units of `unit_ns`."""
     accesses = arm["accesses"][:: ceil(len(arm["accesses"]) / MOST)]
     way = [
         (at / unit_ns, cylinder)

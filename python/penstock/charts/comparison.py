@@ -1,21 +1,21 @@
-"""Altair charts of a comparison, one for each question and class.
+"""Altair charts of a comparison, for each question and class.
 
-- `tradeoff`: what one class gains against what another one pays, a point for each policy.
-- `latency-CLASS`: which share of the requests took longer than how long. Latency and rarity both
-  grow by factors, so that one picture holds the median and the one in a thousand.
-- `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: the course over time. Of more than three
-  policies each has a panel of its own. The queue of a loop that always has as many requests
-  outstanding is not drawn.
-- `share-CLASS`: the share of a class over time, next to what its weight promises, where weights are
-  to be kept.
-- `shares`: what each class got of the time in which the device was busy.
-- `arm`: where the arm of a disk was, in a stretch of the run.
-- `policy-LABEL`: what a policy counts of itself over time, if it counts anything.
-- `rounds-CLASS`: where there are rounds, the p99 of each. The other charts then show of each policy
-  the round in the middle.
+- `tradeoff`: the gain of one class against the loss of another, a point for each policy.
+- `latency-CLASS`: the share of requests above each latency. Both axes are logarithmic, so that one
+  chart shows the median and the slowest thousandth.
+- `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: time series. If there are more than three
+  policies, each has its own panel. The queue of a closed loop with a constant number of requests is
+  not drawn.
+- `share-CLASS`: the share of a class over time, next to the share that its weight promises, if
+  weights matter.
+- `shares`: the share of each class in the device's busy time.
+- `arm`: the position of a disk's arm in a part of the run.
+- `policy-LABEL`: the counters of a policy over time, if it has any.
+- `rounds-CLASS`: the p99 of each round, if there are rounds. The other charts then show the median
+  round of each policy.
 
-A chart holds 5,000 rows at most. Of windows that must be joined for that, counts are added, queues
-are averaged, and percentiles become the worst among them: percentiles are never averaged.
+A chart has at most 5,000 rows. If windows must be joined for that, throughput and queues are
+averaged and the worst percentile is taken: percentiles are never averaged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,35 +45,35 @@ from penstock.results.shares import at_stake
 from penstock.results.tradeoff import weigh
 
 TOGETHER = 3
-"""Lines of more policies than these over each other cannot be followed."""
+"""Most policies in one panel: more lines cannot be told apart."""
 
 PANEL = 56
 """Height of the panel of one policy."""
 
 CONSTANT = 0.01
-"""A queue that is mostly within this share of its greatest is constant."""
+"""A queue is constant if its median is within this share of its greatest."""
 
 ROWS = 5_000
-"""Rows of a chart: more take long to draw, and show no more."""
+"""Most rows of a chart: more take long to draw, and show no more."""
 
 WIDTH_BARS = 300
-"""The same next to names."""
+"""Width of bars in pixels, next to the names."""
 
 LETTER = 5.6
-"""Pixels of a letter on a bar."""
+"""Width of a letter on a bar in pixels."""
 
 RAREST = 1e-5
-"""A share that is smaller is not drawn."""
+"""Smallest share of requests that is drawn."""
 
 STEP = 1 / 250
-"""Points of a curve that are nearer to one another, as a part of the picture, are one."""
+"""Least distance of the points of a curve, as a share of the chart; nearer points are joined."""
 
 MARKED = (50.0, 95.0, 99.0, 99.9)
-"""Percentiles that are marked on the curve."""
+"""Percentiles that are marked on a curve."""
 
 
 def all_of(comparison: Comparison) -> Mapping[str, alt.TopLevelMixin]:
-    """Every chart by its name."""
+    """Draw every chart, by its name."""
     return dict(_charts(comparison))
 
 
@@ -115,7 +115,7 @@ def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
 def latency(
     look: Look, spread: pl.DataFrame, marks: pl.DataFrame, span: tuple[float, float]
 ) -> alt.TopLevelMixin:
-    """Latencies against how rare they are, and marks at the percentiles of the table."""
+    """Draw the share of requests above each latency, with marks at the table's percentiles."""
     rarest = max(_rarest(spread), RAREST)
     curves = _curves(look, spread, span, rarest)
     ticks = [1.0, 0.5, *(10.0**-n for n in range(1, floor(-log10(rarest)) + 1))]
@@ -150,7 +150,7 @@ def latency(
 
 
 def _constant(comparison: Comparison, name: str, course: pl.DataFrame) -> bool:
-    """Whether a class that waits for answers has as many requests outstanding, mostly."""
+    """Return whether a class is a closed loop with a mostly constant queue."""
     classes = [
         class_ for run in comparison["runs"] for class_ in run["classes"] if class_["name"] == name
     ]
@@ -163,7 +163,7 @@ def _constant(comparison: Comparison, name: str, course: pl.DataFrame) -> bool:
 
 
 def percentiles(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
-    """The median and the 99th percentile of each window."""
+    """Draw the median and the 99th percentile of each window."""
     course, x = _joined(_whole(course), rows_each=2)
     known = [ns for name in ("p50_ns", "p99_ns") for ns in course[name].drop_nulls().to_list()]
     span = span_of(known or [1e6])
@@ -192,7 +192,7 @@ def percentiles(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
 
 
 def throughput(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
-    """Megabytes a second of each window."""
+    """Draw the megabytes a second of each window."""
     course, x = _joined(course, rows_each=1)
     values = course.with_columns(pl.col("bw_bytes") / 1e6).rename({"bw_bytes": "mb_s"})
     y = alt.Y("mb_s:Q", title="MB/s", scale=alt.Scale(zero=True))
@@ -200,7 +200,7 @@ def throughput(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
 
 
 def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
-    """Requests outstanding, in the mean of each window."""
+    """Draw the mean number of outstanding requests of each window."""
     course, x = _joined(course, rows_each=1)
     y = alt.Y("outstanding:Q", title="requests outstanding", scale=alt.Scale(zero=True))
     values = course.select("policy", "at", "run", "outstanding")
@@ -208,7 +208,7 @@ def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
 
 
 def share(look: Look, courses: pl.DataFrame, name: str, ideal: float | None) -> alt.TopLevelMixin:
-    """The share of a class in each window, and a line at what its weight promises."""
+    """Draw the share of a class in each window, with a line at `ideal`."""
     used = pl.col("device_time_s")
     course = courses.with_columns(
         percent=100 * used / used.sum().over("policy", "round", "at_s"),
@@ -228,7 +228,7 @@ def share(look: Look, courses: pl.DataFrame, name: str, ideal: float | None) -> 
 
 
 def _ideal(comparison: Comparison, name: str) -> float | None:
-    """What the weight of a class promises where most classes had requests."""
+    """Return the least share that its weight promised a class: that with most classes present."""
     known = [
         class_["ideal_share"]
         for run in comparison["runs"]
@@ -239,7 +239,7 @@ def _ideal(comparison: Comparison, name: str) -> float | None:
 
 
 def shares(comparison: Comparison) -> alt.TopLevelMixin:
-    """A bar for each policy, divided among the classes; each part is written on."""
+    """Draw a bar for each policy, divided among the classes, with labelled parts."""
     runs = comparison["runs"]
     names = rounds.class_names(runs)
     rows = []
@@ -283,7 +283,7 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
         tooltip=["policy:N", "class:N", "percent:Q"],
     )
 
-    # What does not fit on its part is in the legend and in the table.
+    # A label that does not fit on its part is in the legend and in the table.
     def words(column: str, which: str, dy: int) -> alt.Chart:
         text: alt.Chart = base.transform_filter(which).mark_text(
             color=palette.INSIDE.light, fontSize=11, dy=dy
@@ -301,7 +301,7 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
 def _course(
     look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y
 ) -> alt.LayerChart | alt.VConcatChart:
-    """One picture of all policies if they are few, else one for each."""
+    """Draw all policies in one panel if they are few, else each in its own."""
     if len(look.policies) <= TOGETHER:
         return _lines(look, values, x, y, HEIGHT)
     most = max([*values[values.columns[-1]].drop_nulls().to_list(), 1e-9])
@@ -312,7 +312,7 @@ def _course(
 def _panels(
     look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y, *, below: str | None = None
 ) -> alt.VConcatChart:
-    """A panel for each policy, all of one scale; with a band down to the column `below`."""
+    """Draw a panel for each policy, all on one scale, with a band down to the column `below`."""
     panels: list[alt.LayerChart] = []
     measure = values.columns[-1]
     policies = [policy for policy in look.policies if policy in set(values["policy"])]
@@ -331,7 +331,7 @@ def _panels(
                 color=colour, opacity=0.25, clip=True, invalid="break-paths-show-domains"
             )
             layers = [band.encode(x=across, y=y, y2=f"{below}:Q"), *layers]
-        # What stands alone is no line.
+        # A single value makes no line.
         known = own.filter(pl.col(measure).is_not_null())
         if len(known) == 1:
             point = alt.Chart(known).mark_point(filled=True, size=26, opacity=1, color=colour)
@@ -342,10 +342,10 @@ def _panels(
 
 
 def _lines(look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y, height: int) -> alt.LayerChart:
-    """A line for each policy, broken where there is nothing; what stands alone is a point."""
+    """Draw a line for each policy, with gaps for missing values and points for single ones."""
     measure = values.columns[-1]
     known = values.filter(pl.col(measure).is_not_null())
-    # A line goes on from a window to the next: those without a gap between are one stretch.
+    # Consecutive windows without a gap form one stretch, which is one line.
     follows = (pl.col("run").diff() == 1).over("policy").fill_null(False)
     known = known.with_columns(stretch=(~follows).cum_sum())
     alone = known.filter(pl.len().over("stretch") == 1)
@@ -363,12 +363,12 @@ def _lines(look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y, height: int) ->
 
 
 def _whole(course: pl.DataFrame) -> pl.DataFrame:
-    """Without each policy's last window, which the run's end cuts off, unless it is all."""
+    """Remove each policy's last window, which the run's end cuts off, unless it is the only one."""
     return course.filter(pl.col("iops").is_not_null() | (pl.len().over("policy") == 1))
 
 
 def _joined(course: pl.DataFrame, *, rows_each: int) -> tuple[pl.DataFrame, alt.X]:
-    """A class's course with few enough windows, numbered by `run`, and its axis of time."""
+    """Join windows until few enough are left; return them, numbered by `run`, and the time axis."""
     course = course.with_columns(run=pl.int_range(pl.len()).over("policy"))
     n = ceil(len(course) * rows_each / ROWS)
     if n > 1:
@@ -389,8 +389,8 @@ def _joined(course: pl.DataFrame, *, rows_each: int) -> tuple[pl.DataFrame, alt.
 def _curves(
     look: Look, spread: pl.DataFrame, span: tuple[float, float], rarest: float
 ) -> pl.DataFrame:
-    """For each policy the share that was slower, at each latency where the picture changes."""
-    # Where a single request is all, the picture is as high as a tenth of it would be.
+    """Return for each policy the share of slower requests at each visibly different latency."""
+    # With a single request, the chart is as high as for ten.
     wide, high = log10(span[1] / span[0]), max(-log10(rarest), 1.0)
     rows: list[tuple[str, float, float]] = []
     step = max(STEP, 2 * len(look.policies) / ROWS)
@@ -411,7 +411,7 @@ def _curves(
 
 
 def _marks(comparison: Comparison, name: str) -> pl.DataFrame:
-    """The percentiles of one class, as the table has them."""
+    """Return the percentiles of one class that the table has."""
     rows = []
     for label, run in zip(rounds.labels(comparison["runs"]), comparison["runs"], strict=True):
         for class_ in _finished(run["classes"]):
@@ -428,13 +428,13 @@ def _finished(classes: list[Class]) -> Iterator[Class]:
 
 
 def _rarest(spread: pl.DataFrame) -> float:
-    """The share of one request among all of the class that finished most."""
+    """Return the share of one request under the policy that finished the most."""
     most = spread.group_by("policy").agg(pl.col("count").sum())["count"].max()
     return 1 / most if isinstance(most, int) else 0.1
 
 
 def _latency_span(comparison: Comparison) -> tuple[float, float]:
-    """From the least to the greatest latency of all: one axis for every class."""
+    """Return the least and the greatest latency of all classes, for a common axis."""
     finished = [class_ for run in comparison["runs"] for class_ in _finished(run["classes"])]
     ends = [
         end for class_ in finished for end in (class_["lat_ns"]["min"], class_["lat_ns"]["max"])

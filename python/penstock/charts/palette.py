@@ -1,18 +1,17 @@
-"""Colours, dashes and shapes of pictures, for light and for dark surroundings.
+"""Colours, dashes and shapes of charts, on light and on dark backgrounds.
 
-A policy has a colour, a dash and a shape of its own, so that readers need not distinguish colours.
-Among the first twenty-four no two have the same dash and shape, nor a colour with the same dash,
-nor one with the same shape. Colours are from the
-palettes of Okabe and Ito and of Tol, made darker or lighter until they stand out from the ground by
-3:1. Charts are drawn in the light colours; each is used for one purpose, so a style sheet can
-put the dark one in its place (`dark`).
+Each policy has a colour, a dash and a shape, so that readers need not distinguish colours. Among
+the first twenty-four, no two policies share two of the three. Colours are from the palettes of
+Okabe and Ito and of Tol, made darker or lighter until their contrast with the background is 3:1.
+Charts are drawn in the light colours; each has one purpose, so a style sheet can replace it with
+the dark one (`dark`).
 """
 
 from typing import NamedTuple
 
 
 class Pair(NamedTuple):
-    """A colour on light ground and its counterpart on dark ground."""
+    """A colour on a light background and its counterpart on a dark one."""
 
     light: str
     dark: str
@@ -24,7 +23,7 @@ FAINT = Pair("#5f6670", "#a4abb6")
 GRID = Pair("#e3e6ea", "#31353c")
 AXIS = Pair("#8d949e", "#6d747e")
 INSIDE = Pair("#1d2025", "#f2f4f7")
-"""Words on a bar."""
+"""Colour of text on a bar."""
 
 POLICIES = (
     Pair("#0072b2", "#56b4e9"),
@@ -36,13 +35,13 @@ POLICIES = (
     Pair("#6647c4", "#b5a1ff"),
     Pair("#b3224a", "#ff7f9f"),
 )
-"""Of lines, by a policy's number."""
+"""Colours of lines, by a policy's number."""
 
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
-"""Of lines; the first is none. As many as the colours would come round together with them."""
+"""Dashes of lines; the first is solid. Two fewer than the colours, so that pairs differ."""
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "arrow")
-"""Of the marks on lines; one fewer than the colours, so that none comes twice with a colour."""
+"""Shapes of the marks on lines; one fewer than the colours, so that pairs differ."""
 
 CLASSES = (
     Pair("#b9d5ec", "#1f4f78"),
@@ -54,14 +53,14 @@ CLASSES = (
     Pair("#d5ccf5", "#43318a"),
     Pair("#f4c3cf", "#7d2039"),
 )
-"""Of areas, by a class's number; what is written on them is INSIDE."""
+"""Colours of areas, by a class's number; text on them has the colour INSIDE."""
 
 DRAWN = (INK, FAINT, GRID, AXIS, INSIDE, *POLICIES, *CLASSES)
-"""All that charts are drawn in, except their ground."""
+"""All colours of charts, except the background."""
 
 
 def dark(selector: str) -> str:
-    """Style rules that draw SVG below `selector` in dark colours."""
+    """Return style rules that draw SVG below `selector` in dark colours."""
     rules = [f"{selector} [{name}='{GROUND.light}']{{{name}:{GROUND.dark}}}" for name in PAINTS]
     for light, dark_colour in DRAWN:
         rules += [f"{selector} [{name}='{light}']{{{name}:{dark_colour}}}" for name in PAINTS]
@@ -69,4 +68,4 @@ def dark(selector: str) -> str:
 
 
 PAINTS = ("fill", "stroke")
-"""Attributes of SVG that hold a colour."""
+"""SVG attributes with a colour."""

@@ -1,8 +1,7 @@
-"""The charts of what policies count of themselves: `policy-LABEL`, one for each that counts.
+"""The charts `policy-LABEL` of the counters of policies over time.
 
-A panel for each counter that had something to count. A total is drawn as what was added in each
-window, a level as its value at the window's end; a line for each class, or for each disk, where a
-counter has several.
+A chart has a panel for each counter that changed. A total is drawn as its increase in each window,
+a level as its value at the window's end, with a line for each class or disk of the counter.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,11 +19,11 @@ PANEL = 64
 """Height of the panel of one counter."""
 
 ONE = ""
-"""The name of a line that is the only one."""
+"""Name of the only line of a counter."""
 
 
 def all_of(comparison: Comparison, *, rows: int) -> Iterator[tuple[str, alt.TopLevelMixin]]:
-    """The chart of each policy that has counted something, of so many `rows` at most."""
+    """Yield the chart of each policy with counters, with at most `rows` rows."""
     runs = comparison["runs"]
     for label, run in zip(rounds.labels(runs), runs, strict=True):
         detail = run["detail"]
@@ -34,19 +33,19 @@ def all_of(comparison: Comparison, *, rows: int) -> Iterator[tuple[str, alt.TopL
 
 
 def _panels(detail: Detail) -> Iterator[tuple[str, list[CounterSeries]]]:
-    """The lines of each counter that moved, or has a level."""
+    """Yield the lines of each counter with a value other than zero."""
     by_counter = sorted(detail.get("policy", []), key=lambda series: series["counter"])
     by_name = {
         name: list(lines) for name, lines in groupby(by_counter, lambda series: series["counter"])
     }
-    # In the order of the policy, which counts first what matters most.
+    # In the order of the policy, which puts the most important counters first.
     for name in dict.fromkeys(series["counter"] for series in detail.get("policy", [])):
         if any(any(series["values"]) for series in by_name[name]):
             yield name, by_name[name]
 
 
 def _line(series: CounterSeries) -> str:
-    """What distinguishes a series from the others of its counter."""
+    """Return the class or disk of a series, which identifies it within its counter."""
     disk = series["disk"]
     return series["of_class"] or (ONE if disk is None else f"disk {disk}")
 
@@ -62,7 +61,7 @@ def _chart(
     )
     last = max(len(series["values"]) for lines in panels.values() for series in lines)
     length_s, x = time_axis(detail["window_s"] * (last - 1))
-    # One for all panels: Vega-Lite joins those of the same scale.
+    # One legend for all panels: Vega-Lite joins those with the same scale.
     named = [name for name in look.policies if name]
     legend = alt.Legend(**{**OF_LINES.to_dict(), "values": named}) if named else None
     drawn = []
@@ -88,20 +87,20 @@ def _chart(
 
 
 def _axis(name: str) -> alt.Axis:
-    """Of a counter's values: times with their unit, counts in whole numbers."""
+    """Make the axis of a counter: times with their unit, counts in whole numbers."""
     if name.endswith("_ns"):
         return alt.Axis(tickCount=3, labelExpr=UNIT)
     return alt.Axis(tickCount=3, format="~s", tickMinStep=1)
 
 
 def _title(series: CounterSeries) -> str:
-    """What a panel shows, in words."""
+    """Return the title of a panel."""
     title = series["counter"].removesuffix("_ns").replace("_", " ")
     return f"{title} in each window" if series["kind"] == "total" else title
 
 
 def _joined(series: CounterSeries, step: int) -> list[int | None]:
-    """The values of every `step` windows together: the sum of a total, the last of a level."""
+    """Join every `step` windows: the sum of a total, the last value of a level."""
     stretches = [series["values"][at : at + step] for at in range(0, len(series["values"]), step)]
     if series["kind"] == "level":
         return [stretch[-1] for stretch in stretches]

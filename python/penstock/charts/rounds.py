@@ -1,4 +1,4 @@
-"""How far the rounds of each policy lie apart: the 99th percentile of a class in every one."""
+"""The chart of the rounds of each policy: the 99th percentile of a class in every round."""
 
 import altair as alt
 import polars as pl
@@ -9,17 +9,17 @@ from penstock.results.percentile import percentile
 from penstock.results.rounds import Rounds
 
 WIDTH = 270
-"""Of the plot in pixels, next to names."""
+"""Width of the plot in pixels, next to names."""
 
 LABEL = 130
-"""Of the longest name in pixels."""
+"""Width of the longest name in pixels."""
 
 ROW = 30
-"""Pixels for each policy."""
+"""Height of the row of a policy in pixels."""
 
 
 def p99(policies: list[Rounds], name: str) -> alt.TopLevelMixin:
-    """A dot for each round, a bar from the least to the greatest, a stroke at the median."""
+    """Draw a dot for each round, a bar over their range, and a tick at the median."""
     took_part = [(policy, policy.of(name)) for policy in policies if policy.of(name)]
     rows, ranges = [], []
     for policy, classes in took_part:

@@ -1,4 +1,4 @@
-"""What factors do: interactions of pairs, effects with intervals, and what a model leaves over."""
+"""Charts of studies: interactions of two factors, effects with intervals, and residuals."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,14 +10,14 @@ from penstock.charts import palette
 from penstock.charts.style import HEIGHT, OF_MARKS, WIDTH, Look, dressed
 
 ROW = 18
-"""Pixels for each effect."""
+"""Height of the row of an effect in pixels."""
 
 MOST = 1500
-"""Points of a picture at most: more would hide each other."""
+"""Most points of a chart: more would hide each other."""
 
 
 class Mean(NamedTuple):
-    """The mean of the cells that have a level of each of two factors."""
+    """Mean of the cells with one level of each of two factors."""
 
     x: str
     line: str
@@ -36,7 +36,7 @@ class Bar(NamedTuple):
 def interaction(
     means: Sequence[Mean], *, x: str, line: str, response: str, logarithmic: bool
 ) -> alt.TopLevelMixin:
-    """A line for each level of one factor, over the levels of another: parallel if none acts."""
+    """Draw a line for each level of one factor over another's; parallel without interaction."""
     levels = list(dict.fromkeys(entry.x for entry in means))
     lines = list(dict.fromkeys(entry.line for entry in means))
     look = Look(lines, column=line)
@@ -67,7 +67,7 @@ _LEVELS = alt.Axis(labelAngle=0, grid=False)
 
 
 def effects(bars: Sequence[Bar]) -> alt.TopLevelMixin:
-    """A mark for each level of each factor, a line for its interval."""
+    """Draw a mark for each level of each factor, and a line for its interval."""
     names = [bar.name for bar in bars]
     frame = pl.DataFrame(bars, schema=["name", "effect", "low", "high"], orient="row")
     side = alt.Axis(domain=False, ticks=False, minExtent=110, maxExtent=110, labelLimit=105)
@@ -90,7 +90,7 @@ def effects(bars: Sequence[Bar]) -> alt.TopLevelMixin:
 
 
 def residuals(pairs: Sequence[tuple[float, float]], *, x: str) -> alt.TopLevelMixin:
-    """A point for each run: what the model leaves over against `x`."""
+    """Draw the residual of each run against `x`."""
     frame = _points(pairs)
     zero = (
         alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(color=palette.AXIS.light).encode(y="at:Q")
@@ -107,7 +107,7 @@ def residuals(pairs: Sequence[tuple[float, float]], *, x: str) -> alt.TopLevelMi
 
 
 def normal(pairs: Sequence[tuple[float, float]]) -> alt.TopLevelMixin:
-    """Residuals against what a normal distribution has: along the line if they are normal."""
+    """Draw residuals against normal quantiles: normal residuals follow the line."""
     frame = _points(pairs)
     low = min(min(pair) for pair in pairs)
     high = max(max(pair) for pair in pairs)
@@ -128,7 +128,7 @@ def normal(pairs: Sequence[tuple[float, float]]) -> alt.TopLevelMixin:
 
 
 def _points(pairs: Sequence[tuple[float, float]]) -> pl.DataFrame:
-    """As many as can be drawn, evenly taken, with the last."""
+    """Return at most about `MOST` points, evenly spaced, with the last."""
     step = -(-len(pairs) // MOST)
     some = [*pairs[:-1:step], pairs[-1]]
     return pl.DataFrame(some, schema=["x", "y"], orient="row")

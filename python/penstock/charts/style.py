@@ -1,4 +1,4 @@
-"""How charts look, all of them: sizes, colours, legends, axes of time."""
+"""The common style of charts: sizes, colours, legends, time axes."""
 
 from collections.abc import Sequence
 from math import ceil, floor, log10
@@ -8,12 +8,12 @@ import altair as alt
 from penstock.charts import palette
 
 WIDTH = 340
-"""Of the plot in pixels: with its axis it fits on a phone, and two or three stand side by side."""
+"""Width of the plot in pixels: it fits on a phone, and two or three fit side by side."""
 
 HEIGHT = 210
 
 FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
-"""All have the same widths."""
+"""Fonts with the same widths."""
 
 UNIT = (
     "datum.value < 999.5 ? format(datum.value, '~g') + ' ns' : "
@@ -21,18 +21,18 @@ UNIT = (
     "datum.value < 999.5e6 ? format(datum.value / 1e6, '~g') + ' ms' : "
     "format(datum.value / 1e9, '~g') + ' s'"
 )
-"""A length of time in nanoseconds, written with its unit."""
+"""Vega expression that formats nanoseconds with their unit."""
 
 
 LONG_NAME = 14
-"""Letters of which three names stand next to one another."""
+"""Most letters of a name for three names to fit in a row of the legend."""
 
 
 class Look:
-    """How each policy, or class of a trace, is drawn: the same in every chart."""
+    """Colour, dash and shape of each policy, or class of a trace; the same in every chart."""
 
     def __init__(self, policies: list[str], *, column: str = "policy") -> None:
-        """For policies in this order; `of` is the column that names them."""
+        """Create the style of `policies`, whose names are in the column `column`."""
         self.policies = policies
         numbers = range(len(policies))
 
@@ -46,21 +46,21 @@ class Look:
         self.shape = alt.Shape(f"{column}:N", scale=scale(palette.SHAPES))
 
     def colour(self, policy: str) -> str:
-        """That of one policy."""
+        """Return the colour of one policy."""
         return palette.POLICIES[self.policies.index(policy) % len(palette.POLICIES)].light
 
     def lines(self, legend: alt.Legend | None) -> dict[str, alt.Color | alt.StrokeDash]:
-        """How lines differ."""
+        """Return the encoding of lines."""
         legend = None if legend is None else self._fitting(legend)
         return {"color": self.color.legend(legend), "strokeDash": self.dash.legend(legend)}
 
     def marks(self, legend: alt.Legend) -> dict[str, alt.Color | alt.Shape]:
-        """How marks differ."""
+        """Return the encoding of marks."""
         legend = self._fitting(legend)
         return {"color": self.color.legend(legend), "shape": self.shape.legend(legend)}
 
     def _fitting(self, legend: alt.Legend) -> alt.Legend:
-        """With fewer names next to one another where some are long."""
+        """Put fewer names in a row of the legend if some are long."""
         if max(map(len, self.policies), default=0) <= LONG_NAME:
             return legend
         fitting = legend.copy()
@@ -77,16 +77,16 @@ OF_LINES = alt.Legend(
     symbolSize=300,
     symbolStrokeWidth=2,
 )
-"""What each dash is."""
+"""Legend of dashes."""
 
 OF_MARKS = alt.Legend(
     title=None, orient="top", columns=3, labelLimit=150, symbolSize=70, symbolStrokeWidth=0
 )
-"""What each shape is."""
+"""Legend of shapes."""
 
 
 def time_axis(longest_s: float) -> tuple[int, alt.X]:
-    """The axis of the column `at` up to so many seconds, and how many seconds its unit has."""
+    """Return the seconds in the unit of a time axis up to `longest_s`, and the axis of `at`."""
     length, unit = next(
         ((s, unit) for s, unit in ((3600, "h"), (60, "min")) if longest_s >= 2 * s), (1, "s")
     )
@@ -96,25 +96,25 @@ def time_axis(longest_s: float) -> tuple[int, alt.X]:
 
 
 def span_of(values: list[int] | list[float]) -> tuple[float, float]:
-    """Ends of a logarithmic axis that holds all values: a tenth of a power of ten around them."""
+    """Return the ends of a logarithmic axis for all values, in steps of a tenth of a decade."""
     low, high = max(min(values), 1), max(*values, 1)
     return 10 ** (floor(10 * log10(low)) / 10), 10 ** ((floor(10 * log10(high)) + 1) / 10)
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Round values between: powers of ten, or 1, 2 and 5 of each where there are few."""
+    """Return round values between: powers of ten, or multiples by 3, or by 2 and 5, if few."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     for factors in ((1,), (1, 3), (1, 2, 5)):
         ticks = [f * 10.0**n for n in powers for f in factors if low <= f * 10.0**n <= high]
         if len(ticks) >= 3:
             break
-    # A span between two round values has its ends.
+    # A range without a round value has ticks at its ends.
     ticks = ticks or [low, high]
     return ticks[:: ceil(len(ticks) / 6)]
 
 
 def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
-    """The same with the look that all charts have."""
+    """Apply the common style to a chart."""
     ink, faint = palette.INK.light, palette.FAINT.light
     configured: alt.TopLevelMixin = (
         chart.configure(font=FONT, background=palette.GROUND.light, padding=4, aria=False)

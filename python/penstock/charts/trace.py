@@ -1,7 +1,7 @@
-"""Altair charts of a trace: what it asks for by time, place and size.
+"""Altair charts of a trace: its requests by time, address and size.
 
-- `rate-CLASS`, `addresses-CLASS`, `sizes-CLASS`: of one class.
-- `mix`, `gaps`, `runs`, `latency`: all classes in one picture.
+- `rate-CLASS`, `addresses-CLASS`, `sizes-CLASS`: charts of one class.
+- `mix`, `gaps`, `runs`, `latency`: charts of all classes.
 
 They are drawn from the series that the engine aggregates (`drawn` of `trace_describe`).
 """
@@ -18,7 +18,7 @@ from penstock.charts.style import HEIGHT, OF_LINES, UNIT, WIDTH, Look, dressed, 
 from penstock.text.units import digits
 
 Description = dict[str, Any]
-"""What the engine reports of a trace, its series among it."""
+"""Report of the engine on a trace, with its series."""
 
 OPERATIONS = ("reads", "writes", "flushes", "discards")
 
@@ -28,20 +28,20 @@ BYTES = (
     "datum.value < 1073741824 ? format(datum.value / 1048576, '~r') + ' MiB' : "
     "format(datum.value / 1073741824, '~r') + ' GiB'"
 )
-"""A number of bytes, written with its unit."""
+"""Vega expression that formats bytes with their unit."""
 
 PERCENT = alt.Axis(format="~%")
 QUARTERS = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1])
 
 SIDE_BY_SIDE = 4
-"""Charts in a row of the picture that holds all, at most."""
+"""Most charts in a row of the picture of all charts."""
 
 
 Several = TypeVar("Several", alt.HConcatChart, alt.VConcatChart)
 
 
 class Named(NamedTuple):
-    """A chart, and what it answers of which class; of all classes if of none."""
+    """A chart with its kind and its class; an empty class stands for all."""
 
     kind: str
     class_: str
@@ -49,17 +49,17 @@ class Named(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """Name of its file."""
         return f"{self.kind}-{self.class_}" if self.class_ else self.kind
 
 
 def all_of(trace: Description) -> list[Named]:
-    """Every chart, those of one question together."""
+    """Draw every chart, grouped by kind."""
     return list(_charts(trace))
 
 
 def picture(trace: Description, titles: Mapping[str, str]) -> alt.TopLevelMixin:
-    """All charts in one picture, below their titles by kind; a question begins a row."""
+    """Draw all charts in one picture, with the title of their kind; each kind begins a row."""
     drawn = all_of(trace)
     several = [[entry for entry in drawn if entry.kind == kind and entry.class_] for kind in titles]
     rows: list[alt.HConcatChart] = []
@@ -79,7 +79,7 @@ def _titled(entry: Named, titles: Mapping[str, str]) -> alt.LayerChart:
 
 
 def _apart(charts: Several) -> Several:
-    """Each with colours and a legend of its own."""
+    """Give each chart its own colours and legend."""
     own: Several = charts.resolve_scale(
         color="independent", opacity="independent", strokeDash="independent"
     )
@@ -119,7 +119,7 @@ def _time(trace: Description) -> alt.X:
 
 
 def _rate(trace: Description, class_: Description) -> alt.LayerChart:
-    """Requests a second of each operation in each window, one upon the other."""
+    """Draw the requests a second of each operation in each window, stacked."""
     window_s = trace["frame"]["window_s"]
     rows = []
     for window, *counts in class_["series"]["arrivals"]:
@@ -145,7 +145,7 @@ def _rate(trace: Description, class_: Description) -> alt.LayerChart:
 
 
 def _addresses(trace: Description, class_: Description) -> alt.LayerChart:
-    """How many requests begin where and when: the more, the darker, by factors."""
+    """Draw the number of requests by time and address, darker for more, on a log scale."""
     window_s, bands = trace["frame"]["window_s"], trace["frame"]["band_bytes"]
     places = class_["series"]["places"]
     rows = [
@@ -154,7 +154,7 @@ def _addresses(trace: Description, class_: Description) -> alt.LayerChart:
     ]
     columns = {"at": pl.Float64, "until": pl.Float64, "from": pl.Int64, "to": pl.Int64}
     cells = pl.DataFrame(rows, schema=columns | {"requests": pl.Int64}, orient="row")
-    # Bands are not evenly far apart: each label is of the band that begins there.
+    # Bands are not evenly spaced, so each label has the address at which its band begins.
     step = -(-len(bands) // 8)
     labels = [_address(begins) for begins in bands[::step]]
     label_expr = f"{labels}[datum.value / {step}]"
@@ -178,7 +178,7 @@ def _addresses(trace: Description, class_: Description) -> alt.LayerChart:
 
 
 def _address(begins: int) -> str:
-    """Three digits are enough to find a place."""
+    """Format an address to three digits."""
     for unit, length in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if begins >= length:
             return f"{digits(begins / length)} {unit}"
@@ -186,7 +186,7 @@ def _address(begins: int) -> str:
 
 
 def _sizes(_: Description, class_: Description) -> alt.LayerChart:
-    """Shares of the requests with data in half octaves of their sizes."""
+    """Draw the shares of the requests with data, by size in half octaves."""
     buckets = class_["series"]["size_bytes"]
     total = sum(sum(counts) for _, *counts in buckets)
     rows = []
@@ -219,7 +219,7 @@ def _sizes(_: Description, class_: Description) -> alt.LayerChart:
 
 
 def _mix(classes: list[Description]) -> alt.LayerChart:
-    """A bar for each class, divided among the operations by their requests."""
+    """Draw a bar for each class, divided among the operations by their requests."""
     rows = []
     for class_ in classes:
         flushes = {"flushes": {"requests": class_["flushes"]}}
@@ -245,13 +245,13 @@ def _mix(classes: list[Description]) -> alt.LayerChart:
 
 
 def _gaps(look: Look, classes: list[Description]) -> alt.LayerChart:
-    """Which share of the gaps is at most so long."""
+    """Draw the share of the gaps up to each length."""
     buckets = {class_["name"]: class_["series"]["gap_ns"] for class_ in classes}
     return _up_to(look, buckets, "gap to the request before", "share of the gaps")
 
 
 def _latency(look: Look, classes: list[Description]) -> alt.LayerChart:
-    """Which share of the requests took at most so long when they were recorded."""
+    """Draw the share of the requests up to each recorded latency."""
     buckets = {
         class_["name"]: [(at, sum(counts)) for at, *counts in class_["series"]["latency_ns"]]
         for class_ in classes
@@ -262,9 +262,9 @@ def _latency(look: Look, classes: list[Description]) -> alt.LayerChart:
 def _up_to(
     look: Look, buckets: Mapping[str, list[tuple[int, int]]], title: str, share: str
 ) -> alt.LayerChart:
-    """A line for each class: the share at or below each length of time in nanoseconds."""
+    """Draw a line for each class: the share at or below each time in nanoseconds."""
     rows: list[tuple[str, float, float]] = []
-    # Times of a trace have a resolution: what is 0 stands where the shortest others are.
+    # A trace has a time resolution, so 0 is drawn at the shortest other time.
     known = [at for pairs in buckets.values() for at, _ in pairs if at]
     low, high = span_of([min(known, default=1), 2 * max(known, default=1)])
     for name, pairs in buckets.items():
@@ -275,7 +275,7 @@ def _up_to(
         rows.append((name, low, 0.0))
         for at, count in pairs:
             so_far += count
-            # A bucket's members lie up to where the next begins.
+            # A bucket extends to the beginning of the next.
             until = at * (1.5 if at & (at - 1) == 0 else 4 / 3)
             rows.append((name, max(until, low), so_far / total))
         rows.append((name, high, 1.0))
@@ -288,7 +288,7 @@ def _up_to(
 
 
 def _runs(look: Look, classes: list[Description]) -> alt.LayerChart:
-    """Which share of the requests is part of a sequential run of at least so many."""
+    """Draw the share of the requests in sequential runs of at least each length."""
     rows: list[tuple[str, float, float]] = []
     longest = 2
     for class_ in classes:

@@ -1,7 +1,7 @@
-"""The trade-off: a point for each policy or setting, and a line along those that none other beats.
+"""The trade-off chart: a point for each policy or setting, and a line along the frontier.
 
-What another one beats in both figures is grey. Of rounds a point is the median, and thin lines go
-from the least to the greatest.
+Points that another beats in both figures are grey. With rounds, a point is the median and thin
+lines show the range.
 """
 
 from collections.abc import Iterator
@@ -19,26 +19,26 @@ from penstock.results.rounds import Spread
 from penstock.results.tradeoff import Tradeoff
 
 WIDTH = 480
-"""Of the plot in pixels: there is one of it, and its points have names."""
+"""Width of the plot in pixels: there is only one, and its points have names."""
 
 HEIGHT = 300
 
 
 LETTER = 6.1
-"""Pixels of a letter of a name."""
+"""Width of a letter of a name in pixels."""
 
 LINE = 15
-"""Pixels of a line of names."""
+"""Height of a line of names in pixels."""
 
 DISTANCES = (0.7 * LINE, 0.0, -0.7 * LINE, 1.4 * LINE, -1.4 * LINE)
-"""Of a name from its point, upwards in pixels: the first that leaves room is taken."""
+"""Distances of a name above its point in pixels; the first that leaves room is taken."""
 
 MARK = 6
 """Pixels that a mark takes on each side of its point."""
 
 
 def tradeoff(candidates: Tradeoff) -> alt.TopLevelMixin:
-    """Two figures of each candidate."""
+    """Draw two figures of each candidate."""
     rows = []
     for point in candidates.placed():
         assert point.x is not None
@@ -60,7 +60,7 @@ def tradeoff(candidates: Tradeoff) -> alt.TopLevelMixin:
         .mark_line(
             strokeWidth=1.5,
             color=best,
-            # What lies below and behind the steps is beaten.
+            # Points below and behind the steps are beaten.
             interpolate="step-before" if candidates.x.kind.more_is_better else "step-after",
         )
         .encode(x=x, y=y)
@@ -89,7 +89,7 @@ def tradeoff(candidates: Tradeoff) -> alt.TopLevelMixin:
 
 
 class _Axis(NamedTuple):
-    """A figure along a side of the picture."""
+    """The axis of a figure."""
 
     figure: Figure
     low: float
@@ -98,7 +98,7 @@ class _Axis(NamedTuple):
 
     @classmethod
     def of(cls, figure: Figure, frame: pl.DataFrame, column: str, pixels: int) -> Self:
-        """That holds a column with its ranges; a throughput begins at nothing."""
+        """Create an axis for a column with its ranges; that of a throughput begins at 0."""
         values = [value for end in ("low", "high") for value in frame[f"{column}_{end}"].to_list()]
         if figure.is_latency:
             return cls(figure, *span_of(values or [1e6]), pixels)
@@ -110,7 +110,7 @@ class _Axis(NamedTuple):
         return self.figure.kind.more_is_better
 
     def encoding(self) -> dict[str, Any]:
-        """Its title, scale and ticks."""
+        """Return its title, scale and ticks."""
         unit = {"bw": ", MB/s", "iops": ", 1/s"}.get(self.figure.what, "")
         better = "more is better" if self.more else "less is better"
         title = f"{self.figure.title}{unit} ({better})"
@@ -124,13 +124,13 @@ class _Axis(NamedTuple):
         }
 
     def pixel(self, value: float) -> float:
-        """Where a value lies, from the low end."""
+        """Return the pixel of a value, from the low end."""
         if self.figure.is_latency:
             return self.pixels * log(value / self.low) / log(self.high / self.low)
         return self.pixels * (value - self.low) / (self.high - self.low)
 
     def value(self, pixel: float) -> float:
-        """What lies there."""
+        """Return the value at a pixel."""
         share = pixel / self.pixels
         if self.figure.is_latency:
             return float(self.low * (self.high / self.low) ** share)
@@ -138,7 +138,7 @@ class _Axis(NamedTuple):
 
 
 def _names(frame: pl.DataFrame, across: _Axis, up: _Axis) -> pl.DataFrame:
-    """Names where they meet no mark and no other name, on the frontier first; others have none."""
+    """Place names clear of marks and other names, frontier first; the rest have no name."""
     at = [
         (label, front, across.pixel(x), up.pixel(y))
         for label, front, x, y in frame.select("label", "frontier", "x", "y").iter_rows()
@@ -147,7 +147,7 @@ def _names(frame: pl.DataFrame, across: _Axis, up: _Axis) -> pl.DataFrame:
     taken += _steps(sorted((x, y) for _, front, x, y in at if front), after=not across.more)
     rows, named = [], set[tuple[int, int]]()
     for label, _, x, y in sorted(at, key=lambda point: not point[1]):
-        # Of settings that come out alike the first has its name.
+        # Only the first of equal settings is named.
         if (round(x), round(y)) in named:
             continue
         wide = LETTER * len(label)
@@ -166,7 +166,7 @@ def _names(frame: pl.DataFrame, across: _Axis, up: _Axis) -> pl.DataFrame:
 
 
 def _steps(frontier: list[tuple[float, float]], *, after: bool) -> Iterator["_Box"]:
-    """What the line along the frontier takes."""
+    """Yield the boxes that the line along the frontier covers."""
     for (x, y), (next_x, next_y) in pairwise(frontier):
         level, turn = (y, next_x) if after else (next_y, x)
         low, high = sorted((y, next_y))
@@ -190,5 +190,5 @@ class _Box(NamedTuple):
 
 
 def _scaled(figure: Figure, spread: Spread) -> Spread:
-    """In the unit of the axis: nanoseconds, megabytes a second, requests a second."""
+    """Convert to the unit of the axis: nanoseconds, megabytes a second, requests a second."""
     return spread.map(lambda value: value / 1e6) if figure.what == "bw" else spread
