@@ -1,10 +1,10 @@
-"""What other commands than `run` and `compare` print with `--json`, as types."""
+"""Types of the `--json` output of commands other than `run` and `compare`."""
 
 from typing import Literal, TypedDict
 
 
 class Difference(TypedDict):
-    """Where a replay went another way; what one side lacks is null."""
+    """The first decision in which a replay differs; a decision that one side lacks is null."""
 
     decision: int
     recorded: str | None
@@ -12,7 +12,7 @@ class Difference(TypedDict):
 
 
 class Replay(TypedDict):
-    """What `replay-decisions` prints."""
+    """Output of `replay-decisions`."""
 
     penstock: str
     recorded_by: str
@@ -24,7 +24,7 @@ class Replay(TypedDict):
 
 
 class Param(TypedDict):
-    """A parameter of a policy; the members of a group follow it by their dotted names."""
+    """A parameter of a policy; members of a group follow it with dotted names."""
 
     name: str
     kind: str
@@ -39,15 +39,15 @@ class Policy(TypedDict):
     name: str
     summary: str
     text: str
-    """What it does, when to use it, what it promises, and where it comes from; in paragraphs."""
+    """Its behaviour, use, guarantees and origin, in paragraphs."""
     usual: bool
-    """Whether it is compared if none are named."""
+    """Whether it is compared if no policies are named."""
     weights: bool
     """Whether it divides the device by the weights of the classes."""
     io_priorities: bool
-    """Whether it goes by the I/O priorities of the classes."""
+    """Whether it uses the I/O priorities of the classes."""
     linux: str | None
-    """The versions of Linux that have it; null if it is of no kernel."""
+    """The versions of Linux that have it; null if none has."""
     params: list[Param]
 
 
@@ -57,11 +57,11 @@ class Device(TypedDict):
     name: str
     summary: str
     machine: bool
-    """Whether it is a machine of several devices, on which files lie."""
+    """Whether it is a machine of several devices with files."""
 
 
 class Check(TypedDict):
-    """A finding of `doctor`: its figures stand in `facts` once more."""
+    """A finding of `doctor`, with its figures again in `facts`."""
 
     group: Literal["machine", "engines", "path", "kernel", "time", "leftovers", "extras"]
     name: str
@@ -72,7 +72,7 @@ class Check(TypedDict):
 
 
 class Diagnosis(TypedDict):
-    """What `doctor` prints; `able` says whether there is anything to run with."""
+    """Output of `doctor`; `able` says whether runs are possible on this machine."""
 
     penstock: str
     path: str

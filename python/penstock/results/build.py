@@ -1,7 +1,7 @@
-"""Frozen dataclasses made of JSON: an attribute is the member of its name, converted by its type.
+"""Builds frozen dataclasses from JSON: members of the same name, converted by type.
 
-What is left out of the JSON is empty: None, false, or no entries, as the type allows. Where names
-or shapes differ, a small function renames the members first: `shaped` binds it to the dataclass.
+A member that the JSON omits is None, false or empty, as the type allows. If names or shapes differ,
+a small function renames the members first; `shaped` binds it to the dataclass.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,16 +10,16 @@ from types import NoneType, UnionType
 from typing import Any, Self, TypeAlias, TypeVar, Union, get_args, get_origin
 
 Json: TypeAlias = Mapping[str, Any]
-"""An object of JSON."""
+"""A JSON object."""
 
 Value: TypeAlias = Any
-"""A value of JSON, or of an attribute."""
+"""A JSON value, or the value of an attribute."""
 
 Hint: TypeAlias = Any
-"""A type as an annotation has it."""
+"""A type annotation."""
 
 Shape: TypeAlias = Callable[[Json], Json]
-"""Gives the members of an object the names that a dataclass has for them."""
+"""Renames the members of an object to the attributes of a dataclass."""
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ def shaped(by: Shape) -> Callable[[type[T]], type[T]]:
 
 
 def lifted(name: str) -> Shape:
-    """The members of the object `name` stand next to it as `name_member`."""
+    """Make a shape that copies the members of the object `name` next to it as `name_member`."""
     return lambda members: {
         **members,
         **{f"{name}_{key}": value for key, value in members[name].items()},
@@ -45,7 +45,7 @@ def lifted(name: str) -> Shape:
 
 
 def build(cls: type[T], source: Json) -> T:
-    """An object of JSON as a `cls`."""
+    """Build a `cls` from a JSON object."""
     members = _SHAPES[cls](source) if cls in _SHAPES else source
     values = {}
     for field in fields(cls):  # type: ignore[arg-type]
@@ -55,7 +55,7 @@ def build(cls: type[T], source: Json) -> T:
 
 
 def _value(cls: type, hint: Hint, value: Value) -> Value:
-    """A value of JSON as an attribute of `cls` that is of this type."""
+    """Convert a JSON value to the type `hint` of an attribute of `cls`."""
     if value is None:
         return None
     if hint is Self:
@@ -74,7 +74,7 @@ def _value(cls: type, hint: Hint, value: Value) -> Value:
 
 
 def _nothing(name: str, hint: Hint) -> Value:
-    """What an attribute of this type is if the JSON omits it."""
+    """Return the value of an attribute that the JSON omits."""
     if NoneType in get_args(hint):
         return None
     kind: Hint = get_origin(hint) or hint

@@ -1,4 +1,4 @@
-"""Figures of a class by name: `tellers.p99`, `batch.bw`."""
+"""Figures of a class by name, such as `tellers.p99` and `batch.bw`."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Kind(NamedTuple):
 
 
 def _latency(percent: float) -> Kind:
-    # A modelled request may take no time at all; a nanosecond is the least that is reported.
+    # A modelled request may take no time at all; the least that is reported is a nanosecond.
     def value(class_: Class) -> float:
         return max(percentile(class_["lat_ns"], percent), 1)
 
@@ -35,7 +35,7 @@ KINDS = {
     "bw": Kind(lambda class_: class_["bw_bytes"], True, "throughput"),
     "iops": Kind(lambda class_: class_["iops"], True, "requests a second"),
 }
-"""Latencies in nanoseconds, `bw` in bytes a second, `iops` in requests a second."""
+"""Kinds of figures: latencies in ns, `bw` in bytes a second, `iops` in requests a second."""
 
 
 class Figure(NamedTuple):
@@ -48,7 +48,7 @@ class Figure(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Figure":
-        """What `tellers.p99` names."""
+        """Parse a figure such as `tellers.p99`."""
         for kind in KINDS:
             name = text.removesuffix(f".{kind}")
             if name and name != text:
@@ -58,25 +58,25 @@ class Figure(NamedTuple):
 
     @property
     def kind(self) -> Kind:
-        """What it is of any class."""
+        """Its kind, one of `KINDS`."""
         return KINDS[self.what]
 
     @property
     def is_latency(self) -> bool:
-        """Whether it is a length of time in nanoseconds."""
+        """Whether it is a time in nanoseconds."""
         return not self.kind.more_is_better
 
     @property
     def title(self) -> str:
-        """As an axis has it."""
+        """Title of its axis."""
         return f"{self.of}: {self.kind.title}"
 
     def __str__(self) -> str:
-        """As it is written."""
+        """Return its name, which `parse` accepts."""
         return f"{self.of}.{self.what}"
 
     def over(self, policy: Rounds) -> Spread | None:
-        """Its range over rounds; none if the class took no part, or finished nothing."""
+        """Return its range over rounds; `None` if the class took no part or finished no request."""
         return policy.spread(self.of, self.kind.value)
 
 
@@ -87,11 +87,11 @@ def check(figure: Figure, names: Sequence[str]) -> None:
 
 
 def usual(policies: Sequence[Rounds]) -> tuple[Figure, Figure] | None:
-    """What a trade-off is between, if nothing is said: who is protected, and who may pay.
+    """Return the default figures of a trade-off: one to protect, and one that may suffer.
 
-    The 99th percentile of the first class that asks at its own pace, or else of the first; against
-    it the throughput of the class that moves most, of those that wait for answers. Where there is
-    none it is the 99th percentile of the next class. Nothing if there is one class.
+    The first is the p99 of the first open-loop class, or else of the first class. The second is the
+    throughput of the closed-loop class that has the most, or, if there is no other such class, the
+    p99 of the next class. `None` if there is only one class.
     """
     names = rounds.class_names([run for policy in policies for run in policy.runs])
     classes = {

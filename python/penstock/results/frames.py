@@ -1,4 +1,4 @@
-"""Polars frames of a comparison: the same figures as in its JSON, as tables."""
+"""Polars frames of a comparison, with the figures of its JSON."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -9,13 +9,13 @@ from penstock.results.json_types import ClassDetail, Comparison, Run
 from penstock.results.rounds import labels
 
 MEASURES = ("lat_ns", "wait_ns", "service_ns")
-"""What has a distribution."""
+"""Measures with a distribution."""
 
 RUN = {"policy": pl.String, "round": pl.Int64, "seed": pl.Int64}
-"""Columns that say of which run a row is; without rounds `round` and `seed` are null."""
+"""Columns that identify the run of a row; without rounds `round` and `seed` are null."""
 
 Which: TypeAlias = tuple[str, int | None, int | None]
-"""What stands in these columns."""
+"""Values of the columns `RUN`."""
 
 SERIES = {
     **RUN,
@@ -30,7 +30,7 @@ SERIES = {
     "iops": pl.Float64,
     "bw_bytes": pl.Float64,
 }
-"""Columns of the course over time."""
+"""Columns of time series."""
 
 DISTRIBUTION = {
     **RUN,
@@ -40,7 +40,7 @@ DISTRIBUTION = {
     "count": pl.Int64,
     "at_or_below": pl.Float64,
 }
-"""Columns of whole distributions; `at_or_below` is the share of all up to here."""
+"""Columns of distributions; `at_or_below` is the share of values up to `upper_ns`."""
 
 
 def summary(comparison: Comparison) -> pl.DataFrame:
@@ -62,7 +62,7 @@ def summary(comparison: Comparison) -> pl.DataFrame:
                 name, unit = measure.split("_")
                 row[f"{name}_mean_{unit}"] = spread["mean"]
                 for percent, ns in spread["percentile"].items():
-                    # `p99_9`: a name with a dot is no attribute, and needs quotes in SQL.
+                    # `p99_9`: a name with a dot cannot be an attribute, and needs quotes in SQL.
                     named = f"{float(percent):g}".replace(".", "_")
                     row[f"{name}_p{named}_{unit}"] = ns
                 row[f"{name}_max_{unit}"] = spread["max"]
@@ -79,13 +79,13 @@ def summary(comparison: Comparison) -> pl.DataFrame:
 
 
 def _runs(comparison: Comparison) -> Iterator[tuple[Which, Run]]:
-    """Each run, and which it is."""
+    """Yield each run with the values that identify it."""
     for label, run in zip(labels(comparison["runs"]), comparison["runs"], strict=True):
         yield (label, run.get("round"), run.get("seed")), run
 
 
 def details(comparison: Comparison) -> Iterator[tuple[Which, float, ClassDetail]]:
-    """Which run, the length of its windows in seconds, and each class of it."""
+    """Yield each class of each run, with the run and the seconds of its windows."""
     for which, run in _runs(comparison):
         for class_ in run["detail"]["classes"]:
             yield which, run["detail"]["window_s"], class_
@@ -94,7 +94,7 @@ def details(comparison: Comparison) -> Iterator[tuple[Which, float, ClassDetail]
 def series(comparison: Comparison) -> pl.DataFrame:
     """A row for each policy, round, class and window.
 
-    The last window of a run ends with the run, at no round time: it has no rates.
+    The last window is cut off by the end of the run, and has no rates.
     """
     rows = []
     for which, window_s, class_ in details(comparison):

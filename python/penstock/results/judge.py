@@ -1,11 +1,11 @@
-"""What follows from the figures of a comparison, as data: overload, who is best, who gains.
+"""Conclusions from a comparison, as data: overload, the best policies, gains and losses.
 
-A class is judged by its latencies. One whose requests wait for answers is judged by its throughput
-too: that is what a batch job is there for. An open loop gets the throughput that it asks for,
-unless requests are left unfinished. What is said of a class follows from its figures alone.
+A class is judged by its latencies. A closed loop is also judged by its throughput, which is the
+purpose of a batch job. An open loop gets the throughput that it asks for, unless requests are left
+unfinished. The conclusions about a class depend only on its own figures.
 
-Where there are several rounds something differs only if no round of one side is as any of the
-other; else noise hides it.
+With several rounds, two sides differ only if their ranges do not overlap; else noise hides the
+difference.
 """
 
 from collections import Counter
@@ -18,55 +18,55 @@ from penstock.results.percentile import percentile
 from penstock.results.rounds import ALONE, Rounds, Spread
 
 NOTABLE = 1.2
-"""A ratio of latencies below this is not worth a word: it may be the noise of one run."""
+"""Least ratio of latencies that is reported: less may be the noise of one run."""
 
 KEPT = 0.05
-"""A throughput is reported when it changed by more than this; who is as near to the best is as
-good."""
+"""Largest relative change of throughput that is not reported; a policy this near to the best
+is as good."""
 
 FEW = 20
-"""Of fewer requests no latency is compared: their 99th percentile is the slowest of them."""
+"""Fewest requests for comparing latency: with fewer, the 99th percentile is the slowest."""
 
 PERCENTS = (50, 95, 99)
 """The percentiles of latency that are compared."""
 
 _BEHIND, _GROWTH, _BUSY = 0.05, 1.5, 0.95
-"""A device is overloaded that was always busy and ended behind by so much of the time in which a
-class asked, while latencies grew so much from the first half of it to the second."""
+"""Thresholds of overload: the least backlog, as a share of the time in which a class asked; the
+least growth of latency from the first half of that time to the second; the least busy share."""
 
 _WAITED = 0.05
-"""Of its latency so much at most is waited by a request that hardly waits above the device."""
+"""Largest share of latency spent waiting above the device that counts as hardly waiting."""
 
 
 def mostly_failed(*rounds: Class) -> bool:
-    """Whether a class had more errors than answers, in all its rounds together."""
+    """Return whether a class had more errors than answers, over all its rounds."""
     return sum(class_["errors"] for class_ in rounds) > sum(class_["requests"] for class_ in rounds)
 
 
 def latency(classes: Sequence[Class], percent: float) -> Spread:
-    """A percentile of latency over rounds."""
+    """Return a percentile of latency over rounds."""
     return Spread.of(percentile(class_["lat_ns"], percent) for class_ in classes)
 
 
 def alike(ratio: float) -> bool:
-    """Whether a ratio of latencies is not worth a word."""
+    """Return whether a ratio of latencies is too small to report."""
     return 1 / NOTABLE < ratio < NOTABLE
 
 
 class Sides(NamedTuple):
-    """What a class got under the policy that others are compared with, and under another."""
+    """Results of a class under the baseline and under another policy."""
 
     before: list[Class]
     after: list[Class]
 
     def counts(self) -> tuple[int, int]:
-        """Requests in the round that finished the fewest, and in the one that finished the most."""
+        """Return the fewest and the most requests that finished in a round."""
         requests = [class_["requests"] for side in self for class_ in side]
         return min(requests), max(requests)
 
     def better(self, percent: float = 99) -> float:
-        """How many times better a percentile of latency became."""
-        # A modelled request may take no time at all; a nanosecond is the least that is reported.
+        """Return how many times better a percentile of latency became."""
+        # A modelled request may take no time at all; the least that is reported is a nanosecond.
         before, after = (max(latency(side, percent).median, 1) for side in self)
         return before / after
 
@@ -76,7 +76,7 @@ class Sides(NamedTuple):
         return self._single() or not before.overlaps(after)
 
     def kept(self) -> Spread:
-        """The throughput that is left, as a ratio, round by round."""
+        """Return the ratio of throughputs, after to before, over rounds."""
         pairs = zip(self.before, self.after, strict=False)
         return Spread.of(b["bw_bytes"] / a["bw_bytes"] if a["bw_bytes"] else 1.0 for a, b in pairs)
 
@@ -86,17 +86,17 @@ class Sides(NamedTuple):
         return self._single() or not before.overlaps(after)
 
     def throughput_counts(self) -> bool:
-        """Whether its throughput is a result: an open loop that is served gets what it asks for."""
+        """Return whether throughput is a result: a fully served open loop gets what it asks for."""
         return any(
             not class_["open_loop"] or class_["unfinished"] for side in self for class_ in side
         )
 
     def mostly_failed(self) -> bool:
-        """Whether most of its requests failed on either side."""
+        """Return whether most of its requests failed on either side."""
         return any(mostly_failed(*side) for side in self)
 
     def _single(self) -> bool:
-        """Whether there is but one run of each: nothing is known of noise."""
+        """Return whether there is only one run of each, so that noise is unknown."""
         return len(self.before) == len(self.after) == 1
 
 
@@ -104,15 +104,15 @@ class Candidates(NamedTuple):
     """The policies of a comparison."""
 
     shared: list[Rounds]
-    """Those that serve all classes."""
+    """Policies that serve all classes."""
     alone: dict[str, Rounds]
-    """Classes that had the device to themselves, by their names."""
+    """Runs of one class alone, by its name."""
     baseline: Rounds | None
-    """The one that others are compared with."""
+    """The policy that others are compared with."""
 
     @classmethod
     def of(cls, comparison: Comparison, baseline: str | None) -> "Candidates":
-        """Compared with the policy called `baseline`; if there is none, with the first."""
+        """Take the policies of a comparison; the baseline is the named one, or the first."""
         policies = rounds.by_policy(comparison)
         shared = [policy for policy in policies if not policy.label.startswith(ALONE)]
         named = [policy for policy in shared if policy.label == baseline]
@@ -122,11 +122,11 @@ class Candidates(NamedTuple):
         return cls(shared, alone, next(iter(named or shared), None))
 
     def others(self) -> list[Rounds]:
-        """Those that are compared with the baseline."""
+        """Return the policies that are compared with the baseline."""
         return [policy for policy in self.shared if policy is not self.baseline]
 
     def sides(self, policy: Rounds) -> dict[str, Sides]:
-        """Each class under the baseline and under `policy`; none if there is no baseline."""
+        """Return each class under the baseline and `policy`; empty without a baseline."""
         if self.baseline is None:
             return {}
         names = rounds.class_names(self.baseline.whole())
@@ -135,14 +135,14 @@ class Candidates(NamedTuple):
 
 
 def partial(policy: Rounds) -> bool:
-    """Whether nothing but a part of a run is there."""
+    """Return whether all runs of a policy were interrupted."""
     return any(run.get("interrupted") for run in policy.whole())
 
 
 def overload(policies: Sequence[Rounds]) -> list[Overload]:
-    """Classes that asked for more than they were served: under which policy, and by how much.
+    """Return the classes that asked for more than was served, by policy.
 
-    Of several rounds in most of them; told of the one that did worst.
+    With several rounds, it must hold in most of them; the worst is returned.
     """
     overloads: list[Overload] = []
     for policy in policies:
@@ -168,7 +168,7 @@ def _overloaded(policy: str, run: Run, name: str) -> Iterator[Overload]:
             behind = max(behind, class_["unfinished"] / class_["iops"])
         late = behind > _BEHIND * demand["lasted_s"]
         growth = demand["growth"]
-        # Where no request of a half was served there is no growth to know.
+        # The growth is unknown if no request of a half was served.
         grew = growth > _GROWTH if growth is not None else class_["unfinished"] > class_["requests"]
         if late and grew and _busiest(run) > _BUSY:
             yield {
@@ -181,14 +181,14 @@ def _overloaded(policy: str, run: Run, name: str) -> Iterator[Overload]:
 
 
 def _busiest(run: Run) -> float:
-    """How busy the busiest disk was: one of several may be where everything waits."""
+    """Return the busy share of the busiest disk, where requests may wait while others idle."""
     disks = run["device_stats"].get("disks", []) if "device_stats" in run else []
     targets = [file["device_busy"] for file in run["files"] if "device_busy" in file]
     return max([run["device_busy"], *targets, *(disk["utilisation"] for disk in disks)])
 
 
 def changes(candidates: Candidates) -> list[Change]:
-    """Each policy against the baseline, class by class."""
+    """Compare each policy with the baseline, class by class."""
     entries: list[Change] = []
     for policy in candidates.others():
         if partial(policy) or candidates.baseline is None or partial(candidates.baseline):
@@ -217,7 +217,7 @@ def _ratio(sides: Sides, percent: float) -> float | None:
 
 
 def nothing_to_decide(candidates: Candidates) -> bool:
-    """Whether requests hardly waited above the device, and no policy changed anything."""
+    """Return whether requests hardly waited above the device, and no policy changed anything."""
     runs = [run for policy in candidates.shared for run in policy.whole()]
     if len(candidates.shared) < 2 or any(map(partial, candidates.shared)):
         return False
@@ -234,26 +234,26 @@ def nothing_to_decide(candidates: Candidates) -> bool:
 
 
 def _hardly_waits(class_: Class) -> bool:
-    # What the load generator was late is no wait for a policy.
+    # Lateness of the load generator is not waiting for a policy.
     late = class_["schedule"]["lateness_ns"]["mean"] if class_["schedule"] is not None else 0
     return class_["wait_ns"]["mean"] - late <= _WAITED * class_["lat_ns"]["mean"]
 
 
 class Ranking(NamedTuple):
-    """Who is best for whom."""
+    """The best policies for each class."""
 
     best: dict[str, list[str]]
-    """For each class the policies that serve it best, and as well as the best."""
+    """Policies that serve a class best or equally well, by class."""
     by_throughput: dict[str, bool]
-    """Whether a class is judged by its throughput; if not, by its 99th percentile."""
+    """Whether a class is judged by its throughput or by its 99th percentile, by class."""
     dominated: dict[str, str]
-    """Policies for which another one is better for some class and as good for all; and which."""
+    """Policies with another that is better for some class and as good for all; and that one."""
 
 
 def ranking(candidates: Candidates, overloaded: Sequence[Overload]) -> Ranking:
-    """Who is best for whom, of the policies that ran to their end.
+    """Rank the policies that ran to their end for each class.
 
-    A class that is `overloaded` under each of them is left out.
+    Classes that are `overloaded` under all policies are left out.
     """
     policies = [policy for policy in candidates.shared if not partial(policy)]
     hopeless = Counter(entry["name"] for entry in overloaded)
@@ -280,10 +280,10 @@ def ranking(candidates: Candidates, overloaded: Sequence[Overload]) -> Ranking:
 
 
 def _by_throughput(classes: Mapping[str, Sequence[Class]]) -> bool:
-    """By throughput if it is a result, and says what there is to say.
+    """Return whether to judge a class by throughput: if it is a result, and decides.
 
-    Where it is alike, a loop that thinks is judged by its latency. One that does not has always as
-    many requests outstanding: its latency is its throughput once more.
+    If throughputs are alike, a closed loop with think time is judged by its latency. One without
+    has a constant number of requests outstanding, so its latency repeats its throughput.
     """
     everyone = [class_ for side in classes.values() for class_ in side]
     if all(class_["open_loop"] and not class_["unfinished"] for class_ in everyone):
@@ -300,7 +300,7 @@ def _by_throughput(classes: Mapping[str, Sequence[Class]]) -> bool:
 
 
 def _score(classes: Sequence[Class], *, throughput: bool) -> Spread:
-    """More is better."""
+    """Return the score of a class under a policy; more is better."""
     if throughput:
         return Spread.of(class_["bw_bytes"] for class_ in classes)
     return Spread.of(

@@ -27,10 +27,10 @@ class HasClasses(Protocol[NamedT_co]):
 
 
 class ByClass:
-    """Gives a run's classes by their names: `run["tellers"]`."""
+    """Access to a run's classes by name: `run["tellers"]`."""
 
     def __getitem__(self: HasClasses[NamedT], name: str) -> NamedT:
-        """The class called `name`."""
+        """Return the class called `name`."""
         for part in self.classes:
             if part.name == name:
                 return part
@@ -42,11 +42,11 @@ class HasPercentiles(Protocol):
 
     @property
     def percentiles(self) -> Mapping[float, int]:
-        """Some percentiles by their percents."""
+        """Percentiles by percent."""
 
 
 class Percentiles:
-    """Gives the percentiles of a distribution names."""
+    """Attributes for the usual percentiles of a distribution."""
 
     @property
     def p50(self: HasPercentiles) -> int:
@@ -70,11 +70,11 @@ class Percentiles:
 
 
 def by_percent(distribution: Json) -> Json:
-    """Adds `percentiles`: the member `percentile` with numbers as keys."""
+    """Add `percentiles`: the member `percentile` with numbers as keys."""
     percentiles = {float(key): value for key, value in distribution["percentile"].items()}
     return {**distribution, "percentiles": percentiles}
 
 
 def against_measured(run: Json) -> Json:
-    """Adds `against_measured`: four figures of a trace with measured response times as one."""
+    """Add `against_measured`: the figures of a trace with measured response times as one member."""
     return {**run, "against_measured": run if "rms_ms" in run else None}

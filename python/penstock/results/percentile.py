@@ -1,8 +1,8 @@
-"""Percentiles of distributions as the JSON has them."""
+"""Percentiles of distributions in the JSON."""
 
 from penstock.results.json_types import Distribution
 
 
 def percentile(distribution: Distribution, percent: float) -> int:
-    """A percentile in nanoseconds; the JSON has the 50th, 95th, 99th and 99.9th."""
+    """Return a percentile in ns; the JSON has the 50th, 95th, 99th and 99.9th."""
     return distribution["percentile"][f"{percent:.6f}"]

@@ -1,4 +1,4 @@
-"""Every request of every run, as a table: what `--requests` writes."""
+"""The table of `--requests`, with every request of every run."""
 
 import errno
 from collections.abc import Iterator, Mapping
@@ -25,35 +25,35 @@ _COLUMNS = {
     "length": "u4",
     "error": "i4",
 }
-"""Columns as the engine gives them, each with its type in the machine's order."""
+"""Columns from the engine, with their types in native byte order."""
 
 
 class Requests:
-    """Takes the requests of each run as the engine gives them, and keeps them in a file.
+    """Stores the requests of each run from the engine in a file.
 
-    The file has no name, so it is gone with this object, however the process ends.
+    The file has no name, so it disappears with this object, however the process ends.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Keep them in `folder`, or where temporary files are."""
+        """Create the file in `folder`, or in the folder of temporary files."""
         self._file: IO[bytes] = TemporaryFile(dir=folder)  # noqa: SIM115 (as long as this object)
         finalize(self, self._file.close)
         self._places: dict[int, dict[str, tuple[int, int]]] = {}
-        """Where each column of a run lies, and its bytes, by the number of the run."""
+        """Offset and length of each column in the file, by the number of the run."""
 
     def take(self, number: int, columns: Mapping[str, bytes]) -> None:
-        """Keep the requests of the run `number`."""
+        """Store the requests of the run `number`."""
         places = self._places[number] = {}
         for name in _COLUMNS:
             places[name] = (self._file.tell(), len(columns[name]))
             self._file.write(columns[name])
 
     def frame(self, comparison: Comparison) -> "pl.LazyFrame":
-        """A row for each request that finished, in the order in which they did.
+        """Return a row for each request that finished, in the order of completion.
 
         Times are nanoseconds from the beginning of the run: when it was `due`, when its first piece
-        was `sent`, when it was `done`. `error` is the name of what it failed with. Requests of one
-        run at a time are in memory.
+        was `sent`, when it was `done`. `error` is the name of its error. Only the requests of one
+        run are in memory at a time.
         """
         import polars as pl
         from polars.io.plugins import register_io_source

@@ -1,4 +1,4 @@
-"""How well policies keep the shares of a device that weights promise, as data."""
+"""Data on how well policies keep the shares of a device that weights promise."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,31 +11,31 @@ from penstock.results.rounds import Rounds, Spread
 
 
 class ShareErrors(NamedTuple):
-    """How far a policy is from the shares that weights promise: the class that is farthest."""
+    """Largest errors of a policy against the shares that weights promise."""
 
     label: str
     share_error: Spread
-    """Of the time in which the device was busy, in percentage points."""
+    """Error of the share of the device's busy time, in percentage points."""
     alone_error: Spread | None
-    """Of what each class has alone; none unless each ran alone too."""
+    """Error of the throughput relative to each class alone; `None` unless each ran alone too."""
 
 
 @cache
 def _by_weight() -> frozenset[str]:
-    """The policies that use weights."""
+    """Return the policies that use weights."""
     return frozenset(
         policy["name"] for policy in json.loads(_native.policies()) if policy["weights"]
     )
 
 
 def at_stake(comparison: Comparison) -> bool:
-    """Whether weights are to be kept: they differ, or a policy that uses weights took part."""
+    """Return whether weights matter: they differ, or a policy that uses weights took part."""
     weights = {class_["weight"] for run in comparison["runs"] for class_ in run["classes"]}
     return len(weights) > 1 or any(run["policy"] in _by_weight() for run in comparison["runs"])
 
 
 def nothing_to_share(comparison: Comparison) -> list[str]:
-    """Policies that use weights, where no run has requests of two classes."""
+    """Return the policies that use weights, if no run has requests of two classes."""
     runs = comparison["runs"]
     if any(len(_asking(run)) > 1 for run in runs):
         return []
@@ -43,7 +43,7 @@ def nothing_to_share(comparison: Comparison) -> list[str]:
 
 
 def share_errors(policies: Sequence[Rounds]) -> Iterator[ShareErrors]:
-    """How far each policy with requests of two classes or more is from the promised shares."""
+    """Yield the errors of each policy with requests of two classes or more."""
     for policy in policies:
         runs = [run for run in policy.whole() if len(_asking(run)) > 1]
         if not runs:
@@ -56,7 +56,7 @@ def share_errors(policies: Sequence[Rounds]) -> Iterator[ShareErrors]:
 
 
 def limited(policies: Sequence[Rounds]) -> dict[str, list[Rounds]]:
-    """Classes that got less than their share for want of requests, and under which policies."""
+    """Return the classes that asked for less than their share, with the policies."""
     by_class: dict[str, list[Rounds]] = {}
     for policy in policies:
         for name in dict.fromkeys(
@@ -78,7 +78,7 @@ class ShortCycle(NamedTuple):
 
 
 def short_cycles(policies: Sequence[Rounds]) -> Iterator[ShortCycle]:
-    """Of each policy that works in cycles the class that is farthest from having one request."""
+    """Yield for each policy with cycles the class whose part is too short by most, if any."""
     for policy in policies:
         run = policy.middle()
         counters = run.get("policy_stats", {})
@@ -96,11 +96,11 @@ def short_cycles(policies: Sequence[Rounds]) -> Iterator[ShortCycle]:
 
 
 def _asking(run: Run) -> list[Class]:
-    """The classes of a run that had requests."""
+    """Return the classes of a run that had requests."""
     return [class_ for class_ in run["classes"] if class_["ideal_share"] is not None]
 
 
 def _farthest(run: Run, figure: str) -> float | None:
-    """The greatest error of a class; none where one is not known."""
+    """Return the greatest error of a class; `None` if one is unknown."""
     errors = [class_[figure] for class_ in _asking(run)]  # type: ignore[literal-required]
     return None if None in errors else max(map(abs, errors))

@@ -1,4 +1,4 @@
-"""Steps of long work, as the engine reports them; a key that may be absent is `NotRequired`."""
+"""Steps of long work that the engine reports; a key that may be absent is `NotRequired`."""
 
 from collections.abc import Callable
 from typing import Literal, NotRequired, TypeAlias, TypedDict
@@ -15,7 +15,7 @@ class Creating(TypedDict):
 
 
 class ClassNow(TypedDict):
-    """What one class gets at the moment: in the last window, but for the queue and all errors."""
+    """Current figures of a class: its queue, all errors, and the rest of the last window."""
 
     name: str
     iops: float
@@ -28,7 +28,7 @@ class ClassNow(TypedDict):
 
 
 class Now(TypedDict):
-    """A run at one moment; with each of its `windows` that has ended come new figures."""
+    """A run at one moment; figures change when one of its `windows` ends."""
 
     at_s: float
     planned_s: float
@@ -38,9 +38,9 @@ class Now(TypedDict):
 
 
 class Running(TypedDict):
-    """A step of long work: a policy runs, the `number`-th run from 0, `of` so many.
+    """A step of long work: the run `number`, from 0, of `of` runs.
 
-    `round`, from 0, is there if rounds were asked for, `now` if a person watches.
+    `round`, from 0, is present if there are rounds, `now` if a person watches.
     """
 
     step: Literal["running"]
@@ -66,16 +66,16 @@ class Finished(TypedDict):
 
 
 Step: TypeAlias = Creating | Running | Finished
-"""How far long work has come."""
+"""A step of long work."""
 
 Progress: TypeAlias = Callable[[str, float], object]
-"""Is called with what goes on and how far it has come, from 0 to 1."""
+"""Called with a label of the work and its progress, from 0 to 1."""
 
 
 def as_part(
     progress: Progress | None, label: str, begin: float, end: float
 ) -> Callable[[Step], None] | None:
-    """Reports the steps of a session as a part of the whole."""
+    """Make a function that reports the steps of a session as the part from `begin` to `end`."""
     if progress is None:
         return None
 

@@ -1,4 +1,4 @@
-"""A trade-off: two figures of each candidate, and which candidates another one beats in both."""
+"""Trade-offs: two figures of each candidate, and the candidates that another one beats."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,10 +14,10 @@ class Point(NamedTuple):
 
     label: str
     x: Spread | None
-    """None if its class finished nothing."""
+    """Its first figure; `None` if the class finished nothing."""
     y: Spread | None
     beaten_by: str | None
-    """One that is as good in both figures and better in one; by medians of rounds."""
+    """A candidate that is as good in both figures and better in one, by medians of rounds."""
 
     @property
     def placed(self) -> bool:
@@ -26,7 +26,7 @@ class Point(NamedTuple):
 
     @property
     def on_frontier(self) -> bool:
-        """Whether no other is as good in both and better in one."""
+        """Whether it has both figures and no other candidate beats it."""
         return self.placed and self.beaten_by is None
 
 
@@ -38,17 +38,17 @@ class Tradeoff(NamedTuple):
     points: list[Point]
 
     def frontier(self) -> list[Point]:
-        """Those that no other beats, from the best of `x` to the best of `y`."""
+        """Return the candidates that no other beats, from the best `x` to the best `y`."""
         placed = [point for point in self.points if point.on_frontier]
         return sorted(placed, key=lambda point: _score(self.x, point.x), reverse=True)
 
     def placed(self) -> list[Point]:
-        """Those that have both figures."""
+        """Return the candidates that have both figures."""
         return [point for point in self.points if point.placed]
 
 
 def between(policies: Sequence[Rounds], x: Figure, y: Figure) -> Tradeoff:
-    """The trade-off of candidates between two figures."""
+    """Return the trade-off of candidates between two figures."""
     figures = [(policy.label, x.over(policy), y.over(policy)) for policy in policies]
     scores = {label: (_score(x, a), _score(y, b)) for label, a, b in figures if a and b}
     points = [Point(label, a, b, _beaten_by(label, scores)) for label, a, b in figures]
@@ -56,7 +56,7 @@ def between(policies: Sequence[Rounds], x: Figure, y: Figure) -> Tradeoff:
 
 
 def weigh(comparison: Comparison) -> Tradeoff | None:
-    """That between the usual two figures; nothing unless two policies have both."""
+    """Return the trade-off between the usual figures; `None` unless two policies have both."""
     policies = rounds.by_policy(comparison)
     usual = figure.usual(policies)
     if usual is None:
@@ -66,14 +66,14 @@ def weigh(comparison: Comparison) -> Tradeoff | None:
 
 
 def _score(figure: Figure, spread: Spread | None) -> float:
-    """More is better."""
+    """Return the score of a figure; more is better."""
     if spread is None:
         return float("-inf")
     return spread.median if figure.kind.more_is_better else -spread.median
 
 
 def _beaten_by(label: str, scores: dict[str, tuple[float, float]]) -> str | None:
-    """The one that beats it by most of `x`, of those that no other beats."""
+    """Return the candidate that beats `label` with the best `x`, then the best `y`."""
     if label not in scores:
         return None
     ours = scores[label]
