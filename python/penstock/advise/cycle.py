@@ -1,4 +1,4 @@
-"""How long a cycle of `fairio` should be: the heuristic of its report, and the floor of its queue.
+"""Length of a cycle of `fairio`: the heuristic of its report, and the floor of its queue.
 
 Source: "A heuristic for selecting the cycle length for FAIRIO" (UTEP-CS-11-53), equation (3), and
 its last section, which asks for stability that is measured. The floor is Penstock's own: requests
@@ -23,7 +23,7 @@ UNSTABLE, STABLE = 17, 85
 well."""
 
 NO_STABILITY = 0.5
-"""From this instability on a class has no stability left."""
+"""Instability from which on a class has no stability left."""
 
 LOAD_OF_A_DISK = 2
 """Requests for each disk below which `fairio` takes the disks for under-loaded."""
@@ -33,19 +33,19 @@ _BY_ERROR = Fraction(133, 100)
 
 
 class Share(NamedTuple):
-    """What a cycle depends on, of one class."""
+    """Properties of one class that the length of a cycle depends on."""
 
     name: str
     weight: int
     service_ns: int
     """Mean device time of a request, on all disks together."""
     requests: int
-    """That it is to have in a cycle at least."""
+    """Least number of its requests in a cycle."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cycle:
-    """How long a cycle should be, and why."""
+    """Advised length of a cycle, with the reasons."""
 
     shares: Sequence[Share]
     disks: int
@@ -60,7 +60,7 @@ class Cycle:
     eq3_of: Share
     """The class that needs so long a cycle."""
     plus_ns: Fraction
-    """The same with no more requests of a class than of an unstable one, all that the mode `plus`
+    """`eq3_ns` with no more requests of a class than of an unstable one, all that the mode `plus`
     needs: it has no such floor."""
     floor_ns: Fraction | None
     """The length from which on the error is as small as the target; nothing without `busy`."""
@@ -69,7 +69,7 @@ class Cycle:
 
     @property
     def eq3_rounded_ns(self) -> int:
-        """As the report rounds it."""
+        """`eq3_ns`, rounded as in the report."""
         return _rounded(self.eq3_ns)
 
     @property
@@ -112,7 +112,7 @@ def cycle(
     busy: float | None = None,
     target: float = 1.0,
 ) -> Cycle:
-    """How long a cycle of `fairio` should be for these classes on so many `disks`."""
+    """Returns the length of a cycle of `fairio` for these classes on `disks`."""
     load = LOAD_OF_A_DISK * disks if load is None else load
     weights = sum(share.weight for share in shares)
 
@@ -159,11 +159,11 @@ def _rounded(ns: Fraction) -> int:
 
 
 def stability(instability: float) -> float:
-    """How stable a class is, from 0 to 1."""
+    """Returns the stability of a class, from 0 to 1."""
     return max(0.0, 1.0 - instability / NO_STABILITY)
 
 
 def requests(stability: float) -> int:
-    """How many requests of a class a cycle is to have, from those of the illustrations."""
+    """Returns the requests of a class in a cycle, interpolated between the illustrations."""
     times: float = (STABLE / UNSTABLE) ** stability
     return round(UNSTABLE * times)

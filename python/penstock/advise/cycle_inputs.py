@@ -1,4 +1,4 @@
-"""What the length of a cycle depends on, measured: a job or a trace runs once under `fcfs`.
+"""Inputs to the length of a cycle, measured: a job or a trace runs once under `fcfs`.
 
 Each class gets a stability from how much size, rate, pattern, type and device time of its requests
 differ between blocks of 100 requests.
@@ -18,23 +18,23 @@ from penstock.session import Variant
 from penstock.target import Target
 
 FEWEST_BLOCKS = 3
-"""Of fewer blocks nothing is said about stability."""
+"""Least number of blocks for a statement about stability."""
 
 DRIFT = 0.5
-"""From this correlation of each block with the next on, a change is a drift."""
+"""Correlation of each block with the next from which on a change is a drift."""
 
 NOTABLE = 0.025
 """A smaller instability is none: neighbours on the disks cause as much."""
 
 TYPE_1 = 0.25
-"""From this instability on a class is of the type that the report calls unstable."""
+"""Instability from which on a class is of the type that the report calls unstable."""
 
 SATURATED = 0.8
 """Disks that are busy for a smaller part of the time have enough for all."""
 
 
 class Characteristic(NamedTuple):
-    """How unstable one characteristic of a class is."""
+    """Instability of one characteristic of a class."""
 
     name: str
     instability: float
@@ -43,7 +43,7 @@ class Characteristic(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassFound:
-    """What was measured of one class."""
+    """Measurements of one class."""
 
     name: str
     weight: int
@@ -70,14 +70,14 @@ class ClassFound:
 
     @property
     def stability(self) -> float:
-        """From 0 to 1; 0 too if too little is known."""
+        """Stability from 0 to 1; 0 too if too little is known."""
         if self.worst is None:
             return 0.0
         return stability(self.worst.instability) if self.worst.instability >= NOTABLE else 1.0
 
     @property
     def requests(self) -> int:
-        """How many requests a cycle is to have of it."""
+        """Number of its requests in a cycle."""
         return requests(self.stability) if self.worst else UNSTABLE
 
     @property
@@ -99,14 +99,14 @@ class ClassFound:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What was measured, and the cycle that follows from it."""
+    """Measurements, and the cycle that follows from them."""
 
     job: str
     world: str
     device: str
     remarks: Sequence[str]
     classes: Sequence[ClassFound]
-    """Those that got something."""
+    """Classes that got something."""
     silent: Sequence[str]
     """Names of the classes that got nothing."""
     cycle: Cycle
@@ -152,7 +152,7 @@ def surveyed(
 
 
 def of_survey(comparison: Comparison, name: str, *, points: float = 1.0) -> Found:
-    """How long a cycle should be for the job of a survey; messages call it `name`."""
+    """Returns the length of a cycle for the job of a survey; messages call it `name`."""
     run = only_run(comparison)
     survey = run["survey"]
     every = [_class(*pair) for pair in zip(run["classes"], survey["classes"], strict=True)]
@@ -188,7 +188,7 @@ def _busy(run: Run, disks: int) -> float:
 
 
 def _check(name: str, classes: Sequence[ClassFound]) -> None:
-    """That there is a block of requests, and device time."""
+    """Checks that there is a block of requests, and device time."""
     block = max((one.block for one in classes), default=1)
     most = max((one.asked for one in classes), default=0)
     if most < block:

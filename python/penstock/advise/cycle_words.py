@@ -99,7 +99,7 @@ _ASK = "ask for less than their weights promise"
 
 
 def _class(share: Share) -> str:
-    """What a class is called: where it has no name, it is a number."""
+    """Returns the name of a class; one without a name is called by its number."""
     return f"class {share.name}" if share.name.isdigit() else share.name
 
 

@@ -18,13 +18,13 @@ class Goal(NamedTuple):
     figure: Figure
     at_most: bool
     limit: float
-    """In nanoseconds, bytes a second, or requests a second."""
+    """Limit in nanoseconds, bytes a second, or requests a second."""
     text: str
-    """As it was written."""
+    """Text of the goal as it was written."""
 
     @classmethod
     def parse(cls, text: str) -> "Goal":
-        """What `tellers.p99 <= 5ms` asks for."""
+        """Parses a goal such as `tellers.p99 <= 5ms`."""
         found = _GOAL.fullmatch(text)
         if found is None:
             hint = "as in --goal 'tellers.p99 <= 5ms' or 'batch.bw >= 30MB/s'"
@@ -33,7 +33,7 @@ class Goal(NamedTuple):
         return cls(figure, found[2].startswith("<"), _limit(figure, found[3]), text.strip())
 
     def missed_by(self, value: float) -> float:
-        """How many times the limit a value is away from it; at most 1 if it holds."""
+        """Returns the ratio of a value to the limit, or its inverse; at most 1 if it is met."""
         one, other = (value, self.limit) if self.at_most else (self.limit, value)
         return one / other if other > 0 else float("inf")
 
@@ -56,10 +56,10 @@ def _limit(figure: Figure, text: str) -> float:
 
 
 class Standing(NamedTuple):
-    """How good a setting is: first whether it meets the goals, then the figure that is best."""
+    """Rank of a setting: first whether it meets the goals, then the figure that is best."""
 
     missed_by: float
-    """By how many times the limit the goal is missed that is missed most; at most 1: none is."""
+    """Largest ratio of a figure to its limit; 1 or less if all goals are met."""
     score: float
     """More is better; of those that meet all goals."""
 
@@ -69,16 +69,16 @@ class Standing(NamedTuple):
         return self.missed_by <= 1
 
     def key(self) -> tuple[bool, float]:
-        """By which settings are sorted: the best has the greatest."""
+        """Returns the key by which settings are sorted: the best has the greatest."""
         return (True, self.score) if self.meets else (False, -self.missed_by)
 
 
 _NOTHING = Standing(float("inf"), float("-inf"))
-"""Of a setting in which a class finishes nothing, or requests fail or never finish."""
+"""Standing of a setting in which a class finishes nothing, or requests fail or never finish."""
 
 
 def standing(policy: Rounds, goals: Sequence[Goal], best: Figure) -> Standing:
-    """How good a setting is, by the medians of its rounds."""
+    """Returns the standing of a setting, by the medians of its rounds."""
     names = {best.of, *(goal.figure.of for goal in goals)}
     for name in names:
         for one in policy.of(name):
@@ -94,7 +94,7 @@ def standing(policy: Rounds, goals: Sequence[Goal], best: Figure) -> Standing:
 
 
 def rounds_met(policy: Rounds, goals: Sequence[Goal]) -> int:
-    """In how many rounds all goals were met."""
+    """Returns the number of rounds in which all goals were met."""
     met = 0
     for run in policy.whole():
         alone = Rounds(policy.label, [run])

@@ -1,4 +1,4 @@
-"""Which settings of a policy are worth a try: its defaults, and each parameter set otherwise."""
+"""Settings of a policy that are worth a try: its defaults, and each parameter set otherwise."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from penstock import _native
 from penstock.sweeps.vary import Setting
 
 SIZES = ("16KiB", "64KiB", "256KiB", "1MiB")
-"""Of a parameter that is a size and by default a word."""
+"""Sizes tried for a parameter that is a size and by default a word."""
 
 FACTORS = (0.125, 0.5, 2, 8)
-"""A parameter that is a number by default is tried at so many times it."""
+"""Multiples of its default that are tried for a parameter that is a number."""
 
 _WORD = re.compile(r"[a-z]+")
 _NO_WORDS = {"size", "time", "count", "table", "device", "or", "more", "to", "above", "zero"}
@@ -44,7 +44,7 @@ def around(setting: Setting) -> Iterator[Setting]:
 
 
 def _set(changes: Mapping[str, str], key: str, level: str) -> Mapping[str, str]:
-    """With one more change; a table and the word in its place are never both set."""
+    """Returns the changes with one more; a table and the word in its place are never both set."""
     kept = {
         name: value
         for name, value in changes.items()

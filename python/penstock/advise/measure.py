@@ -1,4 +1,4 @@
-"""What writes of many lengths take, in rounds on a target that is open meanwhile."""
+"""Measurement of writes of many lengths, in rounds on a target that stays open."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _CLASS = "of-"
 
 
 class Turns(NamedTuple):
-    """What the writes of one length took in one round."""
+    """Times of the writes of one length in one round."""
 
     median_ns: int
     every_ns: Sequence[int]
@@ -35,14 +35,14 @@ class Turns(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """What all rounds gave, and what the last run said of the target."""
+    """Results of all rounds, and the remarks of the last run on the target."""
 
     world: str
     schedulers: Mapping[str, str | None]
     remarks: Sequence[str]
-    """Of any run."""
+    """Remarks of any run."""
     rounds: Mapping[Pattern, Sequence[Mapping[int, Turns]]]
-    """Of each pattern what the lengths took."""
+    """Times of the lengths in each round, by pattern."""
 
 
 def measure(
@@ -72,7 +72,7 @@ def measure(
 
 
 class _Round(NamedTuple):
-    """What is kept of a round of one pattern."""
+    """Part of a round of one pattern that is kept."""
 
     world: World
     schedulers: Mapping[str, str | None]
@@ -106,7 +106,7 @@ def _round(sizes: Sequence[int], pattern: Pattern, seed: int) -> Job:
 
 
 def _check(classes: Sequence[Class]) -> None:
-    """That no write has failed."""
+    """Checks that no write has failed."""
     for one in classes:
         if one["errors"]:
             size = one["name"].removeprefix(_CLASS)
@@ -115,7 +115,7 @@ def _check(classes: Sequence[Class]) -> None:
 
 
 def _turns(run: Run) -> dict[int, Turns]:
-    """What each length took."""
+    """Returns the times of each length."""
     return {
         int(one["name"].removeprefix(_CLASS)): Turns(
             percentile(one["lat_ns"], 50), [ns for ns, n in detail["lat_ns"] for _ in range(n)]

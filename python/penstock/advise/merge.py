@@ -1,4 +1,4 @@
-"""How merges that go on side by side should be set: where their runs lie, the policy, the memory.
+"""Advice on concurrent merges: where their runs lie, the policy, the memory.
 
 Some choices do not differ from the best by more than noise. Among these the advice prefers no
 scheduler, then the placement that the numbers of jobs and disks suggest, then the least memory.
@@ -37,7 +37,7 @@ class Question:
     """The merges, as far as they are given."""
 
     jobs: int | None
-    """How many at a time, if that is known."""
+    """Number of concurrent merges, if it is known."""
     memory: int | None = None
     """Blocks that each may have; any number if not given."""
     placement: str | None = None
@@ -46,7 +46,7 @@ class Question:
     """Keys of the job, as `--set` has them."""
 
     def check(self, disks: int) -> None:
-        """That so many disks are enough."""
+        """Checks that the number of disks is enough."""
         jobs = self.jobs or 1
         if jobs > disks:
             raise wrong(
@@ -74,7 +74,7 @@ class Question:
             )
 
     def placements(self, disks: int) -> list[str]:
-        """Those that can be."""
+        """Returns the placements that are possible."""
         known = PLACEMENTS if self.jobs is not None else WITHOUT_NUMBER
         if self.placement is not None:
             return [self.placement]
@@ -95,7 +95,7 @@ class Question:
 
 
 class Facts(NamedTuple):
-    """What the engine says of the merges."""
+    """Properties of the merges, as the engine reports them."""
 
     jobs: int
     runs: int
@@ -131,7 +131,7 @@ class Choice:
 
     @property
     def key(self) -> tuple[str, str, int | None]:
-        """What makes it another choice."""
+        """Properties that tell choices apart."""
         return self.placement, self.policy, self.buffer
 
     @property
@@ -146,11 +146,11 @@ class Choice:
 
     @property
     def seeds(self) -> int:
-        """How many it ran from."""
+        """Number of seeds it ran from."""
         return len(next(iter(self.times.values()), ()))
 
     def setting(self, jobs: int) -> Setting:
-        """As a change of the job."""
+        """Returns the choice as changes of the job."""
         memory = {"merge.memory": "unlimited"}
         if self.buffer is not None:
             memory = {"merge.memory.partition": str(self.buffer)}
@@ -158,13 +158,13 @@ class Choice:
         return Setting(policy=self.policy, changes=changes)
 
     def with_times(self, times: Mapping[int, Sequence[float]]) -> "Choice":
-        """With those of more seeds."""
+        """Returns the choice with the times of more seeds added."""
         known = {jobs: [*self.times.get(jobs, ()), *more] for jobs, more in times.items()}
         return replace(self, times=known)
 
 
 class Score(NamedTuple):
-    """How many times as long as the best a choice takes, with the number of jobs worst for it."""
+    """Returns the requests of a class in a cycle, interpolated between the illustrations."""
 
     mean: float
     error: float
@@ -187,13 +187,13 @@ class Advice:
     facts: Facts
     choices: Sequence[Choice]
     f_eff: float
-    """Of merges that read all disks but the one that they write."""
+    """`f_eff` of merges that read all disks but the one that they write."""
     shortened: float
-    """How many times as long the runs are as those that were simulated."""
+    """Length of the runs over the length that was simulated."""
 
     @cached_property
     def scores(self) -> Mapping[tuple[str, str, int | None], Score]:
-        """Of every choice that ended."""
+        """Scores of all choices that ended."""
         ended = [one for one in self.choices if one.failure is None]
         counts = list(ended[0].times) if ended else []
         best = {jobs: min(fmean(one.times[jobs]) for one in ended) for jobs in counts}
@@ -205,18 +205,18 @@ class Advice:
         return found
 
     def score(self, choice: Choice) -> Score:
-        """Of one that ended."""
+        """Returns the score of a choice that ended."""
         return self.scores[choice.key]
 
     @cached_property
     def ranked(self) -> Sequence[Choice]:
-        """Those that ended, the best first."""
+        """Choices that ended, the best first."""
         ended = (one for one in self.choices if one.failure is None)
         return sorted(ended, key=lambda one: self.score(one).mean)
 
     @cached_property
     def alike(self) -> Sequence[Choice]:
-        """Those that differ from the best by no more than noise."""
+        """Choices that differ from the best by no more than noise."""
         best = self.score(self.ranked[0])
         return [one for one in self.ranked if not self.score(one).apart(best)]
 
@@ -248,7 +248,7 @@ class Advice:
         return next(filter(which, self.ranked), None)
 
     def costs(self, choice: Choice) -> float:
-        """How many times as long it takes as the advice."""
+        """Returns its time over the time of the advice."""
         return self.score(choice).mean / self.score(self.best).mean
 
     @property

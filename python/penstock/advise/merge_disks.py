@@ -17,7 +17,7 @@ USUAL = "linear-1992"
 
 @dataclass(frozen=True, kw_only=True)
 class Disks:
-    """So many of one device, with a queue before each."""
+    """Disks of one model, each with its own queue."""
 
     count: int
     name: str
@@ -26,7 +26,7 @@ class Disks:
     remarks: Sequence[str] = ()
 
     def job(self, jobs: int) -> str:
-        """So many merges on them, as TOML."""
+        """Returns a job with `jobs` merges on these disks, as TOML."""
         return (
             f"{self.device}\n[device.array]\n"
             f'level = "jbod"\ndisks = {self.count}\nscheduler = "each"\n\n'
@@ -37,7 +37,7 @@ class Disks:
 def found(
     named: Sequence[str], count: int | None, target: Target, *, progress: Progress | None = None
 ) -> list[Disks]:
-    """As many disks as `count`, alike one of each that is `named`, in its order.
+    """Returns `count` disks for each name in `named`, in its order.
 
     A target is probed, with the options of `target`.
     """
@@ -72,7 +72,7 @@ def _of(name: str, count: int, target: Target, progress: Progress | None) -> Dis
 
 
 def _check_single(name: str, text: str) -> None:
-    """That it is one disk and no array of some."""
+    """Checks that it is a single disk and not an array."""
     device: Mapping[str, object] = tomllib.loads(text)["device"]
     if "array" in device:
         raise wrong(

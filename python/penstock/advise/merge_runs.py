@@ -27,22 +27,22 @@ SCOUTED = 3
 """Every choice runs from so many seeds."""
 
 CONFIRMED = 10
-"""Those near the best run from so many more."""
+"""Number of seeds for confirming the choices near the best."""
 
 NEAR = 1.08
-"""So many times as long as the best may a choice take to be confirmed."""
+"""Largest ratio to the best time at which a choice is confirmed."""
 
 REQUESTS = 100_000
-"""A run has so many at most: with more, runs of blocks are made shorter, and times longer."""
+"""Largest number of requests of a run: with more, runs of blocks are shortened and times scaled."""
 
 NAME = "merges"
-"""What messages call the job."""
+"""Name of the job in messages."""
 
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""How many times as many blocks a sweep reads and writes at once."""
+"""Factors of the number of blocks read and written at once that a sweep tries."""
 
 Span: TypeAlias = tuple[float, float]
-"""Where a part of the work begins and ends, of all of it."""
+"""Begin and end of a part of the work, as shares of all of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ def _advised(disks: Disks, question: Question, progress: Progress | None) -> Adv
 
 
 def simulation_of(disks: Disks, question: Question) -> tuple[Simulation, Facts]:
-    """What simulates the merges of a question, and what they are like."""
+    """Returns the simulation of the merges of a question, and their properties."""
     counts = question.counts(disks.count)
     text = disks.job(max(counts))
     facts = _facts(text, [*question.sets, *_checked(question, disks.count)])
@@ -172,9 +172,9 @@ def _slowest(disks: Sequence[Disks], question: Question) -> Disks:
 
 
 def _swept(disks: Disks, question: Question, progress: Progress | None) -> Question:
-    """The same with the best numbers of blocks to be read and written at once.
+    """Returns the question with the best numbers of blocks to be read and written at once.
 
-    Of those that are as good they are the fewest.
+    Among equally good numbers these are the smallest.
     """
     _, given = simulation_of(disks, replace(question, memory=None))
     reads, writes = (
@@ -231,13 +231,13 @@ def _seed(job: Variant) -> int:
 
 
 def _facts(text: str, sets: Sequence[str]) -> Facts:
-    """What the engine says of the merges of a job."""
+    """Returns the engine's facts about the merges of a job."""
     with translated():
         return Facts(**json.loads(_native.merge_facts(NAME, text, list(sets))))
 
 
 def _checked(question: Question, disks: int) -> list[str]:
-    """What is checked before anything runs."""
+    """Returns the changes of the job that are checked before anything runs."""
     memory = [] if question.memory is None else [f"merge.memory.partition={question.memory}"]
     return [f"merge.placement={question.placements(disks)[-1]}", *memory]
 
@@ -251,7 +251,7 @@ def _shortened(sets: Sequence[str], facts: Facts) -> tuple[list[str], float]:
 
 
 def _apart(simulation: Simulation, disks: int, progress: Progress | None = None) -> list[Merge]:
-    """What comes of most jobs that each read all disks but the one that they write."""
+    """Runs the largest number of jobs that each read all disks but the one that they write."""
     choice = Choice(placement="separate" if disks > 1 else "all", policy=POLICIES[0], buffer=None)
     setting = choice.setting(max(simulation.counts))
     runs, failures = simulation.runs([setting], progress, (0.0, 0.1))

@@ -1,4 +1,4 @@
-"""How merges should be set in words: the answer, its price, and how far it can be trusted."""
+"""Advice on merges in words: the answer, its price, and how far it can be trusted."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from penstock.text import units
 
 
 def title(found: Advice) -> str:
-    """What was asked."""
+    """Returns the question as a title."""
     facts, disks = found.facts, found.disks
     jobs = (
         "any number of merges" if found.question.jobs is None else units.many(facts.jobs, "merge")

@@ -1,4 +1,4 @@
-"""Which setting meets a goal: policies and their parameters are tried on a model, then confirmed.
+"""Search for a setting that meets a goal: policies and parameters are tried on a model first.
 
 Every policy is tried as it is, and with each parameter set otherwise, in short runs. Around the
 best of several policies further settings are tried, until none is better. The best of all run
@@ -27,23 +27,23 @@ from penstock.sweeps.vary import Setting, known_policies
 from penstock.target import Target
 
 SCOUTED = 50_000
-"""Requests of a short run, if so many of the classes in question are among them:"""
+"""Requests of a short run, if `SCOUTED_OF_CLASS` of the classes in question are among them."""
 
 SCOUTED_OF_CLASS = 200
 
 CONFIRMED = 200_000
-"""The same of a run that confirms."""
+"""Requests of a run that confirms."""
 
 CONFIRMED_OF_CLASS = 1_000
 
 PARENTS = 3
-"""Around so many of the best, of as many policies, further settings are tried."""
+"""Number of the best settings, of different policies, around which further ones are tried."""
 
 PASSES = 3
-"""So often at most."""
+"""Largest number of rounds of trying further settings."""
 
 FINALISTS = 8
-"""So many run longer, and from other seeds."""
+"""Number of settings that run longer, and from other seeds."""
 
 SEEDS = 3
 
@@ -51,10 +51,10 @@ ROUNDS_LIVE = 3
 """Rounds on a real target."""
 
 LIVE = 3
-"""So many of the best run there."""
+"""Number of the best settings that run on a target."""
 
 ENOUGH = 0.01
-"""Who is better by less is as good; of those the one with the fewest changes is taken."""
+"""Relative difference that does not count; the setting with the fewest changes is then taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +76,13 @@ class Advice:
     best: Figure
     candidates: Sequence[Candidate]
     comparison: json_types.Comparison
-    """What the candidates gave, each where a policy stands."""
+    """Results of the candidates, each where a policy stands."""
     model: str
     """The device that settings were tried on."""
     tried: int
     """Settings."""
     first_seed: int
-    """Of the runs by which settings were chosen; those that confirm have the next."""
+    """Seed of the runs by which settings were chosen; those that confirm have the next."""
 
     @property
     def found(self) -> Candidate | None:
@@ -107,7 +107,7 @@ class Advice:
 
 @dataclass
 class _Search:
-    """What was tried so far."""
+    """State of the search: the settings tried so far."""
 
     job: Variant
     on: Target
@@ -256,7 +256,7 @@ def _ranked(
 
 @dataclass(frozen=True)
 class _Written:
-    """What the job says of its length, in nanoseconds; a trace may say nothing."""
+    """Duration and warm-up that the job sets, in nanoseconds; a trace may set none."""
 
     duration: int | None
     warmup: int
@@ -264,7 +264,7 @@ class _Written:
 
     @classmethod
     def of(cls, job: Variant, on: Target) -> "_Written":
-        """What the job says where it runs, with its changes."""
+        """Reads the durations of the job on its target, with its changes."""
         with Bench(Setup(target=on, reduce=whole, policies=["fcfs"])) as bench:
             (known,) = bench.check([job])
         said = tomllib.loads(known["job"]["text"])
@@ -275,7 +275,7 @@ class _Written:
         return cls(ns("duration"), ns("warmup") or 0, known["seed"])
 
     def for_requests(self, rates: tuple[float, float], requests: int, of_class: int) -> int | None:
-        """How long a run has so many requests, and so many of the class with the fewest."""
+        """Returns the duration for `requests`, and for `of_class` of the class with the fewest."""
         if self.duration is None:
             return None
         every, fewest = rates
@@ -284,7 +284,7 @@ class _Written:
 
 
 def _lasting(job: Variant, ns: int | None) -> Variant:
-    """The same, shorter."""
+    """Returns the job with the duration set to `ns`."""
     return job if ns is None else replace(job, sets=[*job.sets, f"duration={ns // 10**6}ms"])
 
 

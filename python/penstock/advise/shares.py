@@ -1,4 +1,4 @@
-"""How well shares by weight hold, and what commands cost: the answer, worked out of runs.
+"""Accuracy of shares by weight, and the cost of commands, computed from runs.
 
 What each class has alone gives the law of costs: a base and a part for each byte.
 """
@@ -12,20 +12,20 @@ from penstock.results.json_types import Class as ClassJson
 from penstock.results.percentile import percentile
 
 PLAIN, BY_TIME, BY_LAW = "fcfs", "fairio by time", "fairio by law"
-"""What the rows are called: no shares, shares of device time, shares by the law."""
+"""Names of the rows: no shares, shares of device time, shares by the law."""
 
 _MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True)
 class LawOfReads:
-    """What a read costs: a base, and a part for each megabyte, in nanoseconds."""
+    """Cost of a read: a base, and a part for each megabyte, in nanoseconds."""
 
     base_ns: float
     per_mb_ns: float
 
     def text(self) -> str:
-        """As a parameter of a policy has it."""
+        """Returns the law as the value of a policy's parameter."""
         costs = ", ".join(f'{key} = "{cost}"' for key, cost in self.costs().items())
         return f"{{ read = {{ {costs} }} }}"
 
@@ -36,7 +36,7 @@ class LawOfReads:
 
 @dataclass(frozen=True)
 class Row:
-    """What classes got under one policy: each figure the median of the rounds, class by class."""
+    """Results of classes under one policy: each figure the median of the rounds, class by class."""
 
     policy: str
     weights: Sequence[int]
@@ -110,5 +110,5 @@ def row(
 
 
 def _medians(rounds: Sequence[Sequence[float]]) -> list[float]:
-    """Of each class the median over rounds."""
+    """Returns the median over rounds for each class."""
     return [median_low(of_class) for of_class in zip(*rounds, strict=True)]

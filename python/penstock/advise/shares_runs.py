@@ -26,7 +26,7 @@ DEPTH = 32
 """Requests that each class has outstanding."""
 
 DURATION = "3s"
-"""How long each run is."""
+"""Duration of each run."""
 
 CYCLE = "200ms"
 """Shares hold over some cycles: a run has fifteen."""
@@ -87,7 +87,7 @@ def _job(weights: Sequence[int]) -> tuple[Job, Sequence[str]]:
 
 
 def _sizes(classes: int) -> list[int]:
-    """How long the requests of each class are."""
+    """Returns the length of the requests of each class."""
     return [SIZES[at % len(SIZES)] for at in range(classes)]
 
 

@@ -1,4 +1,4 @@
-"""How well shares hold in words: what holds, at what price, and what to write into a job."""
+"""Accuracy of shares in words: what holds, at what price, and what to write into a job."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ def lines(found: Shares) -> list[str]:
 
 
 def _lines(found: Shares) -> Iterator[str]:
-    """What holds, at what price, and what to write into a job."""
+    """Yields what holds, at what price, and what to write into a job."""
     rows = {row.policy: row for row in found.rows}
     parts = ", ".join(f"{name} {_off(rows[name])}" for name in (BY_LAW, BY_TIME, PLAIN))
     yield f"throughput relative to each class alone, by weight: {parts} points"

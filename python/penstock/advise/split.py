@@ -30,7 +30,7 @@ from penstock.results.steps import Progress
 from penstock.target import Target, every_path
 
 TOLERANCE = 0.37
-"""By how much a piece may take longer than a block: 1.26 ms to 0.926 ms in the paper."""
+"""Excess time allowed for a piece over a block: 1.26 ms to 0.926 ms in the paper."""
 
 TOLERANCES = (0.1, 0.2, TOLERANCE, 0.5)
 """The answers for these are reported too."""
@@ -48,7 +48,7 @@ STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 
 """Lengths in blocks, as far as they are below the long request; twice and once and a half on."""
 
 CERTAIN = 0.95
-"""In so many of all measurements, at least, an interval has the true median."""
+"""Least probability that an interval has the true median."""
 
 A_LAW = 0.1
 """Medians that are off by no more follow a law of a time for each write and each byte."""
@@ -66,32 +66,32 @@ class Point:
     ratio: float
     """This length to one block: the median of the rounds."""
     interval: tuple[float, float] | None
-    """In which the ratio lies, as far as rounds show; none of too few rounds."""
+    """Interval of the ratio, as far as rounds show; `None` with too few rounds."""
 
     @property
     def bytes_per_s(self) -> float:
-        """How fast pieces of this length, one after the other, write."""
+        """Throughput of writing pieces of this length, one after the other."""
         return self.size / self.median_ns * 1e9
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What all lengths took in one pattern."""
+    """Times of all lengths in one pattern."""
 
     pattern: Pattern
     points: Sequence[Point]
-    """From one block to the long request."""
+    """Points from one block to the long request."""
 
     def largest(self, tolerance: float) -> int:
         """The largest length within the tolerance, as all shorter ones are."""
         return self._last(lambda point: point.ratio <= 1 + tolerance)
 
     def certainly(self, tolerance: float) -> int:
-        """The same, counting only what lies within it by the whole interval."""
+        """Returns the largest length up to which all intervals are within the tolerance."""
         return self._last(lambda point: (point.interval or (0, inf))[1] <= 1 + tolerance)
 
     def perhaps(self, tolerance: float) -> int:
-        """The same, counting all that may lie within it."""
+        """Returns the largest length up to which all intervals reach into the tolerance."""
         return self._last(lambda point: (point.interval or (0, inf))[0] <= 1 + tolerance)
 
     def within(self, delay_ns: int) -> int | None:
@@ -101,7 +101,7 @@ class Curve:
         return self._last(lambda point: point.p95_ns <= delay_ns)
 
     def price(self, size: int) -> float:
-        """How many times as long the long request takes in pieces of `size`."""
+        """Returns the time of the long request in pieces of `size` over its time in one piece."""
         long = self.points[-1]
         (piece,) = (point for point in self.points if point.size == size)
         return long.size / size * piece.median_ns / long.median_ns
@@ -129,7 +129,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Split:
-    """How long a piece may be on a target."""
+    """Advised length of a piece on a target."""
 
     target: str
     world: str
@@ -138,7 +138,7 @@ class Split:
     curves: Mapping[Pattern, Curve]
     allow_delay_ns: int | None
     schedulers: Mapping[str, str | None] = field(default_factory=dict)
-    """As of a run on the target."""
+    """Schedulers as in the result of a run on the target."""
     remarks: Sequence[str] = ()
     """Likewise."""
 
@@ -159,7 +159,7 @@ class Split:
 
     @property
     def between(self) -> tuple[int, int] | None:
-        """Where the answer lies, as far as rounds show; `None` of too few rounds."""
+        """Interval of the answer, as far as rounds show; `None` with too few rounds."""
         if any(point.interval is None for point in self._random.points):
             return None
         curves = self.curves.values()
@@ -181,7 +181,7 @@ class Split:
 
     @property
     def price(self) -> float:
-        """How many times as long the long request takes in such pieces, one behind the other."""
+        """Time of the long request in such pieces, one behind the other, over its time in one."""
         return self.curves["sequential"].price(self.size)
 
     @property
@@ -295,13 +295,13 @@ def split_on(
 
 
 def lengths(block: int, long: int) -> list[int]:
-    """What is written: multiples of a block, and the long request in whole blocks."""
+    """Returns the lengths to write: multiples of a block, and the long request in whole blocks."""
     whole = long // block
     return [block * step for step in (*(step for step in STEPS if step < whole), whole)]
 
 
 def enclosing(count: int) -> tuple[int, int] | None:
-    """Which two of `count` values in order enclose the median of what they were drawn from.
+    """Returns the two of `count` ordered values that enclose the median of their distribution.
 
     Each lies below that median with the probability of one half. So the numbers are those of the
     binomial distribution, and nothing else need be known of the values. `None` of too few.
@@ -313,7 +313,7 @@ def enclosing(count: int) -> tuple[int, int] | None:
 
 
 FEWEST_ROUNDS = next(count for count in range(1, 100) if enclosing(count) is not None)
-"""With fewer rounds there is no interval."""
+"""Least number of rounds that give an interval."""
 
 
 def _points(sizes: Sequence[int], rounds: Sequence[Mapping[int, Turns]]) -> Iterator[Point]:

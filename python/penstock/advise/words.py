@@ -12,7 +12,7 @@ from penstock.text.verdict import WIDTH
 
 
 def figures(of: Advice) -> list[Figure]:
-    """What was asked for, each once."""
+    """Returns the figures asked for, each once."""
     return list(dict.fromkeys([*(goal.figure for goal in of.goals), of.best]))
 
 
@@ -78,7 +78,7 @@ def _said(of: Advice, one: Candidate) -> str:
 
 
 def _compared(of: Advice, other: Candidate) -> str:
-    """By how much it is worse in what is to be best, or that it misses a goal."""
+    """Returns by how much it is worse in what is to be best, or that it misses a goal."""
     if not other.standing.meets:
         return ", which misses a goal" if of.found is not None else ""
     ours, theirs = (of.best.over(one.rounds) for one in (of.candidates[0], other))

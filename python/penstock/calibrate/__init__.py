@@ -38,7 +38,7 @@ LARGE = 1 << 40
 """Bytes of a model, if none are given."""
 
 NOT_WRITTEN = "It was only read: of what writes take nothing is known."
-"""What is said of a target that is not ours."""
+"""Remark on a target that may not be written."""
 
 MARK = "# Made by penstock calibrate"
 """The beginning of every file of ours."""
@@ -53,12 +53,12 @@ class Compared:
 
     @property
     def iops_off(self) -> float:
-        """By how many percent the predicted throughput is off."""
+        """Error of the predicted throughput, in per cent."""
         return percent(off(self.predicted, self.measured.middle)[0])
 
     @property
     def p50_off(self) -> float:
-        """By how many percent the predicted median latency is off."""
+        """Error of the predicted median latency, in per cent."""
         return percent(off(self.predicted, self.measured.middle)[1])
 
     @property
@@ -81,20 +81,20 @@ class Calibration:
     fitted: Sequence[Compared]
     unseen: Sequence[Compared]
     errors: Mapping[str, float]
-    """Of each model that was tried, by its name."""
+    """Error of each model that was tried, by its name."""
     schedulers: Mapping[str, str | None] = field(default_factory=dict)
-    """As of a run on the target."""
+    """Schedulers as in the result of a run on the target."""
     remarks: Sequence[str] = ()
     """Likewise."""
 
     @property
     def restless(self) -> float:
-        """By which factor rounds of one job differ, of half of the jobs by more."""
+        """Median of the factors by which the rounds of a job differ."""
         return median(one.measured.spread for one in (*self.fitted, *self.unseen))
 
     @property
     def notes(self) -> list[str]:
-        """What has to be known of the target to read the figures, a line each."""
+        """Notes on the target for reading the figures, a line each."""
         disks = places.below(self.schedulers)
         return [*([disks] if disks else []), *(f"note: {one}" for one in self.remarks)]
 

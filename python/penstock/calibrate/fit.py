@@ -17,16 +17,16 @@ GOOD = 0.15
 """A model whose error is no larger explains a target."""
 
 REQUESTS = 400
-"""A modelled probe lasts so many requests."""
+"""Requests that a modelled probe lasts."""
 
 WRITTEN = 64 << 20
-"""One that writes to a drive with a buffer, so many bytes: it is full long before."""
+"""Least bytes a probe writes to a drive with a buffer: it is full long before."""
 
 LONGEST = 4.0
-"""But no longer in seconds than it was measured, as then the drive's was not."""
+"""Longest such probe in seconds: a measured one is no longer, so its buffer was not full."""
 
 STEP = 0.02
-"""How far a parameter is moved to see what it does: some percent, as a simulation is not smooth."""
+"""Relative change of a parameter to see its effect: per cents, as simulations are not smooth."""
 
 EVALUATIONS = 12
 """Steps of the fit at most; it settles sooner."""
@@ -38,10 +38,10 @@ SETTLED = 1e-3
 """A step that makes the misfit less by a smaller part is the last."""
 
 SOFT = 0.1
-"""What is off by more counts by its size, and not by its square."""
+"""Residual above which an error counts by its size, and not by its square."""
 
 TRIED = 2
-"""So many guesses are fitted at most: those that are nearest as they are."""
+"""Largest number of guesses that are fitted: those that are nearest as they are."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Fit:
 
 
 def predict(device: Mapping[str, Plain], seen: Mapping[Probe, Figures]) -> list[Figures]:
-    """What a modelled device gives for each probe, which runs about as long as it was measured."""
+    """Predicts the figures of each probe, which runs about as long as it was measured."""
     jobs = [_modelled(device, probe, figures) for probe, figures in seen.items()]
     return run_all(Setup(target=Target(), reduce=_figures, policies=[POLICY]), jobs)
 
@@ -80,7 +80,7 @@ def _modelled(device: Mapping[str, Plain], probe: Probe, seen: Figures) -> Job:
 
 
 def off(predicted: Figures, seen: Figures) -> tuple[float, float]:
-    """By which factors throughput and median are off, as logarithms."""
+    """Returns the errors of throughput and median, as logarithms of factors."""
     return log(predicted.iops / seen.iops), log(predicted.p50_ns / seen.p50_ns)
 
 
@@ -98,14 +98,14 @@ def fit(model: Model, known: Known) -> Fit | None:
 
 
 def _residuals(known: Known, guess: Guess, x: Sequence[float]) -> list[float]:
-    """By how much each figure is off."""
+    """Returns the error of each figure."""
     predicted = predict(guess.device(x), known.figures)
     pairs = zip(predicted, known.figures.values(), strict=True)
     return [value for one, seen in pairs for value in off(one, seen)]
 
 
 def _cost(residuals: Sequence[float]) -> float:
-    """What the fit makes small, where a probe that nothing explains must not bend all others."""
+    """Returns what the fit minimises: an unexplained probe must not bend all others."""
     return sum(sqrt(1 + (value / SOFT) ** 2) - 1 for value in residuals)
 
 

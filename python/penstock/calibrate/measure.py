@@ -18,10 +18,10 @@ UNSAFE = 5
 """Exit code where a target is refused because it is not ours."""
 
 ENOUGH = 200
-"""So many requests give a median."""
+"""Number of requests that give a median."""
 
 SECONDS = (0.4, 4.0)
-"""A probe lasts so long, or so long where that does not bring enough."""
+"""Seconds that a probe lasts, and a longer one if the first does not bring enough."""
 
 LOOK = Probe("read", "random", 4 << 10, 1).job(0.001)
 """The shortest run: it says what lies below a target."""
@@ -59,10 +59,10 @@ def on_bench(target: Target) -> Bench[Run]:
 
 
 class Turn(NamedTuple):
-    """One run of a probe."""
+    """Run of a probe."""
 
     number: int
-    """From 1, over all rounds: its seed too."""
+    """Number from 1, over all rounds: its seed too."""
     probe: Probe
 
 
@@ -84,7 +84,7 @@ def in_rounds(
 def _round(
     subject: Subject, turns: Sequence[Turn], done: Callable[[Turn], object]
 ) -> list[Figures]:
-    """What each turn of a round gives; those that were too short run longer behind the others."""
+    """Returns the figures of each turn; those that were too short run longer behind the others."""
     found: dict[Turn, Class] = {}
     short = list(turns)
     for seconds in SECONDS:

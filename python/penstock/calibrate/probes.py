@@ -18,7 +18,7 @@ WHOLE: Region = ("0%", "100%")
 NEAR: Region = ("0%", "1%")
 """So near to each other that an arm hardly moves."""
 END: Region = ("90%", "100%")
-"""Where the tracks of a disk are shortest."""
+"""Region where the tracks of a disk are shortest."""
 
 POLICY = "fcfs"
 """First come, first served: what is measured is the target, not a policy."""
@@ -35,7 +35,7 @@ class Probe:
     region: Region = WHOLE
 
     def __str__(self) -> str:
-        """As a person reads it."""
+        """Returns the probe in words."""
         size = f"{self.size >> 20} MiB" if self.size >= 1 << 20 else f"{self.size >> 10} KiB"
         where = "" if self.region == WHOLE else f" in {'–'.join(self.region)}"
         return f"{self.pattern} {self.op}s of {size}{where}, {self.depth} at a time"
@@ -69,7 +69,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a probe gave."""
+    """Results of a probe."""
 
     iops: float
     p50_ns: float
@@ -96,7 +96,7 @@ class Measured:
 
     @property
     def spread(self) -> float:
-        """How far a round is from the median at most, as a ratio of at least 1."""
+        """Largest deviation of a round from the median, as a ratio of at least 1."""
         middle = self.middle
         pairs = [(one.iops, middle.iops) for one in self.rounds]
         pairs += [(one.p50_ns, middle.p50_ns) for one in self.rounds]
@@ -104,20 +104,20 @@ class Measured:
 
 
 SIZES = ((4 << 10, (1, 8, 32)), (64 << 10, (1, 8)), (1 << 20, (1, 4)))
-"""What is fitted on: each size with its depths, random and sequential."""
+"""Probes to fit on: each size with its depths, random and sequential."""
 
 PLACES: tuple[tuple[Pattern, int, int, Region], ...] = (
     ("random", 4 << 10, 1, NEAR),
     ("random", 4 << 10, 1, ("0%", "10%")),
     ("sequential", 1 << 20, 4, END),
 )
-"""What shows a disk with an arm: reads here and there."""
+"""Probes that show a disk with an arm: reads here and there."""
 
 UNSEEN: tuple[tuple[Pattern, int, int], ...] = (
     ("random", 16 << 10, 4),
     ("sequential", 256 << 10, 2),
 )
-"""What the fit does not see: pattern, size, depth; of reads, and of writes."""
+"""Probes that the fit does not see: pattern, size, depth; for reads and writes."""
 
 
 def plan(ops: Sequence[Op], capacity: int) -> tuple[list[Probe], list[Probe]]:

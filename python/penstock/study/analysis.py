@@ -20,10 +20,10 @@ from penstock.study.recommend import MATTERS, Advice, Configuration
 from penstock.study.table import Level, Table, less_is_better
 
 WORST = 5
-"""So many cells are shown that the model predicts worst."""
+"""Number of cells shown, those that the model predicts worst."""
 
 STANDS_OUT = 3.0
-"""So many times the mean leverage is much."""
+"""Runs whose leverage is above this many times the mean stand out."""
 
 
 class WorstCell(NamedTuple):
@@ -33,21 +33,21 @@ class WorstCell(NamedTuple):
     mean: float
     predicted: float
     off_pct: float
-    """By how much the runs are above what is predicted."""
+    """Difference of the runs from the prediction, in per cent."""
 
 
 class Leverage(NamedTuple):
-    """How much single runs draw the fit to themselves."""
+    """Leverage of single runs: how much each draws the fit to itself."""
 
     mean: float
     most: float
     runs: tuple[int, ...]
-    """Those that stand out."""
+    """Numbers of the runs that stand out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    """All that is said of a table."""
+    """Analysis of a table: the fit and all that follows from it."""
 
     fit: Fit
     kind: Type
@@ -71,17 +71,17 @@ class Analysis:
 
     @property
     def table(self) -> Table:
-        """What was analysed."""
+        """The table that was analysed."""
         return self.fit.table
 
     @property
     def terms(self) -> list[Term]:
-        """Of the model, but for blocks."""
+        """Terms of the model without the one of blocks."""
         return [one for one in self.fit.terms if one != (BLOCK,)]
 
     @cached_property
     def path(self) -> Path:
-        """From all interactions of two down, made when asked for: it takes seconds of many runs."""
+        """Path from all interactions of two down, made on demand: many runs take seconds."""
         return _way(self.fit)[0] if self.chose is None else self.chose
 
     @cached_property
@@ -105,7 +105,7 @@ class Analysis:
 
     @cached_property
     def leverage(self) -> Leverage:
-        """Which runs stand out."""
+        """Mean and largest leverage, and the runs that stand out."""
         each = self.fit.leverage
         mean = float(each.mean())
         out = np.flatnonzero(each > STANDS_OUT * mean)
@@ -113,12 +113,12 @@ class Analysis:
         return Leverage(mean, float(each.max()), tuple(runs[one] for one in out))
 
     def span(self, term: Term) -> float:
-        """What a term may change, from its lowest effect to its highest, in per cent."""
+        """Range of a term's effects, from the lowest to the highest, in per cent."""
         effects = [one.effect for one in self.fit.effects if one.term == term]
         return self.fit.percent(max(effects) - min(effects))
 
     def plain(self) -> AnalysisRow:
-        """As JSON has it."""
+        """Returns the analysis as a row for JSON."""
         lack, pure, power = self.fit.lack, self.fit.pure, self.boxcox
         return {
             "n": len(self.fit.y),

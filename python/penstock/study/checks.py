@@ -29,7 +29,7 @@ class Check(NamedTuple):
     statistic: float | None
     p: float | None
     holds: bool | None
-    """None if it could not be tested."""
+    """`None` if it could not be tested."""
     says: str
 
 

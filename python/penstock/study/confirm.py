@@ -50,7 +50,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmed:
-    """What came of the advice, for one level of `--by` if there is one."""
+    """Result of confirming the advice, for one level of `--by` if it is given."""
 
     level: Any
     response: str
@@ -62,17 +62,17 @@ class Confirmed:
 
     @property
     def promised_pct(self) -> float:
-        """What the study says that the advice gains over the default."""
+        """Gain of the advice over the default in the study, in per cent."""
         return self._gain(self.advice.before, self.default.before)
 
     @property
     def gain_pct(self) -> float:
-        """What it gains now."""
+        """Gain of the advice over the default in the new runs, in per cent."""
         return self._gain(self.advice.mean, self.default.mean)
 
     @property
     def interval_pct(self) -> tuple[float, float] | None:
-        """The same with 95 % certainty, by Welch; none where each cell was run once."""
+        """95 % interval of `gain_pct`, by Welch; `None` if each cell was run once."""
         ends = _welch(self.advice.now, self.default.now)
         if ends is None:
             return None
@@ -94,7 +94,7 @@ class Confirmed:
         ]
 
     def against(self, one: Measured) -> float:
-        """By how much a cell is better than the advice, in per cent."""
+        """Returns by how much a cell is better than the advice, in per cent."""
         return self._gain(one.mean, self.advice.mean)
 
     def _gain(self, value: float, over: float) -> float:
@@ -207,7 +207,7 @@ def _means(table: Table, schedule: Schedule) -> dict[int, float]:
 
 
 class _Plan(NamedTuple):
-    """Which cells run: their numbers."""
+    """Numbers of the cells that run."""
 
     advice: int
     default: int

@@ -1,4 +1,4 @@
-"""What a study is, as its file says: its job, its factors, their levels, what is measured."""
+"""Definition of a study, read from its file: job, factors with their levels, response."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ Shown: TypeAlias = "str | int | float | bool"
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """One level of a factor."""
+    """Level of a factor."""
 
     shown: Shown
     """Its name; without one a number, a text, true or false as it is, anything else as its TOML."""
@@ -26,7 +26,7 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True)
 class Factor:
-    """What varies."""
+    """Factor of a study: the keys of the job that it sets, and its levels."""
 
     name: str
     paths: Sequence[str]
@@ -55,7 +55,7 @@ class Definition:
     """The path of the job."""
     policy: str
     on: Sequence[str]
-    """Where it runs, as `--on` has it; empty: on the job's own device."""
+    """Targets, as `--on` has them; empty: the job's own device."""
     set: Sequence[str]
     seed: int
     repeat: int

@@ -1,4 +1,4 @@
-"""How far a target drifted while a study ran: by runs of one reference cell, or by its blocks.
+"""Drift of a target while a study ran, estimated by runs of one reference cell, or by its blocks.
 
 A reference cell is run again every so many runs: what it gives later and earlier differs by drift
 and noise alone. Blocks hold every cell once, so their means differ by drift and noise too. Blocks
@@ -33,7 +33,7 @@ class Drift(NamedTuple):
 
 
 def drift(fit: Fit) -> Drift | None:
-    """By the reference cell if it was run often enough, else by blocks; none without either."""
+    """Returns the drift by the reference cell if it ran often enough, else by blocks, if any."""
     return _by_reference(fit) or _by_blocks(fit)
 
 

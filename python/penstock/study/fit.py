@@ -29,7 +29,7 @@ Vector: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int64]
 Transform: TypeAlias = Literal["log", "none"]
 Type: TypeAlias = Literal[1, 2, 3]
-"""Of sums of squares: in the order of the terms, each after all that it is no part of, or each
+"""Type of sums of squares: in the order of the terms, each after all that it is no part of, or each
 after all others."""
 
 BLOCK = "block"
@@ -39,7 +39,7 @@ SIGNIFICANT = 0.05
 """A p below it counts."""
 
 MUCH = 1.2
-"""So many times the variance of noise is no longer that of noise: intervals are a tenth wider."""
+"""Lack of fit matters when the variance of the residual is this many times the pure error."""
 
 LEAST = 1e-140
 """Differences whose square is still a number, as that of the inverse."""
@@ -49,7 +49,7 @@ EXACT = 1e-20
 
 
 class Noise(NamedTuple):
-    """What intervals are made of."""
+    """Variance that intervals are computed from."""
 
     variance: float
     df: int
@@ -57,19 +57,19 @@ class Noise(NamedTuple):
 
 
 class PureError(NamedTuple):
-    """What runs of one cell differ by."""
+    """Variation between runs of one cell."""
 
     sum_sq: float
     df: int
 
     @property
     def variance(self) -> float:
-        """Of a single run."""
+        """Variance of a single run."""
         return self.sum_sq / self.df
 
 
 class LackOfFit(NamedTuple):
-    """What cells differ from the model by, against the pure error."""
+    """Difference between cells and the model, tested against the pure error."""
 
     sum_sq: float
     df: int
@@ -96,7 +96,7 @@ class Row(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """By how much a level, or levels together, lie off what is below them in the model."""
+    """Effect of a level, or of levels together, beyond the terms below it in the model."""
 
     term: Term
     levels: tuple[Level, ...]
@@ -113,7 +113,7 @@ class Fit:
     terms: tuple[Term, ...]
     transform: Transform
     levels: Mapping[str, Sequence[Level]]
-    """Of all factors, and of the blocks."""
+    """Levels of all factors, and of the blocks."""
     codes: Mapping[str, Codes]
     """The number of the level of each, row by row."""
     y: Vector
@@ -137,12 +137,12 @@ class Fit:
 
     @cached_property
     def fitted(self) -> Vector:
-        """What the model has for each row, less `shift`."""
+        """Prediction of the model for each row, less `shift`."""
         return np.asarray(self.x @ self.beta, dtype=np.float64)
 
     @cached_property
     def residuals(self) -> Vector:
-        """What it leaves over."""
+        """Residuals of the rows."""
         return self.y - self.fitted
 
     @cached_property
@@ -152,7 +152,7 @@ class Fit:
 
     @cached_property
     def leverage(self) -> Vector:
-        """How much each row draws its own fitted value to itself, from 0 to 1."""
+        """Leverage of each row on its own fitted value, from 0 to 1."""
         return np.asarray(np.einsum("ij,jk,ik->i", self.x, self.unscaled, self.x))
 
     @property
@@ -178,7 +178,7 @@ class Fit:
 
     @property
     def r2_adj(self) -> float | None:
-        """The same, less what so many coefficients would explain of noise."""
+        """R² adjusted for the number of coefficients."""
         if not self.df_resid:
             return None
         return 1 - (1 - self.r2) * (len(self.y) - 1) / self.df_resid
@@ -202,7 +202,7 @@ class Fit:
 
     @cached_property
     def counts(self) -> Codes:
-        """How many rows each cell has."""
+        """Number of rows of each cell."""
         return np.bincount(self.cell)
 
     @property
@@ -223,7 +223,7 @@ class Fit:
 
     @cached_property
     def pure(self) -> PureError | None:
-        """What runs of one cell differ by; none if each cell has one run."""
+        """Variation between runs of one cell; `None` if each cell has one run."""
         df = len(self.y) - len(self.counts)
         off = self.y - self.cell_means(self.y)[self.cell]
         where = self.slices.get((BLOCK,))
@@ -240,7 +240,7 @@ class Fit:
 
     @cached_property
     def lack(self) -> LackOfFit | None:
-        """What cells differ from the model by; none without repeated runs or with no cell left."""
+        """Lack of fit; `None` without repeated runs or with no cell left."""
         from scipy import stats
 
         if self.pure is None or self.df_resid <= self.pure.df:
@@ -267,14 +267,14 @@ class Fit:
 
     @property
     def residual(self) -> Noise | None:
-        """What the model leaves over, as if it were noise."""
+        """Variance of the residuals, taken as noise."""
         if not self.df_resid:
             return None
         return Noise(self.rss / self.df_resid, self.df_resid, "residual")
 
     @property
     def noise(self) -> Noise | None:
-        """What intervals are made of; none if nothing is left over."""
+        """Variance for intervals; `None` if nothing is left over."""
         if self.pure is not None and (self.misleading or not self.df_resid):
             return Noise(self.pure.variance, self.pure.df, "replicates")
         return self.residual
@@ -290,7 +290,7 @@ class Fit:
         return np.asarray(sums / (self.counts - 1))
 
     def half_width(self, contrast: Vector, where: slice) -> float:
-        """How far the 95 % interval of a contrast of coefficients reaches to each side.
+        """Returns the half-width of the 95 % interval of a contrast of coefficients.
 
         From repeated runs each cell counts with the variance of its own runs, as some cells may be
         noisier than others; the degrees of freedom are those of Welch and Satterthwaite.
@@ -326,7 +326,7 @@ class Fit:
 
     @cached_property
     def effects(self) -> list[Effect]:
-        """Of every term, at each of its levels, with 95 % intervals."""
+        """Effects of every term, at each of its levels, with 95 % intervals."""
         found = []
         for term in self.terms:
             where = self.slices[term]
@@ -338,7 +338,7 @@ class Fit:
         return found
 
     def predicted(self, codes: Mapping[str, int]) -> tuple[float, Vector]:
-        """What the model has for a cell, and its row of the matrix; blocks are at their mean."""
+        """Returns the prediction for a cell and its row of the matrix; blocks are at their mean."""
         row = np.zeros(self.x.shape[1])
         row[0] = 1.0
         for term in self.terms:
@@ -402,7 +402,7 @@ class Fit:
         return Row(model.name(term), df, sum_sq, sum_sq / df, f, p, eta, omega)
 
     def having(self, terms: Sequence[Term]) -> "Fit":
-        """The same table with other terms, and with the blocks if they are in this one."""
+        """Returns a fit of the same table with other terms; it has blocks if this one has."""
         blocks = [(BLOCK,)] if (BLOCK,) in self.terms else []
         every = [*blocks, *(one for one in terms if one != (BLOCK,))]
         x, slices = matrix(self.codes, self.levels, every)

@@ -74,7 +74,7 @@ class Folder:
 
     @property
     def about(self) -> dict[str, Any] | None:
-        """What the study is; none if it has not begun."""
+        """Description of the study; `None` if it has not begun."""
         return about(self.path)
 
     def begin(self, about: Mapping[str, Any]) -> None:
@@ -119,7 +119,7 @@ class Folder:
 
 
 def about(path: Path) -> dict[str, Any] | None:
-    """What the study in a folder is; none if there is none."""
+    """Returns the description of the study in a folder, if there is one."""
     try:
         found: dict[str, Any] = json.loads((path / rows.ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -143,7 +143,7 @@ def is_written(path: Path) -> bool:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What two descriptions of a study say differently, in words."""
+    """Returns the differences between two descriptions of a study, in words."""
     found = []
     for key in dict.fromkeys([*before, *after]):
         old, new = before.get(key), after.get(key)

@@ -1,4 +1,4 @@
-"""Which cells of a design to run if not all can be: those that estimate a model's terms best.
+"""Fraction of a design: the cells that estimate a model's terms best if not all can be run.
 
 D-optimal: the cells for which the determinant of the information about the coefficients is
 greatest, so that the volume of their joint confidence region is least. Found by exchanging cells as
@@ -26,10 +26,10 @@ AFRESH = 50
 """Exchanges after which rounding is taken out."""
 
 FEW = 32
-"""Of the choice and of the rest, as many cells are looked at while an exchange of theirs gains."""
+"""Number of cells of the choice, and of the rest, looked at first while exchanging them gains."""
 
 DIGITS = 9
-"""To which gains are compared, so that rounding does not choose."""
+"""Decimal digits to which gains are compared, so that rounding does not choose."""
 
 RIDGE = 1e-6
 """Added to the information, so that a start may be a poor one."""

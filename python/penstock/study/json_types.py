@@ -49,7 +49,7 @@ BoxCoxRow = TypedDict("BoxCoxRow", {"lambda": float, "low": float | None, "high"
 
 
 class AdviceRow(TypedDict):
-    """How to set a factor; the effect is of the best level over the worst, in per cent."""
+    """Advice for a factor; the effect is of the best level over the worst, in per cent."""
 
     factor: str
     best: list[Any]
@@ -62,7 +62,7 @@ class AdviceRow(TypedDict):
 
 
 class AnalysisRow(TypedDict):
-    """What `penstock study analyse --json` prints."""
+    """Output of `penstock study analyse --json`."""
 
     n: int
     response: str
@@ -86,7 +86,7 @@ class LevelRow(TypedDict):
 
 
 class ByRow(TypedDict):
-    """What it prints with `--by`."""
+    """Output of `penstock study analyse --json` with `--by`."""
 
     by: str
     levels: list[LevelRow]

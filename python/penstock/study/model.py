@@ -16,7 +16,7 @@ Term: TypeAlias = tuple[str, ...]
 
 
 def name(term: Term) -> str:
-    """As a model has it."""
+    """Returns the name of a term in a model."""
     return ":".join(term)
 
 
@@ -71,7 +71,7 @@ def _sorted(names: Iterable[str], factors: Sequence[str]) -> Term:
 
 
 def below(term: Term) -> list[Term]:
-    """All that a term is made of."""
+    """Returns the lower terms that a term is made of."""
     return [one for many in range(1, len(term)) for one in combinations(term, many)]
 
 

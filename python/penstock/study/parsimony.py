@@ -1,4 +1,4 @@
-"""Which terms a model needs: from all interactions of two down, one term after another.
+"""Choice of the terms of a model: from all interactions of two down, one term after another.
 
 At each step the term goes without which the fit loses least, by F, among those that no other term
 is made of. Two models of the path are marked: the first in which no such term may go, by F at 5 %,
@@ -30,7 +30,7 @@ class Step(NamedTuple):
     terms: tuple[Term, ...]
     r2: float
     rmse: float | None
-    """What unseen cells are off by, in the unit of the fit."""
+    """Prediction error for unseen cells, in the unit of the fit."""
     drops: Term | None
     f: float | None
     p: float | None

@@ -1,14 +1,14 @@
-"""What a design is able to show: the smallest effect that it finds 4 times of 5."""
+"""Power of a design: the smallest effect that it finds 4 times of 5."""
 
 from collections.abc import Mapping
 
 from penstock.errors import needs
 
 POWER = 0.8
-"""How often an effect of the size that is named shows."""
+"""Probability that an effect of the named size is found."""
 
 LEVEL = 0.05
-"""How often one shows where there is none."""
+"""Probability that an effect is found where there is none."""
 
 
 def detectable(

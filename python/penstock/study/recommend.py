@@ -1,4 +1,4 @@
-"""What to set: the best level of each factor, the best cells, and where the choice does not matter.
+"""Recommended settings: the best level of each factor, the best cells, and the free choices.
 
 The rule, which is printed with the table: levels are not significantly separated (SNS) where
 Tukey's HSD on the model's residual does not separate them, or where they differ by less than what
@@ -18,13 +18,13 @@ MATTERS = 5.0
 """Per cent of the rate below which a difference does not matter."""
 
 CONFIGURATIONS = 5
-"""So many of the best cells are shown."""
+"""Number of the best cells shown."""
 
 Reason = Literal["tukey", "matters", "both"]
 
 
 class Advice(NamedTuple):
-    """How to set a factor."""
+    """Advice for a factor."""
 
     factor: str
     best: tuple[Level, ...]
@@ -34,11 +34,11 @@ class Advice(NamedTuple):
     """Why levels are as good as the best; none if no other is."""
     worst: Level
     effect_pct: float
-    """What the response gains from the worst level to the best, on average over all others."""
+    """Gain in the response from the worst level to the best, on average over all other factors."""
     low_pct: float | None
     high_pct: float | None
     p: float | None
-    """By Tukey's HSD; none if the model leaves nothing over."""
+    """p-value by Tukey's HSD; `None` if the model leaves nothing over."""
     runs: tuple[int, ...]
     """The runs at the levels of `best`."""
     means: tuple[tuple[Level, float], ...]
@@ -46,7 +46,7 @@ class Advice(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What another level of one factor costs, all others as they are."""
+    """Cost of another level of one factor, with all other factors unchanged."""
 
     factor: str
     level: Level
@@ -198,7 +198,7 @@ def _neighbours(
 
 
 def _half_width(fit: Fit, at: int) -> float | None:
-    """Of the mean of a cell: from what runs of one cell differ by, else from the residual."""
+    """Returns the half-width of a cell's mean: from repeated runs of a cell, else the residual."""
     from scipy import stats
 
     noise = fit.residual

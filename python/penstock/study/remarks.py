@@ -23,13 +23,13 @@ class Counted:
     text: str
     """The first of them."""
     runs: int = 0
-    """So many runs have it."""
+    """Number of runs that have it."""
     alike: bool = True
     """Whether all have the same figures."""
 
 
 def of_run(found: Comparison, run: Run) -> list[str]:
-    """What has to be known of a run: what the engine says, and what failed or was late."""
+    """Returns the remarks on a run: of the engine, and on failures and late requests."""
     late = [schedule.troubles(run), _late(run)]
     failed = [failures.some_failed(one) for one in run["classes"] if one["errors"]]
     every = [*found.get("remarks", []), *run.get("remarks", []), *failed, *late]
@@ -64,7 +64,7 @@ def counted(column: Iterable[str | None]) -> list[Counted]:
 
 
 def lines(column: Sequence[str | None]) -> Iterator[str]:
-    """The same in words, each with the share of the runs that have it."""
+    """Yields the remarks in words, each with the share of the runs that have it."""
     for one in counted(column):
         figures = "" if one.alike else "; figures differ"
         share = units.percent(one.runs / len(column))

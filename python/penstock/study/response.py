@@ -1,4 +1,4 @@
-"""What a study measures: a figure of a result, by its name in the JSON.
+"""Response of a study: a figure of a result, by its name in the JSON.
 
 `bw_bytes` is a figure of a class, `lat_ns.p99` one of its distributions, `writers.iops` that of one
 class among several, `device_busy` one of the whole run. Rates and counts of several classes add up.
@@ -17,7 +17,7 @@ SUMS = ("bw_bytes", "iops", "requests", "bytes")
 """Figures that add up over classes."""
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9")
-"""What distributions have of percentiles."""
+"""Percentiles that distributions have."""
 
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)$")
 

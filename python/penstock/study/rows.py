@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 ABOUT = "study.json"
-"""What the study is."""
+"""Name of the file that describes the study."""
 
 PARTS = "part-*.parquet"
-"""What its parts are called."""
+"""Pattern of the names of its parts."""
 
 CLOCK = ("ended", "machine")
 """Columns that differ between two executions of one modelled study."""

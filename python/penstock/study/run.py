@@ -44,7 +44,7 @@ class Ran:
     resumed: int
     """Runs that were recorded before the call."""
     seconds: float = 0.0
-    """How long this took."""
+    """Duration of this call."""
     failures: list[str] = field(default_factory=list)
     """Why runs failed; they are not recorded."""
 
@@ -137,7 +137,7 @@ def description(study: Definition) -> dict[str, Any]:
 
 
 def _refused(schedule: Schedule, cell: int, task: Work, error: PenstockError) -> PenstockError:
-    """Which level the job refuses, if it is one alone, with what the job says."""
+    """Returns the error with the level that the job refuses, if it is a single one."""
 
     def is_right(sets: Sequence[str]) -> bool:
         return _native.is_right(task.name, task.text, [*task.sets, *sets])
@@ -157,7 +157,7 @@ def _refused(schedule: Schedule, cell: int, task: Work, error: PenstockError) ->
 
 
 def opened(study: Definition, task: Work) -> Bench[Outcome]:
-    """Where the study runs, open; a missing file is made if the first cell can run on it."""
+    """Opens where the study runs; creates a missing file if the first cell can run on it."""
     schedule = Schedule(study)
     sets = schedule.sets(0)
     try:
@@ -245,7 +245,7 @@ class _Recorder:
         self._references = plan.live and study.reference is not None
 
     def say(self) -> None:
-        """How far the study is."""
+        """Reports how many runs are done."""
         if self._report is not None:
             self._report(self._ran.done, self._ran.runs)
 

@@ -1,4 +1,4 @@
-"""Which cells of a study run, how often, with which seeds and in which order.
+"""Schedule of a study: which cells run, how often, with which seeds and in which order.
 
 Each replicate of all cells is a block: a machine drifts, and what it does between two blocks can be
 told from what the factors do. Within a block the order is random, so that a drift within it meets
@@ -27,9 +27,9 @@ class Planned(NamedTuple):
     """A run that is to be made; all numbers begin at 0."""
 
     run: int
-    """In the standard order: the cells in theirs, the replicates of each after one another."""
+    """Number in the standard order: cell by cell, the replicates of each after one another."""
     order: int
-    """In the order in which runs are made."""
+    """Number in the order in which runs are made."""
     block: int
     replicate: int
     seed: int
@@ -39,7 +39,7 @@ class Planned(NamedTuple):
 
 
 def references(runs: int, every: int | None) -> int:
-    """How often the reference cell runs among so many runs: before each `every` of them."""
+    """Returns how often the reference cell runs among `runs`: before each `every` of them."""
     return 0 if every is None else -(-runs // every)
 
 
@@ -105,7 +105,7 @@ class Schedule:
         return not self.study.excluded and self.study.runs is None
 
     def count(self) -> int:
-        """How many runs the design has, those of the reference cell not counted."""
+        """Returns the number of runs of the design, those of the reference cell not counted."""
         return len(self.cells) * self.study.repeat
 
     def runs(self, *, references: bool) -> list[Planned]:

@@ -1,4 +1,4 @@
-"""What a study analyses: rows with factors and a response, from a file or from a study's runs.
+"""Table that a study analyses: rows with factors and a response, from a file or a study's runs.
 
 Any table will do. Columns that number or date runs are no factors, nor are columns of numbers that
 hardly repeat: these are responses.
@@ -37,7 +37,7 @@ MODELLED = "simulated"
 """The world in which a run gives the same again from the same seed."""
 
 NAMED = 5
-"""So many rows are named in a message."""
+"""Number of rows named in a message."""
 
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)(?:i?[bB])?")
 """A level that is a size, as fio and we write it."""
@@ -286,7 +286,7 @@ def _levels(frame: "pl.DataFrame", source: str, name: str) -> list[Level]:
 
 
 def _bytes(text: str) -> float:
-    """How much a level as `64KiB` or `4k` is; only the order matters."""
+    """Returns the bytes of a level as `64KiB` or `4k`; only their order matters."""
     found = SIZE.fullmatch(text)
     assert found is not None
     return float(found[1]) * 1024.0 ** "kmgt".find(found[2].lower() or " ") * 1024

@@ -1,4 +1,4 @@
-"""How far a study is, read from its folder while another process writes to it."""
+"""Progress of a study, read from its folder while another process writes to it."""
 
 import time
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Seen:
     runs: int
     """Runs of the study, those of the reference cell included."""
     done: int
-    """Those that are recorded."""
+    """Number of runs that are recorded."""
     written: bool
     """A process writes to the folder."""
     rate: float | None

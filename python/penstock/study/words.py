@@ -18,7 +18,7 @@ AGAINST = "†"
 """Marks a p that compares with something else than noise."""
 
 SHOWN = 5
-"""So many runs are named."""
+"""Number of runs that are named."""
 
 TYPES = {1: "I", 2: "II", 3: "III"}
 
@@ -132,7 +132,7 @@ def _trust(of: Analysis) -> Iterator[str]:
 
 
 def rule(of: Analysis) -> str:
-    """How it is decided whether levels differ."""
+    """Returns the rule that decides whether levels differ."""
     return (
         "SNS: no level differs from the best, as Tukey's HSD on the model's residual does not "
         f"separate them at {LEVEL} or they differ by less than {of.matters:g} % of "
@@ -161,7 +161,7 @@ def advice(of: Analysis) -> Iterator[list[str]]:
 
 
 def entries(of: Analysis) -> Iterator[tuple[str, list[str]]]:
-    """What is behind each factor's row: its effect, its means, the cells and the runs."""
+    """Yields the details of each factor's row: its effect, its means, the cells and the runs."""
     cells = of.table.frame.select(list(of.table.factors))
     for one in of.advice:
         best = ", ".join(map(str, one.best))
@@ -217,7 +217,7 @@ COSTS = ["from the best cell", "next level", "changes by", "worst level", "chang
 
 
 def costs(of: Analysis) -> Iterator[list[str]]:
-    """What each factor costs away from the best cell."""
+    """Yields the cost of each other level of a factor, from the best cell."""
     for one in of.configurations[0].costs:
         yield [
             f"{one.factor} = {of.configurations[0].levels[one.factor]}",
@@ -251,7 +251,7 @@ def anova(of: Analysis) -> Iterator[list[str]]:
 
 
 def fit_lines(of: Analysis) -> Iterator[str]:
-    """How well the model fits."""
+    """Yields the lines on how well the model fits."""
     fit = of.fit
     adjusted = NONE if fit.r2_adj is None else f"{fit.r2_adj:.4f}"
     chosen = "as asked for" if of.given else "chosen by F"
@@ -371,7 +371,7 @@ def path(of: Analysis) -> Iterator[list[str]]:
 
 
 def path_lines(of: Analysis) -> Iterator[str]:
-    """Which models the path chooses."""
+    """Yields the lines on the models that the path chooses."""
     way = of.path
     yield f"By F at {LEVEL}: {model.text(way.chosen)}."
     if way.by_error is None:
@@ -421,7 +421,7 @@ def p_figure(p: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """The same in a sentence."""
+    """Returns a p-value as a sentence has it."""
     shown = p_figure(p)
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What every setting gave."""
+    """Results of all settings."""
 
     settings: Sequence[Setting]
     comparison: json_types.Comparison
@@ -100,7 +100,7 @@ class Sweep:
         Outputs(report=path).save(self.contents())
 
     def contents(self) -> "Contents":
-        """What can be written of it."""
+        """Returns what can be written of the sweep."""
         from penstock.report.comparison import sweep_contents
 
         return sweep_contents(self.comparison, self.tradeoff, self.frame)
@@ -180,7 +180,7 @@ def measured(
     progress: Callable[[Step], object] | None = None,
     partial: bool = False,
 ) -> json_types.Comparison:
-    """One comparison, in which each setting stands where a policy stands, by its label."""
+    """Returns one comparison, in which each setting stands where a policy stands, by its label."""
     found = run_all(
         Setup(target=target, reduce=whole, repeat=repeat),
         [setting.of(job) for setting in settings],

@@ -1,4 +1,4 @@
-"""What a sweep varies: factors with their levels, as `size-priority.split=16KiB..1MiB,off`."""
+"""Factors of a sweep with their levels, as `size-priority.split=16KiB..1MiB,off`."""
 
 import json
 import re
@@ -37,7 +37,7 @@ class Setting:
 
     @property
     def label(self) -> str:
-        """As results name it."""
+        """Name of the setting in results."""
         own = f"{self.policy}."
         changes = [f"{key.removeprefix(own)}={value}" for key, value in self.changes.items()]
         return " ".join([self.policy, *changes])
@@ -155,14 +155,14 @@ def _levels(part: str) -> list[str]:
 
 
 def _written(number: float, unit: str) -> str:
-    """In the greatest unit that keeps it whole."""
+    """Returns the number in the greatest unit that keeps it whole."""
     while unit in _BINARY[:-1] and number % 1024 == 0:
         number, unit = number / 1024, _BINARY[_BINARY.index(unit) + 1]
     return f"{int(number) if number.is_integer() else number}{unit}"
 
 
 def _measure(text: str) -> tuple[str, float] | None:
-    """What kind of quantity it is, and how much."""
+    """Returns the kind of the quantity and its value."""
     for ending in ("/s", "%", ""):
         bare = text.removesuffix(ending)
         if (not ending or bare != text) and re.fullmatch(r"\d+(\.\d+)?", bare):

@@ -19,7 +19,7 @@ class Law:
     latency: float
 
     def table(self) -> Table:
-        """As the device's table has it."""
+        """Returns the parameters as the device's table."""
         return {
             "base": nanoseconds(self.base),
             "per_mb": nanoseconds(self.per_byte * 1e6),
@@ -28,7 +28,7 @@ class Law:
 
 
 def _first(known: Known, op: Op) -> Law:
-    """What the extremes of the probes say by themselves."""
+    """Returns the law by the extremes of the probes."""
     small, large = known.sizes(op)
 
     def least(size: int) -> float:

@@ -26,7 +26,7 @@ QUEUES: tuple[Queue, ...] = (
     {"policy": "fcfs", "depth": 1},
     {"policy": "sptf", "depth": 32, "overhead": "in-service"},
 )
-"""None, and that of SATA, which hides nothing of what a command costs."""
+"""No queue, and the queue of SATA, which hides nothing of what a command costs."""
 
 CACHES = ("none", "drive")
 

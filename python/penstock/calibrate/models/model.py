@@ -1,4 +1,4 @@
-"""What a model is to a fit: where one begins, and the device that its parameters make.
+"""Model for a fit: its starting points, and the device that its parameters make.
 
 A fit works on logarithms: times and rates are above zero, and what counts is by how many percent a
 model is off.
@@ -13,12 +13,12 @@ from penstock.calibrate.probes import WHOLE, Figures, Op, Pattern, Probe, Region
 from penstock.job import Plain
 
 Table: TypeAlias = dict[str, Plain]
-"""What stands below `[device]`."""
+"""Table below `[device]`."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the probes of a target gave."""
+    """Results of the probes of a target."""
 
     figures: Mapping[Probe, Figures]
     capacity: int
@@ -38,7 +38,7 @@ class Known:
         depth: int | None = None,
         region: Region = WHOLE,
     ) -> list[Figures]:
-        """What the probes of this kind gave; there is one at least."""
+        """Returns the figures of the probes of this kind; there is one at least."""
         found = [
             figures
             for probe, figures in self.figures.items()
@@ -58,7 +58,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Guess:
-    """Where a fit may begin: logarithms of what is free, and what of the device is not."""
+    """Starting point of a fit: logarithms of the free parameters, and the device they make."""
 
     x: Sequence[float]
     device: Callable[[Sequence[float]], Table]
@@ -79,11 +79,11 @@ class Model:
 
     name: str
     needs: str
-    """What it says of a device, for a person."""
+    """Requirements on a device, for a person."""
     assumes: Sequence[str]
-    """What of it no probe shows, for a person, line by line."""
+    """Assumptions that no probe shows, for a person, line by line."""
     guesses: Callable[[Known], Sequence[Guess]]
-    """Where its fit may begin."""
+    """Starting points of its fit."""
 
 
 def nanoseconds(ns: float) -> str:

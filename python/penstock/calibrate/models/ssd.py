@@ -19,7 +19,7 @@ CHANNELS = 8
 PAGE = 16 << 10
 PLANES = 2
 CHANNEL_RATE = 1e9
-"""What cannot be measured from outside is as drives of today have it."""
+"""Properties that cannot be measured from outside are as in drives of today."""
 
 DEPTH = 256
 
@@ -27,7 +27,7 @@ SLOWEST = 2e6
 """Nanoseconds of a short read; no flash takes longer."""
 
 NS = (1.0, 1e9)
-"""What a part of a drive may take."""
+"""Range of the time of a part of a drive."""
 
 
 def _guesses(known: Known) -> list[Guess]:
