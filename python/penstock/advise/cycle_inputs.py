@@ -66,7 +66,7 @@ class ClassFound:
         """The characteristic that decides; nothing if too little is known."""
         if self.blocks < FEWEST_BLOCKS:
             return None
-        return max(self.characteristics, key=lambda one: one.instability)
+        return max(self.characteristics, key=lambda item: item.instability)
 
     @property
     def stability(self) -> float:
@@ -119,7 +119,7 @@ class Found:
     @property
     def limited_by_demand(self) -> Sequence[ClassFound]:
         """The classes that ask for less than their part: no cycle lets them have it."""
-        return [one for one in self.classes if one.limited_by_demand]
+        return [class_ for class_ in self.classes if class_.limited_by_demand]
 
 
 def measured(
@@ -157,11 +157,11 @@ def of_survey(comparison: Comparison, name: str, *, points: float = 1.0) -> Foun
     survey = run["survey"]
     every = [_class(*pair) for pair in zip(run["classes"], survey["classes"], strict=True)]
     _check(name, every)
-    classes = [one for one in every if one.service_ns]
+    classes = [class_ for class_ in every if class_.service_ns]
     shares = [
-        Share(one.name, one.weight, one.service_ns, one.requests)
-        for one in classes
-        if one.service_ns
+        Share(class_.name, class_.weight, class_.service_ns, class_.requests)
+        for class_ in classes
+        if class_.service_ns
     ]
     return Found(
         job=name,
@@ -169,7 +169,7 @@ def of_survey(comparison: Comparison, name: str, *, points: float = 1.0) -> Foun
         device=comparison["device"],
         remarks=[*comparison.get("remarks", []), *run.get("remarks", [])],
         classes=classes,
-        silent=[one.name for one in every if not one.service_ns],
+        silent=[class_.name for class_ in every if not class_.service_ns],
         cycle=cycle(
             shares,
             disks=survey["disks"],
@@ -189,32 +189,32 @@ def _busy(run: Run, disks: int) -> float:
 
 def _check(name: str, classes: Sequence[ClassFound]) -> None:
     """Checks that there is a block of requests, and device time."""
-    block = max((one.block for one in classes), default=1)
-    most = max((one.asked for one in classes), default=0)
+    block = max((class_.block for class_ in classes), default=1)
+    most = max((class_.asked for class_ in classes), default=0)
     if most < block:
         few = f"found at most {most} requests of a class"
         raise wrong(
             f"{name}: {few}; expected {block} or more, a block by which stability is judged",
             "name a longer trace, or let the job run for longer: --set duration=10min",
         )
-    if not any(one.service_ns for one in classes):
+    if not any(class_.service_ns for class_ in classes):
         raise wrong(
             f"{name}: found no request that took device time; expected a device that works",
             "name a model or a real target with --on, as in --on hdd-7200",
         )
 
 
-def _class(found: Class, stability: ClassStability) -> ClassFound:
+def _class(class_: Class, stability: ClassStability) -> ClassFound:
     return ClassFound(
-        name=found["name"],
-        weight=found["weight"],
+        name=class_["name"],
+        weight=class_["weight"],
         asked=stability["requests"],
         blocks=stability["blocks"],
         block=stability["block"],
         service_ns=stability["service_ns"],
-        share=found["share"],
-        ideal_share=found["ideal_share"],
-        limited_by_demand=found["limited_by_demand"],
+        share=class_["share"],
+        ideal_share=class_["ideal_share"],
+        limited_by_demand=class_["limited_by_demand"],
         characteristics=[
             Characteristic(each["name"], each["instability"], (each["lag1"] or 0.0) >= DRIFT)
             for each in stability["characteristics"]

@@ -81,8 +81,8 @@ def standing(policy: Rounds, goals: Sequence[Goal], best: Figure) -> Standing:
     """Returns the standing of a setting, by the medians of its rounds."""
     names = {best.of, *(goal.figure.of for goal in goals)}
     for name in names:
-        for one in policy.of(name):
-            if one["errors"] or one["unfinished"] > one["requests"]:
+        for class_ in policy.of(name):
+            if class_["errors"] or class_["unfinished"] > class_["requests"]:
                 return _NOTHING
     values = {goal: goal.figure.over(policy) for goal in goals}
     wanted = best.over(policy)

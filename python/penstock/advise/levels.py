@@ -55,7 +55,7 @@ def _set(changes: Mapping[str, str], key: str, level: str) -> Mapping[str, str]:
 
 @cache
 def _policies() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    return {one["name"]: one["params"] for one in json.loads(_native.policies())}
+    return {policy["name"]: policy["params"] for policy in json.loads(_native.policies())}
 
 
 def _params(policy: str) -> Sequence[Mapping[str, Any]]:

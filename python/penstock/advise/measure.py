@@ -107,18 +107,18 @@ def _round(sizes: Sequence[int], pattern: Pattern, seed: int) -> Job:
 
 def _check(classes: Sequence[Class]) -> None:
     """Checks that no write has failed."""
-    for one in classes:
-        if one["errors"]:
-            size = one["name"].removeprefix(_CLASS)
-            message = f"error: {one['errors']} writes of {size} bytes failed"
+    for class_ in classes:
+        if class_["errors"]:
+            size = class_["name"].removeprefix(_CLASS)
+            message = f"error: {class_['errors']} writes of {size} bytes failed"
             raise PenstockError(message, exit_code=RUN_FAILED)
 
 
 def _turns(run: Run) -> dict[int, Turns]:
     """Returns the times of each length."""
     return {
-        int(one["name"].removeprefix(_CLASS)): Turns(
-            percentile(one["lat_ns"], 50), [ns for ns, n in detail["lat_ns"] for _ in range(n)]
+        int(class_["name"].removeprefix(_CLASS)): Turns(
+            percentile(class_["lat_ns"], 50), [ns for ns, n in detail["lat_ns"] for _ in range(n)]
         )
-        for one, detail in zip(run["classes"], run["detail"]["classes"], strict=True)
+        for class_, detail in zip(run["classes"], run["detail"]["classes"], strict=True)
     }

@@ -79,7 +79,7 @@ class Question:
         if self.placement is not None:
             return [self.placement]
         least = {"dedicated": (self.jobs or 0) + 1, "separate": 2, "shared": 2, "all": 1}
-        return [one for one in known if least[one] <= disks]
+        return [name for name in known if least[name] <= disks]
 
     def counts(self, disks: int) -> list[int]:
         """Numbers of jobs that are simulated; the last one is the greatest."""
@@ -114,7 +114,7 @@ class Facts(NamedTuple):
         levels = sorted({self.enough, knee, 2 * self.enough, 4 * self.enough})
         if memory is None:
             return [*levels, None]
-        return [*(one for one in levels if one < memory), memory]
+        return [*(level for level in levels if level < memory), memory]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,11 +170,11 @@ class Score(NamedTuple):
     error: float
     """The standard error."""
 
-    def apart(self, other: "Score") -> bool:
+    def apart(self, score: "Score") -> bool:
         """Whether the two differ by more than chance, and enough to matter."""
-        off = abs(self.mean - other.mean)
-        return off > ALIKE * min(self.mean, other.mean) and off > SIGMAS * (
-            (self.error**2 + other.error**2) ** 0.5
+        off = abs(self.mean - score.mean)
+        return off > ALIKE * min(self.mean, score.mean) and off > SIGMAS * (
+            (self.error**2 + score.error**2) ** 0.5
         )
 
 
@@ -194,9 +194,9 @@ class Advice:
     @cached_property
     def scores(self) -> Mapping[tuple[str, str, int | None], Score]:
         """Scores of all choices that ended."""
-        ended = [one for one in self.choices if one.failure is None]
+        ended = [choice for choice in self.choices if choice.failure is None]
         counts = list(ended[0].times) if ended else []
-        best = {jobs: min(fmean(one.times[jobs]) for one in ended) for jobs in counts}
+        best = {jobs: min(fmean(choice.times[jobs]) for choice in ended) for jobs in counts}
         found = {}
         for one in ended:
             jobs = max(counts, key=lambda jobs: fmean(one.times[jobs]) / best[jobs])
@@ -211,38 +211,38 @@ class Advice:
     @cached_property
     def ranked(self) -> Sequence[Choice]:
         """Choices that ended, the best first."""
-        ended = (one for one in self.choices if one.failure is None)
-        return sorted(ended, key=lambda one: self.score(one).mean)
+        ended = (choice for choice in self.choices if choice.failure is None)
+        return sorted(ended, key=lambda choice: self.score(choice).mean)
 
     @cached_property
     def alike(self) -> Sequence[Choice]:
         """Choices that differ from the best by no more than noise."""
         best = self.score(self.ranked[0])
-        return [one for one in self.ranked if not self.score(one).apart(best)]
+        return [choice for choice in self.ranked if not self.score(choice).apart(best)]
 
     @cached_property
     def best(self) -> Choice:
         """The simplest of them, with the least memory."""
         usual = self.question.usual(self.disks.count)
 
-        def asks(one: Choice) -> tuple[int, bool, float, float]:
-            memory = float("inf") if one.buffer is None else one.buffer
-            rank = POLICIES.index(one.policy)
-            return rank, one.placement != usual, memory, self.score(one).mean
+        def asks(choice: Choice) -> tuple[int, bool, float, float]:
+            memory = float("inf") if choice.buffer is None else choice.buffer
+            rank = POLICIES.index(choice.policy)
+            return rank, choice.placement != usual, memory, self.score(choice).mean
 
         return min(self.alike, key=asks)
 
     @property
     def runner_up(self) -> Choice | None:
         """The best with another placement or policy."""
-        return self._first(lambda one: one.key[:2] != self.best.key[:2])
+        return self._first(lambda choice: choice.key[:2] != self.best.key[:2])
 
     @property
     def simplest(self) -> Choice | None:
         """The best without a scheduler, if the advice has one."""
         if self.best.policy == POLICIES[0]:
             return None
-        return self._first(lambda one: one.policy == POLICIES[0])
+        return self._first(lambda choice: choice.policy == POLICIES[0])
 
     def _first(self, which: Callable[[Choice], bool]) -> Choice | None:
         return next(filter(which, self.ranked), None)

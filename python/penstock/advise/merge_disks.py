@@ -62,7 +62,7 @@ def _of(name: str, count: int, target: Target, progress: Progress | None) -> Dis
         _check_single(name, text)
         return Disks(count=count, name=name, device=text)
     calibrated = calibrate_on(on, progress=progress)
-    good = sum(one.good for one in calibrated.unseen)
+    good = sum(job.good for job in calibrated.unseen)
     remarks = [
         f"{name} was probed: model {calibrated.model.name} predicts {good} of "
         f"{len(calibrated.unseen)} jobs that it was not fitted to",

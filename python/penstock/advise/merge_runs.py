@@ -64,7 +64,7 @@ class Simulation:
             for jobs in self.counts
             for setting in [choice.setting(jobs)]
         }
-        found, failures = self.runs([one for *_, one in settings.values()], progress, span)
+        found, failures = self.runs([setting for *_, setting in settings.values()], progress, span)
         times: list[dict[int, list[float]]] = [{} for _ in choices]
         why: dict[int, str] = {}
         for label, (number, jobs, _) in settings.items():
@@ -72,10 +72,12 @@ class Simulation:
                 why.setdefault(number, failures[label])
             else:
                 spans = [run["merge"]["makespan_s"] or 0.0 for run in found[label]]
-                times[number][jobs] = [self.scale * one for one in spans]
+                times[number][jobs] = [self.scale * span for span in spans]
         return [
-            replace(one, failure=why[number]) if number in why else one.with_times(times[number])
-            for number, one in enumerate(choices)
+            replace(choice, failure=why[number])
+            if number in why
+            else choice.with_times(times[number])
+            for number, choice in enumerate(choices)
         ]
 
     def runs(
@@ -121,7 +123,7 @@ def advise(
 def _advised(disks: Disks, question: Question, progress: Progress | None) -> Advice:
     simulation, facts = simulation_of(disks, question)
     apart = _apart(simulation, disks.count, progress)
-    f_eff = fmean(one["f_eff"] for one in apart if one["f_eff"] is not None)
+    f_eff = fmean(merge["f_eff"] for merge in apart if merge["f_eff"] is not None)
     every = [
         Choice(placement=placement, policy=policy, buffer=buffer)
         for placement, policy, buffer in product(
@@ -160,9 +162,9 @@ def _slowest(disks: Sequence[Disks], question: Question) -> Disks:
         return disks[0]
     unbound = replace(question, memory=None)
     times = []
-    for one in disks:
-        simulation, _ = simulation_of(one, unbound)
-        times.append(fmean(one["makespan_s"] or 0.0 for one in _apart(simulation, one.count)))
+    for disk in disks:
+        simulation, _ = simulation_of(disk, unbound)
+        times.append(fmean(disk["makespan_s"] or 0.0 for disk in _apart(simulation, disk.count)))
     slowest = disks[times.index(max(times))]
     remark = (
         f"{slowest.name} is the slowest of {len(disks)} disks, and all count as it; on disks like "
@@ -194,7 +196,9 @@ def _swept(disks: Disks, question: Question, progress: Progress | None) -> Quest
         ]
         done = len(found) / (len(reads) * len(writes))
         tried = replace(simulation, seeds=1).tried(choices, progress, (done, done))
-        times = [sum(map(fmean, one.times.values())) for one in tried if one.failure is None]
+        times = [
+            sum(map(fmean, choice.times.values())) for choice in tried if choice.failure is None
+        ]
         if times:
             asked = replace(with_these, memory=question.memory)
             found.append((min(times), facts.enough, asked))
@@ -205,28 +209,32 @@ def _swept(disks: Disks, question: Question, progress: Progress | None) -> Quest
             "give more memory, or merge fewer runs at once: --runs",
         )
     least = min(time for time, *_ in found)
-    good = (one for one in found if one[0] <= (1 + ALIKE) * least)
+    good = (choice for choice in found if choice[0] <= (1 + ALIKE) * least)
     return min(good, key=lambda one: one[1])[2]
 
 
-def _confirmed(found: Advice, simulation: Simulation, progress: Progress | None) -> list[Choice]:
+def _confirmed(advice: Advice, simulation: Simulation, progress: Progress | None) -> list[Choice]:
     """The choices, those near the best with more seeds."""
-    best = found.score(found.ranked[0])
+    best = advice.score(advice.ranked[0])
     near = [
-        one
-        for one in found.ranked
-        if found.score(one).mean <= NEAR or not found.score(one).apart(best)
+        choice
+        for choice in advice.ranked
+        if advice.score(choice).mean <= NEAR or not advice.score(choice).apart(best)
     ]
     seed = _seed(simulation.job) + simulation.seeds
     job = replace(simulation.job, sets=[*simulation.job.sets, f"seed={seed}"])
     again = replace(simulation, job=job, seeds=CONFIRMED)
-    more = {one.key: one for one in again.tried(near, progress, (0.6, 1.0))}
-    return [more.get(one.key, one) for one in found.choices]
+    more = {choice.key: choice for choice in again.tried(near, progress, (0.6, 1.0))}
+    return [more.get(choice.key, choice) for choice in advice.choices]
 
 
 def _seed(job: Variant) -> int:
     """The first seed of a job; its text has none."""
-    said = [one.partition("=")[2] for one in job.sets if one.partition("=")[0].strip() == "seed"]
+    said = [
+        change.partition("=")[2]
+        for change in job.sets
+        if change.partition("=")[0].strip() == "seed"
+    ]
     return int(said[-1]) if said else 1
 
 
@@ -260,11 +268,11 @@ def _apart(simulation: Simulation, disks: int, progress: Progress | None = None)
     return [run["merge"] for run in runs[setting.label]]
 
 
-def _none(found: Advice) -> PenstockError:
+def _none(advice: Advice) -> PenstockError:
     """Every choice failed."""
-    memory, enough = found.question.memory, found.facts.enough
+    memory, enough = advice.question.memory, advice.facts.enough
     return PenstockError(
-        f"error: with {memory} blocks of memory for each merge none of {len(found.choices)} "
+        f"error: with {memory} blocks of memory for each merge none of {len(advice.choices)} "
         f"choices comes to its end (deadlock); {enough} are always enough\n"
         f"hint: give --memory {enough}, or let less be read and written at once: --sweep",
         exit_code=RUN_FAILED,

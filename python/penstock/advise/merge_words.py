@@ -7,11 +7,11 @@ from penstock.answer.table import NONE
 from penstock.text import units
 
 
-def title(found: Advice) -> str:
+def title(advice: Advice) -> str:
     """Returns the question as a title."""
-    facts, disks = found.facts, found.disks
+    facts, disks = advice.facts, advice.disks
     jobs = (
-        "any number of merges" if found.question.jobs is None else units.many(facts.jobs, "merge")
+        "any number of merges" if advice.question.jobs is None else units.many(facts.jobs, "merge")
     )
     return (
         f"{jobs} on {units.many(disks.count, 'disk')} like {disks.name}: "
@@ -20,38 +20,38 @@ def title(found: Advice) -> str:
     )
 
 
-def lines(found: Advice) -> list[str]:
+def lines(advice: Advice) -> list[str]:
     """The verdict."""
-    return list(_lines(found))
+    return list(_lines(advice))
 
 
-def _lines(found: Advice) -> Iterator[str]:
-    best = found.best
-    yield f"Set {setting(best)}: {_time(found, best)}."
-    yield _race(found)
-    if not found.certain:
-        others = units.many(len(found.alike) - 1, "other choice")
+def _lines(advice: Advice) -> Iterator[str]:
+    best = advice.best
+    yield f"Set {setting(best)}: {_time(advice, best)}."
+    yield _race(advice)
+    if not advice.certain:
+        others = units.many(len(advice.alike) - 1, "other choice")
         yield f"Noise hides how it differs from {others}; this one is the simplest."
-    if (other := found.runner_up) is not None:
-        yield f"Runner-up: {setting(other)}, {_costs(found, other)}."
-    if (simple := found.simplest) not in (None, found.runner_up):
+    if (other := advice.runner_up) is not None:
+        yield f"Runner-up: {setting(other)}, {_costs(advice, other)}."
+    if (simple := advice.simplest) not in (None, advice.runner_up):
         assert simple is not None
-        yield f"Simpler, without a scheduler: {setting(simple)}, {_costs(found, simple)}."
-    failed = [one for one in found.choices if one.failure is not None]
+        yield f"Simpler, without a scheduler: {setting(simple)}, {_costs(advice, simple)}."
+    failed = [choice for choice in advice.choices if choice.failure is not None]
     if failed:
         yield (
-            f"{len(failed)} of {len(found.choices)} choices fail and are not advised, the first "
+            f"{len(failed)} of {len(advice.choices)} choices fail and are not advised, the first "
             f"with {setting(failed[0])}: {_why(failed[0])}"
         )
-    if best.buffer is not None and best.buffer < found.facts.enough:
+    if best.buffer is not None and best.buffer < advice.facts.enough:
         yield (
             f"{_blocks(best.buffer)} were enough with {best.seeds} seeds, but other seeds may "
-            f"deadlock; {found.facts.enough} are always enough."
+            f"deadlock; {advice.facts.enough} are always enough."
         )
-    if found.shortened > 1:
+    if advice.shortened > 1:
         yield (
-            f"To save time, simulated runs have 1/{found.shortened:.3g} of their blocks; times are "
-            "scaled up."
+            f"To save time, simulated runs have 1/{advice.shortened:.3g} of their blocks; times "
+            "are scaled up."
         )
 
 
@@ -61,15 +61,15 @@ def setting(choice: Choice) -> str:
     return f"placement {choice.placement}, policy {choice.policy}, {memory}"
 
 
-def table(found: Advice) -> Iterator[list[str]]:
+def table(advice: Advice) -> Iterator[list[str]]:
     """For each placement what it takes under each policy, with the memory that is best."""
     for placement in PLACEMENTS:
-        rows = [one for one in found.ranked if one.placement == placement]
+        rows = [choice for choice in advice.ranked if choice.placement == placement]
         if not rows:
             continue
         cells = []
         for policy in POLICIES:
-            first = next((one for one in rows if one.policy == policy), None)
+            first = next((choice for choice in rows if choice.policy == policy), None)
             cells.append(NONE if first is None else _cell(first))
         yield [placement, *cells]
 
@@ -79,17 +79,17 @@ def _cell(choice: Choice) -> str:
     return f"{units.seconds(choice.time)} ({memory})"
 
 
-def _race(found: Advice) -> str:
-    f_eff = f"f_eff is {found.f_eff:.2f}"
-    jobs = max(found.question.counts(found.disks.count))
+def _race(advice: Advice) -> str:
+    f_eff = f"f_eff is {advice.f_eff:.2f}"
+    jobs = max(advice.question.counts(advice.disks.count))
     if jobs == 1:
         return f"{f_eff}; a single merge cannot race."
-    if found.at_boundary:
+    if advice.at_boundary:
         return (
             f"{f_eff}, near the boundary of 1: with placement separate under fcfs, chance decides "
             "whether merges race."
         )
-    if found.races:
+    if advice.races:
         return (
             f"{f_eff}, above 1: with placement separate under fcfs merges race, unless memory is "
             "short."
@@ -97,18 +97,18 @@ def _race(found: Advice) -> str:
     return f"{f_eff}, below 1: merges do not race under any placement."
 
 
-def _time(found: Advice, choice: Choice) -> str:
-    jobs = max(found.question.counts(found.disks.count))
-    of = "" if found.question.jobs is not None else f" with {jobs} merges"
+def _time(advice: Advice, choice: Choice) -> str:
+    jobs = max(advice.question.counts(advice.disks.count))
+    at_most = "" if advice.question.jobs is not None else f" with {jobs} merges"
     spread = f"± {units.seconds(choice.deviation)} from {choice.seeds} seeds"
-    return f"{units.seconds(choice.time)} {spread}{of}"
+    return f"{units.seconds(choice.time)} {spread}{at_most}"
 
 
-def _costs(found: Advice, choice: Choice) -> str:
-    more = 100 * (found.costs(choice) - 1)
-    if choice in found.alike:
+def _costs(advice: Advice, choice: Choice) -> str:
+    more = 100 * (advice.costs(choice) - 1)
+    if choice in advice.alike:
         return f"as good (differs by {abs(more):.1f} %, within noise or too little to matter)"
-    return f"{_time(found, choice)}, {more:.0f} % more"
+    return f"{_time(advice, choice)}, {more:.0f} % more"
 
 
 def _why(choice: Choice) -> str:

@@ -94,14 +94,16 @@ class Advice:
     def runner_up(self) -> Candidate | None:
         """The best setting of another policy."""
         first, *rest = self.candidates
-        others = (one for one in rest if one.setting.policy != first.setting.policy)
+        others = (
+            candidate for candidate in rest if candidate.setting.policy != first.setting.policy
+        )
         return next(others, None)
 
     @property
     def as_it_is(self) -> Candidate | None:
         """The best without any parameter, if the answer has one."""
         first, *rest = self.candidates
-        plain = (one for one in rest if not one.setting.changes)
+        plain = (candidate for candidate in rest if not candidate.setting.changes)
         return next(plain, None) if first.setting.changes else None
 
 
@@ -122,9 +124,9 @@ class _Search:
         `share` of the whole search is done when they have run.
         """
         fresh = {
-            one.label: one
-            for one in settings
-            if one.label not in self.tried and self.goes_together(one)
+            setting.label: setting
+            for setting in settings
+            if setting.label not in self.tried and self.goes_together(setting)
         }
         if not fresh:
             return
@@ -158,11 +160,13 @@ class _Search:
     def finalists(self) -> list[Setting]:
         """The best of all, and the best of policies and of defaults, which may be as good."""
         # Parameters that change nothing make one setting of many.
-        alike = {(one.policy, stands): one for one, stands in reversed(self.ranked())}
-        ranked = [one for one, stands in self.ranked() if alike[one.policy, stands] is one]
+        alike = {(setting.policy, stands): setting for setting, stands in reversed(self.ranked())}
+        ranked = [
+            setting for setting, stands in self.ranked() if alike[setting.policy, stands] is setting
+        ]
         plain = [setting for setting in ranked if not setting.changes]
         chosen = [*ranked[: FINALISTS - 4], *self.parents()[1:], *plain[:2], *ranked]
-        return list({one.label: one for one in chosen}.values())[:FINALISTS]
+        return list({setting.label: setting for setting in chosen}.values())[:FINALISTS]
 
 
 def search(
@@ -189,7 +193,7 @@ def search(
     found.tries(every(policies or known_policies()), report, 0.4)
     for number in range(PASSES):
         before = found.ranked()[0]
-        next_to = [one for parent in found.parents() for one in around(parent)]
+        next_to = [setting for parent in found.parents() for setting in around(parent)]
         found.tries(next_to, report, 0.6 + 0.1 * number)
         if found.ranked()[0] == before:
             break
@@ -201,7 +205,7 @@ def search(
     ran = measured(finals, settings, model, repeat=SEEDS, progress=step)
     candidates = _ranked(settings, ran, goals, best)
     if not modelled:
-        settings = [one.setting for one in candidates[:LIVE]]
+        settings = [candidate.setting for candidate in candidates[:LIVE]]
         step = as_part(report, "measuring", 0.0, 1.0)
         ran = measured(job, settings, target, repeat=ROUNDS_LIVE, progress=step)
         candidates = _ranked(settings, ran, goals, best)
@@ -222,7 +226,7 @@ def is_real(target: Target) -> bool:
     """Whether it is no model in virtual time."""
     if target.on is None or target.on.endswith(".toml"):
         return False
-    return target.on not in {one["name"] for one in json.loads(_native.devices())}
+    return target.on not in {device["name"] for device in json.loads(_native.devices())}
 
 
 def _ranked(
@@ -241,14 +245,16 @@ def _ranked(
         )
         for setting, policy in zip(settings, rounds.by_policy(ran), strict=True)
     ]
-    found.sort(key=lambda one: one.standing.key(), reverse=True)
+    found.sort(key=lambda candidate: candidate.standing.key(), reverse=True)
     top = found[0].standing
 
-    def as_good(one: Candidate) -> bool:
-        return one.standing.meets and abs(one.standing.score - top.score) <= ENOUGH * abs(top.score)
+    def as_good(candidate: Candidate) -> bool:
+        return candidate.standing.meets and abs(
+            candidate.standing.score - top.score
+        ) <= ENOUGH * abs(top.score)
 
     if top.meets:
-        simplest = min(filter(as_good, found), key=lambda one: len(one.setting.changes))
+        simplest = min(filter(as_good, found), key=lambda candidate: len(candidate.setting.changes))
         found.remove(simplest)
         found.insert(0, simplest)
     return found
@@ -299,13 +305,13 @@ def _rates(
     if on.on is None and ran["world"] == "measured":
         hint = "name a model with --on, as in --on hdd-7200: settings are tried there"
         raise wrong("the files of the job are on real targets", hint)
-    classes = {one["name"]: one for one in ran["runs"][0]["classes"]}
+    classes = {class_["name"]: class_ for class_ in ran["runs"][0]["classes"]}
     asked = [goal.figure for goal in goals] + [best]
-    for one in asked:
-        check(one, list(classes))
+    for figure in asked:
+        check(figure, list(classes))
     seconds = (probe - written.warmup) / 1e9
-    counts = [classes[one.of]["requests"] / seconds for one in asked]
+    counts = [classes[figure.of]["requests"] / seconds for figure in asked]
     if min(counts) == 0:
         name = asked[counts.index(0)].of
         raise wrong(f"{name} finishes nothing in a probe of the job", "look at it with `compare`")
-    return sum(one["requests"] for one in classes.values()) / seconds, min(counts)
+    return sum(class_["requests"] for class_ in classes.values()) / seconds, min(counts)

@@ -62,11 +62,13 @@ class Shares:
 def law(alone: Sequence[ClassJson], sizes: Sequence[int]) -> LawOfReads:
     """The law through what a request of each length costs if its class has the device alone."""
     each_ns: dict[int, list[float]] = {}
-    for one, size in zip(alone, sizes, strict=True):
-        if one["iops"] <= 0:
-            message = f"error: class {one['name']} finished no read while it had the device alone"
+    for class_, size in zip(alone, sizes, strict=True):
+        if class_["iops"] <= 0:
+            message = (
+                f"error: class {class_['name']} finished no read while it had the device alone"
+            )
             raise PenstockError(message, exit_code=RUN_FAILED)
-        each_ns.setdefault(size, []).append(1e9 / one["iops"])
+        each_ns.setdefault(size, []).append(1e9 / class_["iops"])
     (little, short), (much, long) = ((size, fmean(ns)) for size, ns in sorted(each_ns.items()))
     per_byte = max(long - short, 0.0) / (much - little)
     return LawOfReads(max(short - per_byte * little, 0.0), per_byte * _MEGABYTE)
@@ -85,26 +87,27 @@ def row(
         by_itself = [of_class[at][0]["bw_bytes"] for of_class in alone]
         felt.append(
             [
-                one["bw_bytes"] / bw if bw else 0.0
-                for one, bw in zip(classes, by_itself, strict=True)
+                class_["bw_bytes"] / bw if bw else 0.0
+                for class_, bw in zip(classes, by_itself, strict=True)
             ]
         )
     errors = [
-        [100 * (part / (sum(one) or 1.0) - ideal[n]) for n, part in enumerate(one)] for one in felt
+        [100 * (part / (sum(class_) or 1.0) - ideal[n]) for n, part in enumerate(class_)]
+        for class_ in felt
     ]
 
     def over(figure: Callable[[ClassJson], float]) -> list[float]:
-        return _medians([[figure(one) for one in classes] for classes in rounds])
+        return _medians([[figure(class_) for class_ in classes] for classes in rounds])
 
     return Row(
         label,
         weights,
-        over(lambda one: one["share"]),
-        over(lambda one: one["share_error_pct"] or 0.0),
+        over(lambda class_: class_["share"]),
+        over(lambda class_: class_["share_error_pct"] or 0.0),
         _medians(felt),
         _medians(errors),
-        over(lambda one: one["bw_bytes"]),
-        over(lambda one: percentile(one["lat_ns"], 99) / 1e6),
+        over(lambda class_: class_["bw_bytes"]),
+        over(lambda class_: percentile(class_["lat_ns"], 99) / 1e6),
         len(rounds),
     )
 

@@ -282,8 +282,8 @@ def split_on(
         measured.world,
         tolerance,
         {
-            pattern: Curve(pattern, tuple(_points(sizes, found)))
-            for pattern, found in measured.rounds.items()
+            pattern: Curve(pattern, tuple(_points(sizes, rounds)))
+            for pattern, rounds in measured.rounds.items()
         },
         delay,
         measured.schedulers,
@@ -296,8 +296,8 @@ def split_on(
 
 def lengths(block: int, long: int) -> list[int]:
     """Returns the lengths to write: multiples of a block, and the long request in whole blocks."""
-    whole = long // block
-    return [block * step for step in (*(step for step in STEPS if step < whole), whole)]
+    blocks = long // block
+    return [block * step for step in (*(step for step in STEPS if step < blocks), blocks)]
 
 
 def enclosing(count: int) -> tuple[int, int] | None:
@@ -319,11 +319,11 @@ FEWEST_ROUNDS = next(count for count in range(1, 100) if enclosing(count) is not
 def _points(sizes: Sequence[int], rounds: Sequence[Mapping[int, Turns]]) -> Iterator[Point]:
     ends = enclosing(len(rounds))
     for size in sizes:
-        ratios = sorted(one[size].median_ns / one[sizes[0]].median_ns for one in rounds)
-        every = sorted(ns for one in rounds for ns in one[size].every_ns)
+        ratios = sorted(round_[size].median_ns / round_[sizes[0]].median_ns for round_ in rounds)
+        every = sorted(ns for round_ in rounds for ns in round_[size].every_ns)
         yield Point(
             size,
-            median(one[size].median_ns for one in rounds),
+            median(round_[size].median_ns for round_ in rounds),
             every[ceil(0.95 * len(every)) - 1],
             median(ratios),
             None if ends is None else (ratios[ends[0]], ratios[ends[1]]),

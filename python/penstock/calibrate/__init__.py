@@ -90,17 +90,17 @@ class Calibration:
     @property
     def restless(self) -> float:
         """Median of the factors by which the rounds of a job differ."""
-        return median(one.measured.spread for one in (*self.fitted, *self.unseen))
+        return median(job.measured.spread for job in (*self.fitted, *self.unseen))
 
     @property
     def notes(self) -> list[str]:
         """Notes on the target for reading the figures, a line each."""
         disks = places.below(self.schedulers)
-        return [*([disks] if disks else []), *(f"note: {one}" for one in self.remarks)]
+        return [*([disks] if disks else []), *(f"note: {remark}" for remark in self.remarks)]
 
     def to_toml(self) -> str:
         """The device file."""
-        good = sum(one.good for one in self.unseen)
+        good = sum(job.good for job in self.unseen)
         lines = [
             f"{MARK}: {self.target.replace(chr(10), ' ')}",
             f"# {self.model.needs}.",
@@ -114,12 +114,12 @@ class Calibration:
         ]
         return "\n".join([*lines, ""])
 
-    def why(self, one: Compared) -> str:
+    def why(self, job: Compared) -> str:
         """Why a prediction is not a good one, as far as the figures show."""
-        spread = one.measured.spread
+        spread = job.measured.spread
         if 100 * (spread - 1) > WITHIN:
             return f"its own rounds differ by a factor of {spread:.1f}"
-        probe, middle = one.measured.probe, one.measured.middle
+        probe, middle = job.measured.probe, job.measured.middle
         mean = probe.depth * 1e9 / middle.iops
         if mean > UNEVEN * middle.p50_ns:
             return (
@@ -186,7 +186,10 @@ def calibrate_on(
 
     def compared(some: Sequence[Probe]) -> list[Compared]:
         predicted = predict(best.device, {probe: measured[probe].middle for probe in some})
-        return [Compared(measured[probe], one) for probe, one in zip(some, predicted, strict=True)]
+        return [
+            Compared(measured[probe], figures)
+            for probe, figures in zip(some, predicted, strict=True)
+        ]
 
     return Calibration(
         on,

@@ -59,9 +59,9 @@ class Fit:
         return self.error <= GOOD
 
 
-def predict(device: Mapping[str, Plain], seen: Mapping[Probe, Figures]) -> list[Figures]:
+def predict(device: Mapping[str, Plain], measured: Mapping[Probe, Figures]) -> list[Figures]:
     """Predicts the figures of each probe, which runs about as long as it was measured."""
-    jobs = [_modelled(device, probe, figures) for probe, figures in seen.items()]
+    jobs = [_modelled(device, probe, figures) for probe, figures in measured.items()]
     return run_all(Setup(target=Target(), reduce=_figures, policies=[POLICY]), jobs)
 
 
@@ -71,17 +71,17 @@ def _figures(comparison: Comparison) -> Figures:
     return Figures.of(result) if result["requests"] else Figures(1e-9, 1e18)
 
 
-def _modelled(device: Mapping[str, Plain], probe: Probe, seen: Figures) -> Job:
+def _modelled(device: Mapping[str, Plain], probe: Probe, measured: Figures) -> Job:
     """The job of a probe on a modelled device."""
-    seconds = max(REQUESTS, 20 * probe.depth) / seen.iops * 1.25
+    seconds = max(REQUESTS, 20 * probe.depth) / measured.iops * 1.25
     if probe.op == "write" and device["model"] != "fixed":
-        seconds = max(seconds, min(WRITTEN / probe.size / seen.iops, LONGEST))
+        seconds = max(seconds, min(WRITTEN / probe.size / measured.iops, LONGEST))
     return probe.job(seconds, dict(device))
 
 
-def off(predicted: Figures, seen: Figures) -> tuple[float, float]:
+def off(predicted: Figures, measured: Figures) -> tuple[float, float]:
     """Returns the errors of throughput and median, as logarithms of factors."""
-    return log(predicted.iops / seen.iops), log(predicted.p50_ns / seen.p50_ns)
+    return log(predicted.iops / measured.iops), log(predicted.p50_ns / measured.p50_ns)
 
 
 def fit(model: Model, known: Known) -> Fit | None:
@@ -101,7 +101,9 @@ def _residuals(known: Known, guess: Guess, x: Sequence[float]) -> list[float]:
     """Returns the error of each figure."""
     predicted = predict(guess.device(x), known.figures)
     pairs = zip(predicted, known.figures.values(), strict=True)
-    return [value for one, seen in pairs for value in off(one, seen)]
+    return [
+        value for predicted_figures, measured in pairs for value in off(predicted_figures, measured)
+    ]
 
 
 def _cost(residuals: Sequence[float]) -> float:
@@ -119,7 +121,7 @@ def _fitted(model: Model, known: Known, guess: Guess) -> Fit:
     def slopes(x: Sequence[float]) -> list[list[float]]:
         here = residuals(x)
         moved = [residuals([*x[:at], x[at] + STEP, *x[at + 1 :]]) for at in range(len(x))]
-        return [[(one[row] - here[row]) / STEP for one in moved] for row in range(len(here))]
+        return [[(value[row] - here[row]) / STEP for value in moved] for row in range(len(here))]
 
     found = least_squares(
         residuals,

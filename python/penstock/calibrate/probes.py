@@ -91,15 +91,16 @@ class Measured:
     def middle(self) -> Figures:
         """The medians of the rounds."""
         return Figures(
-            median(one.iops for one in self.rounds), median(one.p50_ns for one in self.rounds)
+            median(round_.iops for round_ in self.rounds),
+            median(round_.p50_ns for round_ in self.rounds),
         )
 
     @property
     def spread(self) -> float:
         """Largest deviation of a round from the median, as a ratio of at least 1."""
         middle = self.middle
-        pairs = [(one.iops, middle.iops) for one in self.rounds]
-        pairs += [(one.p50_ns, middle.p50_ns) for one in self.rounds]
+        pairs = [(round_.iops, middle.iops) for round_ in self.rounds]
+        pairs += [(round_.p50_ns, middle.p50_ns) for round_ in self.rounds]
         return max(max(a / b, b / a) for a, b in pairs)
 
 

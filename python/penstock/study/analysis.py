@@ -77,7 +77,7 @@ class Analysis:
     @property
     def terms(self) -> list[Term]:
         """Terms of the model without the one of blocks."""
-        return [one for one in self.fit.terms if one != (BLOCK,)]
+        return [term for term in self.fit.terms if term != (BLOCK,)]
 
     @cached_property
     def path(self) -> Path:
@@ -87,18 +87,18 @@ class Analysis:
     @cached_property
     def worst(self) -> list[WorstCell]:
         """The cells that the model predicts worst, the worst first."""
-        of = self.fit
-        means, fitted = of.cell_means(of.y), of.cell_means(of.fitted)
+        fit = self.fit
+        means, fitted = fit.cell_means(fit.y), fit.cell_means(fit.fitted)
         order = np.argsort(-abs(means - fitted), kind="stable")[:WORST]
         return [
             WorstCell(
                 levels={
-                    one: of.levels[one][code]
-                    for one, code in zip(of.table.factors, of.cells[at].tolist(), strict=True)
+                    name: fit.levels[name][code]
+                    for name, code in zip(fit.table.factors, fit.cells[at].tolist(), strict=True)
                 },
-                mean=of.natural(float(means[at])),
-                predicted=of.natural(float(fitted[at])),
-                off_pct=of.percent(float(means[at] - fitted[at])),
+                mean=fit.natural(float(means[at])),
+                predicted=fit.natural(float(fitted[at])),
+                off_pct=fit.percent(float(means[at] - fitted[at])),
             )
             for at in order
         ]
@@ -110,11 +110,11 @@ class Analysis:
         mean = float(each.mean())
         out = np.flatnonzero(each > STANDS_OUT * mean)
         runs = self.table.runs
-        return Leverage(mean, float(each.max()), tuple(runs[one] for one in out))
+        return Leverage(mean, float(each.max()), tuple(runs[run] for run in out))
 
     def span(self, term: Term) -> float:
         """Range of a term's effects, from the lowest to the highest, in per cent."""
-        effects = [one.effect for one in self.fit.effects if one.term == term]
+        effects = [effect.effect for effect in self.fit.effects if effect.term == term]
         return self.fit.percent(max(effects) - min(effects))
 
     def plain(self) -> AnalysisRow:
@@ -141,13 +141,13 @@ class Analysis:
             ],
             "effects": [
                 {
-                    "term": model.name(one.term),
-                    "level": ":".join(map(str, one.levels)),
-                    "effect": one.effect,
-                    "low": one.low,
-                    "high": one.high,
+                    "term": model.name(effect.term),
+                    "level": ":".join(map(str, effect.levels)),
+                    "effect": effect.effect,
+                    "low": effect.low,
+                    "high": effect.high,
                 }
-                for one in self.fit.effects
+                for effect in self.fit.effects
             ],
             "lack_of_fit": None
             if lack is None or pure is None
@@ -158,30 +158,30 @@ class Analysis:
             },
             "checks": [
                 {
-                    "what": one.what,
-                    "test": one.test,
-                    "statistic": one.statistic,
-                    "p": one.p,
-                    "holds": one.holds,
-                    "says": one.says,
+                    "what": check.what,
+                    "test": check.test,
+                    "statistic": check.statistic,
+                    "p": check.p,
+                    "holds": check.holds,
+                    "says": check.says,
                 }
-                for one in self.checks
+                for check in self.checks
             ],
             "boxcox": None
             if power is None
             else {"lambda": power.power, "low": power.low, "high": power.high},
             "recommend": [
                 {
-                    "factor": one.factor,
-                    "best": list(one.best),
-                    "sns": one.sns,
-                    "effect_pct": one.effect_pct,
-                    "low_pct": one.low_pct,
-                    "high_pct": one.high_pct,
-                    "p": one.p,
-                    "runs": list(one.runs),
+                    "factor": entry.factor,
+                    "best": list(entry.best),
+                    "sns": entry.sns,
+                    "effect_pct": entry.effect_pct,
+                    "low_pct": entry.low_pct,
+                    "high_pct": entry.high_pct,
+                    "p": entry.p,
+                    "runs": list(entry.runs),
                 }
-                for one in self.advice
+                for entry in self.advice
             ],
         }
 

@@ -108,9 +108,9 @@ def failures_of(run: Run) -> Iterator[str]:
     """Why the figures of a run are none of its cell: a single run may show how a disk fills up."""
     yield from failures.fatal(run)
     yield from failures.most_failed([run])
-    for one in run["classes"]:
-        if any(code in FULL for code in one["error_codes"]):
-            yield f"the disk is full: {failures.some_failed(one)}"
+    for class_ in run["classes"]:
+        if any(code in FULL for code in class_["error_codes"]):
+            yield f"the disk is full: {failures.some_failed(class_)}"
 
 
 def _machine(machine: Machine) -> str:

@@ -40,7 +40,7 @@ def checks(fit: Fit) -> list[Check]:
         if len(fit.y) < FEWEST:
             why = f"{len(fit.y)} runs are too few to test anything"
         names = ("normality", "equal variance", "independence")
-        return [Check(one, "none", None, None, None, f"not tested: {why}") for one in names]
+        return [Check(name, "none", None, None, None, f"not tested: {why}") for name in names]
     return list(_checks(fit))
 
 
@@ -51,13 +51,13 @@ def _checks(fit: Fit) -> Iterator[Check]:
 
 
 def _judged(
-    fit: Fit, what: str, test: str, statistic: float, p: float, words: tuple[str, str]
+    fit: Fit, subject: str, test: str, statistic: float, p: float, words: tuple[str, str]
 ) -> Check:
     holds = p >= SIGNIFICANT
     says = words[0] if holds else words[1]
     if not holds and fit.misleading:
         says += "; this is what the model lacks, not noise"
-    return Check(what, test, statistic, p, holds, says)
+    return Check(subject, test, statistic, p, holds, says)
 
 
 def _normality(fit: Fit) -> Check:
@@ -81,7 +81,7 @@ def _equal_variance(fit: Fit) -> Check:
     if fit.counts.min() >= LEVENE_LEAST and not fit.misleading:
         from scipy import stats
 
-        cells = [fit.residuals[fit.cell == one] for one in range(len(fit.counts))]
+        cells = [fit.residuals[fit.cell == cell] for cell in range(len(fit.counts))]
         statistic, p = stats.levene(*cells, center="median")
         return _judged(fit, "equal variance", "Levene", float(statistic), float(p), words)
     if not fit.terms:
@@ -89,7 +89,7 @@ def _equal_variance(fit: Fit) -> Check:
         return Check("equal variance", "Breusch-Pagan", None, None, None, said)
     from statsmodels.stats.diagnostic import het_breuschpagan
 
-    main = [fit.x[:, fit.slices[one]] for one in fit.terms if len(one) == 1]
+    main = [fit.x[:, fit.slices[term]] for term in fit.terms if len(term) == 1]
     statistic, p, *_ = het_breuschpagan(fit.residuals, np.hstack([fit.x[:, :1], *main]))
     return _judged(fit, "equal variance", "Breusch-Pagan", float(statistic), float(p), words)
 

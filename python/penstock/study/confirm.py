@@ -88,14 +88,14 @@ class Confirmed:
     def better(self) -> list[tuple[str, Measured]]:
         """Neighbours that turned out better than the advice."""
         return [
-            (factor, one)
-            for factor, one in self.neighbours
-            if self._gain(one.mean, self.advice.mean) > MATTERS
+            (factor, cell)
+            for factor, cell in self.neighbours
+            if self._gain(cell.mean, self.advice.mean) > MATTERS
         ]
 
-    def against(self, one: Measured) -> float:
+    def against(self, cell: Measured) -> float:
         """Returns by how much a cell is better than the advice, in per cent."""
-        return self._gain(one.mean, self.advice.mean)
+        return self._gain(cell.mean, self.advice.mean)
 
     def _gain(self, value: float, over: float) -> float:
         ratio = over / value if self.less else value / over
@@ -103,7 +103,7 @@ class Confirmed:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return exp(fsum(map(log, values)) / len(values)) if all(one > 0 for one in values) else nan
+    return exp(fsum(map(log, values)) / len(values)) if all(value > 0 for value in values) else nan
 
 
 def _percent(logarithm: float) -> float:
@@ -159,14 +159,16 @@ def confirm(
         )
     schedule, task = Schedule(study), work(study, target, sets)
     better = less_is_better(found) if less is None else less
-    names = [one.name for one in study.factors]
+    names = [factor.name for factor in study.factors]
     if by is not None and by not in names:
         raise wrong(f"the study in {path} has no factor {by}", f"it has {', '.join(names)}")
     means = _means(of_frame(rows.read(path), source=path, response=found, factors=names), schedule)
     parts = [None] if by is None else list(dict.fromkeys(cell[by] for cell in schedule.cells))
     plans = [_plan(schedule, means, by, level, less=better) for level in parts]
     again = study.repeat if repeat is None else repeat
-    seeds = iter(_native.drawn(study.seed, "confirm", again * sum(len(one.every) for one in plans)))
+    seeds = iter(
+        _native.drawn(study.seed, "confirm", again * sum(len(plan.every) for plan in plans))
+    )
     results: list[Confirmed] = []
     with task.bench([task.variant(schedule.sets(plans[0].advice))]) as bench:
         for plan in plans:
@@ -199,7 +201,7 @@ def confirm(
 def _means(table: Table, schedule: Schedule) -> dict[int, float]:
     """The geometric mean of the runs of each cell that is recorded."""
     found: dict[tuple[Any, ...], list[float]] = {}
-    names = [one.name for one in schedule.study.factors]
+    names = [factor.name for factor in schedule.study.factors]
     for *levels, value in table.frame.select(*names, table.response).iter_rows():
         found.setdefault(tuple(levels), []).append(value)
     every = ((at, tuple(schedule.levels(at).values())) for at in range(len(schedule.cells)))
@@ -217,7 +219,7 @@ class _Plan(NamedTuple):
     def every(self) -> list[int]:
         """Each once."""
         return list(
-            dict.fromkeys([self.advice, self.default, *(one for _, one in self.neighbours)])
+            dict.fromkeys([self.advice, self.default, *(cell for _, cell in self.neighbours)])
         )
 
 
@@ -236,7 +238,7 @@ def _plan(
             "the cell of the first level of each factor is not among the runs of the study",
             "advice is held to it: list the usual level of each factor first",
         )
-    apart = ((at, [one for one in of[at] if of[at][one] != of[advice][one]]) for at in known)
+    apart = ((at, [cell for cell in of[at] if of[at][cell] != of[advice][cell]]) for at in known)
     return _Plan(advice, default, [(names[0], at) for at, names in apart if len(names) == 1])
 
 

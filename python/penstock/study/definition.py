@@ -77,14 +77,14 @@ class Definition:
             facts = json.loads(_native.study(path))
         factors = [
             Factor(
-                name=one["name"],
-                paths=one["paths"],
-                levels=[Level(**level) for level in one["levels"]],
+                name=factor["name"],
+                paths=factor["paths"],
+                levels=[Level(**level) for level in factor["levels"]],
             )
-            for one in facts.pop("factors")
+            for factor in facts.pop("factors")
         ]
         excluded = [
-            {one["factor"]: one["levels"] for one in group} for group in facts.pop("except")
+            {pairs["factor"]: pairs["levels"] for pairs in group} for group in facts.pop("except")
         ]
         return cls(name=fspath(path), factors=factors, excluded=excluded, **facts)
 

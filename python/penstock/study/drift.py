@@ -57,7 +57,7 @@ def _by_reference(fit: Fit) -> Drift | None:
     line = OLS(values - values[0], x).fit()
     reach = float(stats.t.ppf(1 - SIGNIFICANT / 2, line.df_resid)) * float(line.bse[1])
     slope = float(line.params[1])
-    ends = [fit.percent(one) for one in (slope, slope - reach, slope + reach)]
+    ends = [fit.percent(slope_ns) for slope_ns in (slope, slope - reach, slope + reach)]
     return Drift("reference", rows.height, *ends)
 
 
@@ -71,5 +71,5 @@ def _by_blocks(fit: Fit) -> Drift | None:
     half = fit.half_width(contrast, where)
     if np.isnan(half):
         return None
-    ends = [fit.percent(one) for one in (difference, difference - half, difference + half)]
+    ends = [fit.percent(value) for value in (difference, difference - half, difference + half)]
     return Drift("blocks", len(every), *ends)

@@ -191,13 +191,13 @@ class Fit:
     @cached_property
     def cell(self) -> Codes:
         """The number of the cell of each row, by all factors of the table."""
-        every = np.stack([self.codes[one] for one in self.table.factors], axis=1)
+        every = np.stack([self.codes[name] for name in self.table.factors], axis=1)
         return np.asarray(np.unique(every, axis=0, return_inverse=True)[1]).ravel()
 
     @cached_property
     def cells(self) -> Codes:
         """The levels of each cell by their numbers, a column a factor."""
-        every = np.stack([self.codes[one] for one in self.table.factors], axis=1)
+        every = np.stack([self.codes[name] for name in self.table.factors], axis=1)
         return np.asarray(np.unique(every, axis=0))
 
     @cached_property
@@ -314,7 +314,8 @@ class Fit:
     def coded(self, term: Term) -> list[tuple[tuple[Level, ...], Vector]]:
         """Each combination of levels of a term, with its row of codes."""
         every = [
-            list(zip(self.levels[one], coding(len(self.levels[one])), strict=True)) for one in term
+            list(zip(self.levels[factor], coding(len(self.levels[factor])), strict=True))
+            for factor in term
         ]
         found = []
         for combination in product(*every):
@@ -344,8 +345,8 @@ class Fit:
         for term in self.terms:
             if term != (BLOCK,):
                 part = np.ones(1)
-                for one in term:
-                    part = np.kron(part, coding(len(self.levels[one]))[codes[one]])
+                for factor in term:
+                    part = np.kron(part, coding(len(self.levels[factor]))[codes[factor]])
                 row[self.slices[term]] = part
         return float(row @ self.beta), row
 
@@ -382,7 +383,7 @@ class Fit:
             if one != term and (number < at if kind == 1 else kind == 3 or not set(term) < set(one))
         ]
         where = self.slices[term]
-        others = [self.x[:, self.slices[one]] for one in before]
+        others = [self.x[:, self.slices[term]] for term in before]
         # What of the term is at right angles to all before it.
         q, _ = np.linalg.qr(np.hstack([self.x[:, :1], *others, self.x[:, where]]))
         along = q[:, where.start - where.stop :].T @ self.y
@@ -404,7 +405,7 @@ class Fit:
     def having(self, terms: Sequence[Term]) -> "Fit":
         """Returns a fit of the same table with other terms; it has blocks if this one has."""
         blocks = [(BLOCK,)] if (BLOCK,) in self.terms else []
-        every = [*blocks, *(one for one in terms if one != (BLOCK,))]
+        every = [*blocks, *(term for term in terms if term != (BLOCK,))]
         x, slices = matrix(self.codes, self.levels, every)
         return replace(self, terms=tuple(every), x=x, slices=slices)
 
@@ -422,8 +423,8 @@ def matrix(
     parts, slices, at = [np.ones((rows, 1))], {}, 1
     for term in terms:
         part = np.ones((rows, 1))
-        for one in term:
-            own = coding(len(levels[one]))[codes[one]]
+        for factor in term:
+            own = coding(len(levels[factor]))[codes[factor]]
             part = (part[:, :, None] * own[:, None, :]).reshape(rows, -1)
         parts.append(part)
         slices[term] = slice(at, at + part.shape[1])
@@ -450,12 +451,12 @@ def fit(table: Table, terms: Sequence[Term], *, transform: Transform = "log") ->
         levels[BLOCK] = table.blocks
         every.insert(0, (BLOCK,))
     codes = {}
-    for one, known in levels.items():
+    for name, known in levels.items():
         number = {level: n for n, level in enumerate(known)}
-        codes[one] = np.array([number[level] for level in table.frame[one].to_list()])
+        codes[name] = np.array([number[level] for level in table.frame[name].to_list()])
     x, slices = matrix(codes, levels, every)
     if not estimable(x):
-        which = next(one for one in every if not estimable(x[:, : slices[one].stop]))
+        which = next(term for term in every if not estimable(x[:, : slices[term].stop]))
         raise _aliased(table, which, x.shape)
     return Fit(
         table=table,

@@ -65,8 +65,8 @@ class Folder:
             what = "holds a study" if known else "exists"
             hint = "go on with it by --resume, or name another folder"
             raise wrong(f"{self.path} {what} already", hint if known else "name a new folder")
-        others = [one.name for one in self.path.iterdir() if one.name != LOCK]
-        if not known and any(not one.endswith(UNFINISHED) for one in others):
+        others = [file.name for file in self.path.iterdir() if file.name != LOCK]
+        if not known and any(not file.endswith(UNFINISHED) for file in others):
             self.close()
             raise wrong(
                 f"{self.path} holds no study", "name the folder that -o of `study run` named"
@@ -159,7 +159,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def _factors(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
-    before, after = ({one["name"]: one for one in every} for every in (old, new))
+    before, after = ({factor["name"]: factor for factor in every} for every in (old, new))
     found = [f"factor {name} is gone" for name in before if name not in after]
     found += [f"factor {name} is new" for name in after if name not in before]
     for name in before:

@@ -52,7 +52,7 @@ def chosen(
     levels: dict[str, list[Any]] = {}
     for name in cells[0]:
         levels[name] = list(dict.fromkeys(cell[name] for cell in cells))
-    used = {one for term in terms for one in term}
+    used = {name for term in terms for name in term}
     levels = {name: known for name, known in levels.items() if name in used}
     codes = {
         name: np.array([known.index(cell[name]) for cell in cells])
@@ -66,13 +66,13 @@ def chosen(
         )
     random = np.random.Generator(np.random.PCG64(seed))
     found = [_exchanged(x, random.permutation(len(cells))[:runs]) for _ in range(STARTS)]
-    best = max(found, key=lambda one: _determinant(x[one]))
+    best = max(found, key=lambda result: _determinant(x[result]))
     if int(np.linalg.matrix_rank(x[best])) < x.shape[1]:
         raise wrong(
             f"no {runs} of the {len(cells)} cells separate all terms of the model",
             "leave out interactions whose combinations of levels cannot be run",
         )
-    return sorted(int(one) for one in best)
+    return sorted(int(cell) for cell in best)
 
 
 def _determinant(x: Any) -> float:  # noqa: ANN401 # numpy is imported where it is needed

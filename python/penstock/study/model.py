@@ -30,10 +30,10 @@ def parse(model: str, factors: Iterable[str]) -> list[Term]:
     factors = list(factors)
     found: list[Term] = []
     for part in model.split("+"):
-        crossed = [_term(one, part, factors) for one in part.split("*")]
+        crossed = [_term(factor, part, factors) for factor in part.split("*")]
         for many in range(1, len(crossed) + 1):
             found += [
-                _sorted((one for term in some for one in term), factors)
+                _sorted((factor for term in some for factor in term), factors)
                 for some in combinations(crossed, many)
             ]
     terms = sorted(dict.fromkeys(found), key=len)
@@ -48,21 +48,21 @@ def parse(model: str, factors: Iterable[str]) -> list[Term]:
     return terms
 
 
-def _term(part: str, whole: str, factors: Sequence[str]) -> Term:
-    names = [one.strip() for one in part.split(":")]
-    for one in names:
-        if one not in factors:
-            near = get_close_matches(one, factors, 1)
+def _term(part: str, model: str, factors: Sequence[str]) -> Term:
+    names = [name.strip() for name in part.split(":")]
+    for name in names:
+        if name not in factors:
+            near = get_close_matches(name, factors, 1)
             known = f"the factors are {', '.join(factors)}"
-            what = f"a factor {one}" if one else f"nothing in {whole.strip() or 'a term'!r}"
+            what = f"a factor {name}" if name else f"nothing in {model.strip() or 'a term'!r}"
             raise wrong(
                 f"--model has {what}, which the table has not"
-                if one
+                if name
                 else f"--model has {what}, where a factor is expected",
                 f"did you mean {near[0]}? {known}" if near else known,
             )
-        if names.count(one) > 1:
-            raise wrong(f"--model has {one} with itself", f"write {one}")
+        if names.count(name) > 1:
+            raise wrong(f"--model has {name} with itself", f"write {name}")
     return _sorted(names, factors)
 
 
@@ -72,13 +72,13 @@ def _sorted(names: Iterable[str], factors: Sequence[str]) -> Term:
 
 def below(term: Term) -> list[Term]:
     """Returns the lower terms that a term is made of."""
-    return [one for many in range(1, len(term)) for one in combinations(term, many)]
+    return [lower for many in range(1, len(term)) for lower in combinations(term, many)]
 
 
 def pairs(factors: Iterable[str]) -> list[Term]:
     """All main effects and all interactions of two."""
     factors = list(factors)
-    return [(one,) for one in factors] + list(combinations(factors, 2))
+    return [(factor,) for factor in factors] + list(combinations(factors, 2))
 
 
 def droppable(terms: Sequence[Term]) -> list[Term]:

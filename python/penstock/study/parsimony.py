@@ -81,7 +81,7 @@ def path(first: Fit, terms: Sequence[Term]) -> Path:
     folds = _folds(first)
     steps: list[Step] = []
     by_f: int | None = None
-    left = [one for one in terms if one != (BLOCK,)]
+    left = [term for term in terms if term != (BLOCK,)]
     while True:
         fit = first.having(left)
         weakest = _weakest(fit, left)
@@ -90,7 +90,7 @@ def path(first: Fit, terms: Sequence[Term]) -> Path:
             by_f = len(steps) - 1
         if weakest is None:
             break
-        left = [one for one in left if one != weakest[0]]
+        left = [term for term in left if term != weakest[0]]
     errors = [step.rmse for step in steps]
     known = [(error, -at) for at, error in enumerate(errors) if error is not None]
     # Of models that predict alike the smaller.
@@ -136,8 +136,8 @@ def _rmse(fit: Fit, folds: Codes | None) -> float | None:
     if folds is None:
         return None
     total, whole, side = 0.0, fit.x.T @ fit.x, fit.x.T @ fit.y
-    for one in range(FOLDS):
-        rows = np.flatnonzero(folds == one)
+    for fold in range(FOLDS):
+        rows = np.flatnonzero(folds == fold)
         x, y = fit.x[rows], fit.y[rows]
         others = whole - x.T @ x
         if np.linalg.cond(others) > ALIASED:

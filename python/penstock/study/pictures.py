@@ -40,50 +40,54 @@ SECTIONS = (
 _TITLES = {kind: title for kind, title, _ in SECTIONS}
 
 
-def _picture(kind: str, name: str, of: str, chart: "alt.TopLevelMixin") -> Picture:
-    title = f"{_TITLES[kind]}: {of}" if of else _TITLES[kind]
-    return Picture(name=name, title=title, chart=chart, kind=kind, caption=of)
+def _picture(kind: str, name: str, subject: str, chart: "alt.TopLevelMixin") -> Picture:
+    title = f"{_TITLES[kind]}: {subject}" if subject else _TITLES[kind]
+    return Picture(name=name, title=title, chart=chart, kind=kind, caption=subject)
 
 
-def all_of(of: Analysis) -> list[Picture]:
+def all_of(analysis: Analysis) -> list[Picture]:
     """Every picture."""
-    drawn = [_picture("effects", "effects", "", charts.effects(_bars(of)))] if of.terms else []
-    for one, other in combinations(of.table.factors, 2):
+    drawn = (
+        [_picture("effects", "effects", "", charts.effects(_bars(analysis)))]
+        if analysis.terms
+        else []
+    )
+    for one, other in combinations(analysis.table.factors, 2):
         # The factor with more levels goes along the axis.
-        x, line = sorted((one, other), key=lambda name: -len(of.fit.levels[name]))
+        x, line = sorted((one, other), key=lambda name: -len(analysis.fit.levels[name]))
         chart = charts.interaction(
-            _means(of, x, line),
+            _means(analysis, x, line),
             x=x,
             line=line,
-            response=of.table.response,
-            logarithmic=of.fit.transform == "log",
+            response=analysis.table.response,
+            logarithmic=analysis.fit.transform == "log",
         )
         name = f"interaction-{plain(one)}-{plain(other)}"
         drawn.append(_picture("interaction", name, f"{one} and {other}", chart))
-    return drawn + _residuals(of)
+    return drawn + _residuals(analysis)
 
 
 def plain(name: object, between: str = "_") -> str:
     """Returns a name as a part of the name of a file."""
-    return "".join(one if one.isalnum() else between for one in str(name))
+    return "".join(char if char.isalnum() else between for char in str(name))
 
 
-def _bars(of: Analysis) -> list[Bar]:
+def _bars(analysis: Analysis) -> list[Bar]:
     bars = []
-    for one in of.fit.effects:
+    for one in analysis.fit.effects:
         if len(one.term) == 1 and one.term != (BLOCK,):
-            effect = of.fit.percent(one.effect)
-            low = effect if one.low is None else of.fit.percent(one.low)
-            high = effect if one.high is None else of.fit.percent(one.high)
+            effect = analysis.fit.percent(one.effect)
+            low = effect if one.low is None else analysis.fit.percent(one.low)
+            high = effect if one.high is None else analysis.fit.percent(one.high)
             bars.append(Bar(f"{model.name(one.term)} = {one.levels[0]}", effect, low, high))
     return bars
 
 
-def _means(of: Analysis, x: str, line: str) -> list[Mean]:
+def _means(analysis: Analysis, x: str, line: str) -> list[Mean]:
     """Means over the cells, so that cells with more runs count no more."""
-    fit = of.fit
+    fit = analysis.fit
     cells, means = fit.cells, fit.cell_means(fit.without_blocks)
-    at_x, at_line = (list(of.table.factors).index(one) for one in (x, line))
+    at_x, at_line = (list(analysis.table.factors).index(factor) for factor in (x, line))
     found = []
     for second, name in enumerate(fit.levels[line]):
         for first, level in enumerate(fit.levels[x]):
@@ -93,10 +97,10 @@ def _means(of: Analysis, x: str, line: str) -> list[Mean]:
     return found
 
 
-def _residuals(of: Analysis) -> list[Picture]:
+def _residuals(analysis: Analysis) -> list[Picture]:
     from scipy import stats
 
-    fit = of.fit
+    fit = analysis.fit
     if not fit.df_resid or fit.rss <= EXACT * fit.tss:
         return []
     scaled = fit.residuals / (fit.rss / fit.df_resid) ** 0.5
@@ -109,7 +113,7 @@ def _residuals(of: Analysis) -> list[Picture]:
             "against what is fitted",
             charts.residuals(
                 list(zip(fitted, scaled.tolist(), strict=True)),
-                x=f"fitted {unit}{of.table.response}",
+                x=f"fitted {unit}{analysis.table.response}",
             ),
         )
     ]
@@ -119,8 +123,8 @@ def _residuals(of: Analysis) -> list[Picture]:
     drawn.append(
         _picture("residual", "residual-normal", "against normal ones", charts.normal(pairs))
     )
-    if of.table.ordered:
-        orders = of.table.frame["order"].cast(float).to_list()
+    if analysis.table.ordered:
+        orders = analysis.table.frame["order"].cast(float).to_list()
         pairs = sorted(zip(orders, scaled.tolist(), strict=True))
         chart = charts.residuals(pairs, x="place in the order of runs")
         drawn.append(_picture("residual", "residual-order", "in the order of runs", chart))

@@ -78,8 +78,8 @@ def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list
         if (factor,) not in whole.terms:
             more = whole.having(sorted([*whole.terms, (factor,)], key=len))
             whole = more if estimable(more.x) else whole
-    known = [one for one in fit.table.factors if (one,) in whole.terms]
-    return [_advice(whole, one, matters, less) for one in known]
+    known = [name for name in fit.table.factors if (name,) in whole.terms]
+    return [_advice(whole, level, matters, less) for level in known]
 
 
 def _advice(fit: Fit, factor: str, matters: float, less: bool) -> Advice:
@@ -102,14 +102,14 @@ def _advice(fit: Fit, factor: str, matters: float, less: bool) -> Advice:
     ends = (None, None) if np.isnan(half) else (difference - half, difference + half)
     known = [fit.percent(end) for end in ends if end is not None]
     low, high = (known[0], known[1]) if known else (None, None)
-    named = {levels[one] for one in alike}
+    named = {levels[level] for level in alike}
     at = fit.table.frame[factor].to_list()
     reason: Reason | None = None
     if reasons:
         reason = "both" if len(reasons) > 1 else "tukey" if "tukey" in reasons else "matters"
     return Advice(
         factor=factor,
-        best=tuple(levels[one] for one in alike),
+        best=tuple(levels[level] for level in alike),
         sns=len(alike) == len(levels),
         reason=reason,
         worst=levels[worst],
@@ -173,7 +173,7 @@ def _configuration(
                 Cost(factor, level, fit.percent(near - mean), worst, fit.percent(far - mean))
             )
     return Configuration(
-        levels={one: fit.levels[one][code] for one, code in zip(factors, codes, strict=True)},
+        levels={name: fit.levels[name][code] for name, code in zip(factors, codes, strict=True)},
         mean=fit.natural(mean),
         low=None if low is None else fit.natural(low),
         high=None if high is None else fit.natural(high),
@@ -191,9 +191,9 @@ def _neighbours(
 ) -> Iterator[tuple[float, Level]]:
     """The mean at each other level of one factor, of the cells that were run."""
     factor = list(fit.table.factors)[place]
-    for other, level in enumerate(fit.levels[factor]):
-        at = where.get((*codes[:place], other, *codes[place + 1 :]))
-        if other != codes[place] and at is not None:
+    for number, level in enumerate(fit.levels[factor]):
+        at = where.get((*codes[:place], number, *codes[place + 1 :]))
+        if number != codes[place] and at is not None:
             yield float(means[at]), level
 
 

@@ -28,19 +28,19 @@ class Counted:
     """Whether all have the same figures."""
 
 
-def of_run(found: Comparison, run: Run) -> list[str]:
+def of_run(comparison: Comparison, run: Run) -> list[str]:
     """Returns the remarks on a run: of the engine, and on failures and late requests."""
     late = [schedule.troubles(run), _late(run)]
-    failed = [failures.some_failed(one) for one in run["classes"] if one["errors"]]
-    every = [*found.get("remarks", []), *run.get("remarks", []), *failed, *late]
-    return list(dict.fromkeys(one for one in every if one is not None))
+    failed = [failures.some_failed(class_) for class_ in run["classes"] if class_["errors"]]
+    every = [*comparison.get("remarks", []), *run.get("remarks", []), *failed, *late]
+    return list(dict.fromkeys(remark for remark in every if remark is not None))
 
 
 def _late(run: Run) -> str | None:
-    asked = sum(one["requests"] for one in run["classes"])
+    asked = sum(class_["requests"] for class_ in run["classes"])
     if "emulation" not in run or not asked:
         return None
-    mean = sum(one["requests"] * one["lat_ns"]["mean"] for one in run["classes"]) / asked
+    mean = sum(class_["requests"] * class_["lat_ns"]["mean"] for class_ in run["classes"]) / asked
     return places.emulation([run]) if run["emulation"]["mean_ns"] > LATE * mean else None
 
 
@@ -65,7 +65,7 @@ def counted(column: Iterable[str | None]) -> list[Counted]:
 
 def lines(column: Sequence[str | None]) -> Iterator[str]:
     """Yields the remarks in words, each with the share of the runs that have it."""
-    for one in counted(column):
-        figures = "" if one.alike else "; figures differ"
-        share = units.percent(one.runs / len(column))
-        yield f"{one.text} ({one.runs} of {units.many(len(column), 'run')}, {share}{figures})"
+    for remark in counted(column):
+        figures = "" if remark.alike else "; figures differ"
+        share = units.percent(remark.runs / len(column))
+        yield f"{remark.text} ({remark.runs} of {units.many(len(column), 'run')}, {share}{figures})"

@@ -24,65 +24,68 @@ Found: TypeAlias = Sequence[tuple[Any, Analysis]]
 """Each level of `by` with its analysis; without `by` one analysis, of the level None."""
 
 
-def plain(by: str | None, found: Found) -> AnalysisRow | ByRow:
+def plain(by: str | None, analyses: Found) -> AnalysisRow | ByRow:
     """Returns the analyses as JSON has them."""
     if by is None:
-        return found[0][1].plain()
-    return {"by": by, "levels": [{"level": one, "analysis": of.plain()} for one, of in found]}
+        return analyses[0][1].plain()
+    return {
+        "by": by,
+        "levels": [{"level": level, "analysis": analysis.plain()} for level, analysis in analyses],
+    }
 
 
-def contents(by: str | None, found: Found) -> Contents:
+def contents(by: str | None, analyses: Found) -> Contents:
     """Returns what can be written of analyses."""
     return Contents(
-        page=lambda command: page(by, found, command=command),
-        pictures=lambda: list(_pictures(by, found)),
+        page=lambda command: page(by, analyses, command=command),
+        pictures=lambda: list(_pictures(by, analyses)),
     )
 
 
-def _pictures(by: str | None, found: Found) -> Iterator[Picture]:
-    for level, of in found:
+def _pictures(by: str | None, analyses: Found) -> Iterator[Picture]:
+    for level, analysis in analyses:
         before = "" if by is None else f"{pictures.plain(level, '-')}-"
-        about = [f"{words.title(of)[1]}, {date()}"]
-        for one in pictures.all_of(of):
-            yield replace(one, name=f"{before}{one.name}", about=about)
+        about = [f"{words.title(analysis)[1]}, {date()}"]
+        for picture in pictures.all_of(analysis):
+            yield replace(picture, name=f"{before}{picture.name}", about=about)
 
 
-def page(by: str | None, found: Found, *, command: str | None = None) -> Page:
+def page(by: str | None, analyses: Found, *, command: str | None = None) -> Page:
     """Returns the page of an analysis, or of one for each level of `by`."""
-    first, of = found[0]
-    source = of.table.source.removesuffix(f", {by} = {first}")
-    facts = [("Table", source), ("Response", of.table.response), ("Date", date())]
+    first, first_analysis = analyses[0]
+    source = first_analysis.table.source.removesuffix(f", {by} = {first}")
+    facts = [("Table", source), ("Response", first_analysis.table.response), ("Date", date())]
     if command is not None:
         facts.append(("Command", command))
     return Page(
-        world=words.title(of)[0],
+        world=words.title(first_analysis)[0],
         title=source,
         facts=[*facts, ("Penstock", __version__)],
         sections=[
             section
-            for at, (level, of) in enumerate(found)
+            for at, (level, analysis) in enumerate(analyses)
             for section in (
-                _sections(of, "What to set", "")
+                _sections(analysis, "What to set", "")
                 if by is None
-                else _sections(of, f"{by} = {level}", f"p{at}-")
+                else _sections(analysis, f"{by} = {level}", f"p{at}-")
             )
         ],
-        data=plain(by, found),
+        data=plain(by, analyses),
     )
 
 
-def _sections(of: Analysis, title: str, prefix: str) -> Iterator[Section]:
+def _sections(analysis: Analysis, title: str, prefix: str) -> Iterator[Section]:
     yield Section(
         f"{prefix}summary",
         title,
         [
-            Paragraph(words.title(of)[1]),
-            *(Paragraph(remark, "faint") for remark in of.remarks),
-            Bullets(words.lines(of), "verdict"),
+            Paragraph(words.title(analysis)[1]),
+            *(Paragraph(remark, "faint") for remark in analysis.remarks),
+            Bullets(words.lines(analysis), "verdict"),
         ],
     )
-    for table in tables.all_of(of):
-        entries = words.entries(of) if table.name == "advice" else ()
+    for table in tables.all_of(analysis):
+        entries = words.entries(analysis) if table.name == "advice" else ()
         details = (Details(name, lines) for name, lines in entries)
         yield Section.of_table(table, *details, prefix=prefix)
-    yield from of_pictures(pictures.all_of(of), pictures.SECTIONS, prefix=prefix)
+    yield from of_pictures(pictures.all_of(analysis), pictures.SECTIONS, prefix=prefix)

@@ -34,12 +34,12 @@ def check(response: str, classes: Sequence[str]) -> None:
                 f"name the class, as `{classes[0]}.{response}`",
             )
         return
-    of_run = [one for one in _figures(json_types.Run) if one not in of_class]
+    of_run = [name for name in _figures(json_types.Run) if name not in of_class]
     if response in of_run:
         return
     known = [*of_class, *of_run]
     if len(classes) > 1:
-        known += [f"{one}.{figure}" for one in classes for figure in of_class]
+        known += [f"{class_}.{figure}" for class_ in classes for figure in of_class]
     near = get_close_matches(response, known, 1)
     hint = f"did you mean `{near[0]}`?" if near else "as bw_bytes, iops, lat_ns.p99, device_busy"
     raise wrong(f"no result has the response `{response}`", hint)
@@ -48,11 +48,11 @@ def check(response: str, classes: Sequence[str]) -> None:
 def value(response: str, run: json_types.Run) -> float | None:
     """The figure of a run; none if this result has it not."""
     classes = run["classes"]
-    for one in classes:
-        if response.startswith(f"{one['name']}."):
-            return _number(one, response.removeprefix(f"{one['name']}."))
-    found = [_number(one, response) for one in classes]
-    numbers = [one for one in found if one is not None]
+    for class_ in classes:
+        if response.startswith(f"{class_['name']}."):
+            return _number(class_, response.removeprefix(f"{class_['name']}."))
+    found = [_number(class_, response) for class_ in classes]
+    numbers = [value for value in found if value is not None]
     if not numbers or len(numbers) < len(classes):
         return _number(run, response)
     return numbers[0] if len(numbers) == 1 else sum(numbers)

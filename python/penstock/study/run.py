@@ -130,9 +130,10 @@ def description(study: Definition) -> dict[str, Any]:
         "responses": study.responses,
         "design": study.design,
         "factors": [
-            {"name": one.name, "paths": one.paths, "levels": one.column()} for one in study.factors
+            {"name": factor.name, "paths": factor.paths, "levels": factor.column()}
+            for factor in study.factors
         ],
-        "except": [dict(one) for one in study.excluded],
+        "except": [dict(cell) for cell in study.excluded],
     }
 
 
@@ -146,10 +147,10 @@ def _refused(schedule: Schedule, cell: int, task: Work, error: PenstockError) ->
         return error
     levels = schedule.cells[cell]
     what = f"the cell {schedule.named(cell)}"
-    for one in schedule.study.factors:
-        level = one.levels[levels[one.name]]
+    for factor in schedule.study.factors:
+        level = factor.levels[levels[factor.name]]
         if not is_right(level.sets):
-            what = f"the level {level.shown} of factor {one.name}"
+            what = f"the level {level.shown} of factor {factor.name}"
             break
     return PenstockError(
         f"error: the job refuses {what}: {cells.reason(error)}", exit_code=error.exit_code
@@ -193,11 +194,11 @@ def run(
         elsewhere = None if cluster is None else stack.enter_context(closing(Cluster(cluster)))
         _same(plan, folder)
         made = rows.recorded(path)
-        pending = [one for one in plan.planned if one.run not in made]
+        pending = [run for run in plan.planned if run.run not in made]
         ran = Ran(len(plan.planned), len(made), len(made))
         recorder = _Recorder(plan, folder, ran, report)
         recorder.say()
-        trials = (Trial(one.run, plan.variant(one)) for one in pending)
+        trials = (Trial(run.run, plan.variant(run)) for run in pending)
         if plan.live:
             for trial in trials:
                 (outcome,) = bench.run([trial.variant])
@@ -240,8 +241,8 @@ class _Recorder:
     def __init__(self, plan: Ready, folder: Folder, ran: Ran, report: Report | None) -> None:
         study = plan.schedule.study
         self._plan, self._folder, self._ran, self._report = plan, folder, ran, report
-        self._planned = {one.run: one for one in plan.planned}
-        self._kinds = {one.name: type(one.column()[0]) for one in study.factors}
+        self._planned = {run.run: run for run in plan.planned}
+        self._kinds = {factor.name: type(factor.column()[0]) for factor in study.factors}
         self._references = plan.live and study.reference is not None
 
     def say(self) -> None:

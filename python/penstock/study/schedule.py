@@ -55,8 +55,8 @@ class Schedule:
         study = self.study
         ends = study.design == "2k"
         levels = {
-            one.name: [0, len(one.levels) - 1] if ends else range(len(one.levels))
-            for one in study.factors
+            factor.name: [0, len(factor.levels) - 1] if ends else range(len(factor.levels))
+            for factor in study.factors
         }
         count = prod(map(len, levels.values()))
         if count > CELLS_MOST:
@@ -91,7 +91,7 @@ class Schedule:
                 f"the fraction has {runs} cells, and all combinations are {len(cells)}",
                 'write fewer `runs`, or `design = "full"`',
             )
-        many = {one.name: len(one.levels) for one in self.study.factors}
+        many = {factor.name: len(factor.levels) for factor in self.study.factors}
         terms = [(name,) for name in many]
         pairs = list(combinations(many, 2))
         free = 1 + sum(count - 1 for count in many.values())
@@ -132,12 +132,16 @@ class Schedule:
                 partial(reference, block=block),
                 before=block * cells,
             )
-        return [one._replace(order=order) for order, one in enumerate(found)]
+        return [planned._replace(order=order) for order, planned in enumerate(found)]
 
     def sets(self, cell: int) -> list[str]:
         """The arguments of `--set` that make this cell."""
         levels = self.cells[cell]
-        return [text for one in self.study.factors for text in one.levels[levels[one.name]].sets]
+        return [
+            text
+            for factor in self.study.factors
+            for text in factor.levels[levels[factor.name]].sets
+        ]
 
     def levels(self, cell: int) -> dict[str, Shown]:
         """The level of each factor in this cell, as the table has it."""
@@ -146,11 +150,12 @@ class Schedule:
 
     @cached_property
     def _columns(self) -> dict[str, list[Shown]]:
-        return {one.name: one.column() for one in self.study.factors}
+        return {factor.name: factor.column() for factor in self.study.factors}
 
     def named(self, cell: int) -> str:
         """The cell in words."""
         levels = self.cells[cell]
         return ", ".join(
-            f"{one.name} = {one.levels[levels[one.name]].shown}" for one in self.study.factors
+            f"{factor.name} = {factor.levels[levels[factor.name]].shown}"
+            for factor in self.study.factors
         )

@@ -109,7 +109,7 @@ class Table:
         for name, levels in self.factors.items():
             left = set(frame[name].unique().to_list())
             if len(left) > 1:
-                factors[name] = [one for one in levels if one in left]
+                factors[name] = [level for level in levels if level in left]
             elif name != column:
                 remarks.append(f"{name} has one level here, {next(iter(left), '–')}, and no effect")
         if not factors:
@@ -147,7 +147,7 @@ def _of_study(place: Path, *, response: str | None, factors: Sequence[str]) -> T
         rows.read(place),
         source=str(place),
         response=response or about["responses"][0],
-        factors=factors or [one["name"] for one in about["factors"]],
+        factors=factors or [factor["name"] for factor in about["factors"]],
     )
     made = table.frame.height
     runs = about.get("runs", made)
@@ -306,7 +306,9 @@ def _check_numbers(frame: "pl.DataFrame", source: str, name: str) -> None:
             f"{source}: column {name}, {_rows(frame, at[:1])}: found {shown}, expected a number",
             "name another column with --response",
         )
-    odd = [n for n, one in enumerate(column.cast(pl.Float64).is_finite().to_list()) if not one]
+    odd = [
+        n for n, finite in enumerate(column.cast(pl.Float64).is_finite().to_list()) if not finite
+    ]
     if odd:
         raise wrong(
             f"{source}: column {name} is no finite number in {_rows(frame, odd)}",

@@ -7,27 +7,29 @@ from penstock.study import words
 from penstock.study.analysis import Analysis
 
 
-def all_of(of: Analysis) -> Iterator[Table]:
+def all_of(analysis: Analysis) -> Iterator[Table]:
     """Every table of an analysis."""
-    yield _table("advice", "Each factor", words.ADVICE, words.advice(of), [words.rule(of)])
+    yield _table(
+        "advice", "Each factor", words.ADVICE, words.advice(analysis), [words.rule(analysis)]
+    )
     note = (
         "Means of the runs of one cell. Among many cells the best is partly so by chance: run it "
         "again to know."
     )
-    yield _table("cells", "The best cells", *words.configurations(of), [note])
-    yield _table("costs", "Away from the best cell", words.COSTS, words.costs(of))
+    yield _table("cells", "The best cells", *words.configurations(analysis), [note])
+    yield _table("costs", "Away from the best cell", words.COSTS, words.costs(analysis))
     mark = (
         [f"{words.AGAINST} against what the model lacks, not against noise."]
-        if of.fit.misleading
+        if analysis.fit.misleading
         else []
     )
-    notes = [*mark, *words.fit_lines(of)]
-    yield _table("anova", "Analysis of variance", words.ANOVA, words.anova(of), notes)
-    yield _table("effects", "Effects", words.EFFECTS, words.effects(of))
-    yield _table("checks", "Checks of the residuals", words.CHECKS, words.checks(of))
-    yield _table("worst", "Cells that the model predicts worst", *words.worst(of))
-    path_notes = list(words.path_lines(of))
-    yield _table("path", "Which terms are needed", words.PATH, words.path(of), path_notes)
+    notes = [*mark, *words.fit_lines(analysis)]
+    yield _table("anova", "Analysis of variance", words.ANOVA, words.anova(analysis), notes)
+    yield _table("effects", "Effects", words.EFFECTS, words.effects(analysis))
+    yield _table("checks", "Checks of the residuals", words.CHECKS, words.checks(analysis))
+    yield _table("worst", "Cells that the model predicts worst", *words.worst(analysis))
+    path_notes = list(words.path_lines(analysis))
+    yield _table("path", "Which terms are needed", words.PATH, words.path(analysis), path_notes)
 
 
 def _table(

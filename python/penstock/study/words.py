@@ -23,59 +23,60 @@ SHOWN = 5
 TYPES = {1: "I", 2: "II", 3: "III"}
 
 
-def title(of: Analysis) -> tuple[str, str]:
+def title(analysis: Analysis) -> tuple[str, str]:
     """The world in capitals, and what was analysed."""
-    table = of.table
+    table = analysis.table
     worlds = table.frame["world"].unique().to_list() if "world" in table.frame.columns else []
     world = str(worlds[0]).upper() if len(worlds) == 1 else "TABLE"
-    what = "its logarithm" if of.fit.transform == "log" else "as it is"
-    less = "less" if of.less else "more"
+    what = "its logarithm" if analysis.fit.transform == "log" else "as it is"
+    less = "less" if analysis.less else "more"
     return world, (
-        f"{table.source}: {units.many(len(of.fit.y), 'run')} of "
-        f"{units.many(len(of.fit.counts), 'cell')}; response {table.response}, {what}; "
+        f"{table.source}: {units.many(len(analysis.fit.y), 'run')} of "
+        f"{units.many(len(analysis.fit.counts), 'cell')}; response {table.response}, {what}; "
         f"{less} is better"
     )
 
 
-def lines(of: Analysis) -> list[str]:
+def lines(analysis: Analysis) -> list[str]:
     """The verdict: the advice, what it brings, and whether it can be trusted."""
-    return [*_advice(of), *_trust(of)]
+    return [*_advice(analysis), *_trust(analysis)]
 
 
-def _advice(of: Analysis) -> Iterator[str]:
-    matter = [one for one in of.advice if not one.sns]
-    rest = [one.factor for one in of.advice if one.sns]
-    said = ", ".join(f"{one.factor} = {' or '.join(map(str, one.best))}" for one in matter)
+def _advice(analysis: Analysis) -> Iterator[str]:
+    matter = [entry for entry in analysis.advice if not entry.sns]
+    rest = [entry.factor for entry in analysis.advice if entry.sns]
+    said = ", ".join(f"{entry.factor} = {' or '.join(map(str, entry.best))}" for entry in matter)
     free = f"{_listed(rest)} may be anything" if rest else ""
     if said:
         yield f"Set {said}.{f' {free}.' if free else ''}"
     else:
-        yield f"No factor changes {of.table.response} by more than noise or {of.matters:g} %."
-    best = of.configurations[0]
+        response = analysis.table.response
+        yield f"No factor changes {response} by more than noise or {analysis.matters:g} %."
+    best = analysis.configurations[0]
     cell = _cell(best.levels)
-    against = of.fit.percent(_log(of, best.mean) - of.fit.grand)
+    against = analysis.fit.percent(_log(analysis, best.mean) - analysis.fit.grand)
     interval = "" if best.low is None else f" [{figure(best.low)} to {figure(best.high)}]"
     yield (
         f"Best cell: {cell}, with {figure(best.mean)}{interval}: {signed(against)} against the "
         "mean of all cells."
     )
     apart = [
-        f"{one.factor} = {best.levels[one.factor]}, although {one.best[0]} is best on average"
-        for one in matter
-        if best.levels[one.factor] not in one.best
+        f"{entry.factor} = {best.levels[entry.factor]}, although {entry.best[0]} is best on average"
+        for entry in matter
+        if best.levels[entry.factor] not in entry.best
     ]
     if apart:
         yield f"Factors act together: that cell has {'; '.join(apart)}."
 
 
-def _log(of: Analysis, value: float) -> float:
+def _log(analysis: Analysis, value: float) -> float:
     from math import log
 
-    return log(value) if of.fit.transform == "log" else value
+    return log(value) if analysis.fit.transform == "log" else value
 
 
-def _trust(of: Analysis) -> Iterator[str]:
-    fit = of.fit
+def _trust(analysis: Analysis) -> Iterator[str]:
+    fit = analysis.fit
     off = fit.percent((fit.rss / fit.df_resid) ** 0.5) if fit.df_resid else 0.0
     lack, pure = fit.lack, fit.pure
     if pure is None:
@@ -83,7 +84,7 @@ def _trust(of: Analysis) -> Iterator[str]:
             "No cell was run twice, so noise cannot be separated from what the model lacks, and "
             "intervals hold only if the model does. Repeat runs to know."
         )
-        if of.table.simulated:
+        if analysis.table.simulated:
             yield f"Simulated: p values ({AGAINST}) compare with what the model lacks, not noise."
     elif lack is None:
         yield "The model has a coefficient for every cell, so nothing can be said of its fit."
@@ -108,21 +109,21 @@ def _trust(of: Analysis) -> Iterator[str]:
             f"{fits} (lack of fit F = {figure(lack.f)}, {p_value(lack.p)}); runs of one cell "
             f"differ by {size(fit.percent(pure.variance**0.5))}."
         )
-        if of.table.simulated:
+        if analysis.table.simulated:
             yield f"Simulated: p values marked {AGAINST} are about a model's seeds, not a machine."
-    failed = [one.what for one in of.checks if one.holds is False]
+    failed = [check.what for check in analysis.checks if check.holds is False]
     if failed and not fit.misleading:
         hold = "does not hold" if len(failed) == 1 else "do not hold"
         yield f"Take intervals with care: {_listed(failed)} {hold} (see below)."
     if not fit.balanced:
         yield (
             "Unbalanced: combinations of levels were not run equally often, so sums of squares "
-            f"depend on their type, here {TYPES[of.kind]}."
+            f"depend on their type, here {TYPES[analysis.kind]}."
         )
-    if (moved := of.drift) is not None and moved.seen:
+    if (moved := analysis.drift) is not None and moved.seen:
         how = (
             "blocks take out what changed between them, not within one"
-            if moved.by == "blocks" or of.table.blocks
+            if moved.by == "blocks" or analysis.table.blocks
             else "no blocks take it out"
         )
         yield (
@@ -131,50 +132,50 @@ def _trust(of: Analysis) -> Iterator[str]:
         )
 
 
-def rule(of: Analysis) -> str:
+def rule(analysis: Analysis) -> str:
     """Returns the rule that decides whether levels differ."""
     return (
         "SNS: no level differs from the best, as Tukey's HSD on the model's residual does not "
-        f"separate them at {LEVEL} or they differ by less than {of.matters:g} % of "
-        f"{of.table.response}."
+        f"separate them at {LEVEL} or they differ by less than {analysis.matters:g} % of "
+        f"{analysis.table.response}."
     )
 
 
 ADVICE = ["factor", "best", "as good", "worst", "gain", "95 % interval", "p", "", "runs"]
 
 
-def advice(of: Analysis) -> Iterator[list[str]]:
+def advice(analysis: Analysis) -> Iterator[list[str]]:
     """A row for each factor."""
-    mark = AGAINST if of.fit.misleading else ""
-    for one in of.advice:
+    mark = AGAINST if analysis.fit.misleading else ""
+    for entry in analysis.advice:
         yield [
-            one.factor,
-            str(one.best[0]),
-            ", ".join(map(str, one.best[1:])) or NONE,
-            str(one.worst),
-            signed(one.effect_pct),
-            interval(one.low_pct, one.high_pct),
-            NONE if one.p is None else f"{p_figure(one.p)}{mark}",
-            _why(one, of),
-            units.count(len(one.runs)),
+            entry.factor,
+            str(entry.best[0]),
+            ", ".join(map(str, entry.best[1:])) or NONE,
+            str(entry.worst),
+            signed(entry.effect_pct),
+            interval(entry.low_pct, entry.high_pct),
+            NONE if entry.p is None else f"{p_figure(entry.p)}{mark}",
+            _why(entry, analysis),
+            units.count(len(entry.runs)),
         ]
 
 
-def entries(of: Analysis) -> Iterator[tuple[str, list[str]]]:
+def entries(analysis: Analysis) -> Iterator[tuple[str, list[str]]]:
     """Yields the details of each factor's row: its effect, its means, the cells and the runs."""
-    cells = of.table.frame.select(list(of.table.factors))
-    for one in of.advice:
-        best = ", ".join(map(str, one.best))
-        p = "not known" if one.p is None else p_value(one.p)
-        means = ", ".join(f"{level}: {figure(mean)}" for level, mean in one.means)
-        count = cells.filter(cells[one.factor].is_in(list(one.best))).n_unique()
+    cells = analysis.table.frame.select(list(analysis.table.factors))
+    for entry in analysis.advice:
+        best = ", ".join(map(str, entry.best))
+        p = "not known" if entry.p is None else p_value(entry.p)
+        means = ", ".join(f"{level}: {figure(mean)}" for level, mean in entry.means)
+        count = cells.filter(cells[entry.factor].is_in(list(entry.best))).n_unique()
         yield (
-            f"{one.factor} = {best}",
+            f"{entry.factor} = {best}",
             [
-                f"{one.best[0]} against {one.worst}: {signed(one.effect_pct)}, 95 % interval "
-                f"{interval(one.low_pct, one.high_pct)}, by Tukey's HSD {p}.",
-                f"Mean of {of.table.response} over all cells with each level: {means}.",
-                f"Behind it: {units.many(count, 'cell')}, runs {spans(one.runs)}.",
+                f"{entry.best[0]} against {entry.worst}: {signed(entry.effect_pct)}, 95 % interval "
+                f"{interval(entry.low_pct, entry.high_pct)}, by Tukey's HSD {p}.",
+                f"Mean of {analysis.table.response} over all cells with each level: {means}.",
+                f"Behind it: {units.many(count, 'cell')}, runs {spans(entry.runs)}.",
             ],
         )
 
@@ -190,52 +191,52 @@ def spans(numbers: Sequence[int]) -> str:
     return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in found)
 
 
-def _why(one: Advice, of: Analysis) -> str:
-    below = f"below {of.matters:g} %"
+def _why(entry: Advice, analysis: Analysis) -> str:
+    below = f"below {analysis.matters:g} %"
     reasons = {"tukey": "Tukey", "matters": below, "both": f"Tukey or {below}", None: ""}
-    said = reasons[one.reason]
-    return f"SNS: {said}" if one.sns else said
+    said = reasons[entry.reason]
+    return f"SNS: {said}" if entry.sns else said
 
 
-def configurations(of: Analysis) -> tuple[list[str], list[list[str]]]:
+def configurations(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
     """The best cells: headings and rows."""
-    factors = list(of.table.factors)
+    factors = list(analysis.table.factors)
     rows = [
         [
             str(at),
-            *(str(one.levels[factor]) for factor in factors),
-            figure(one.mean),
-            NONE if one.low is None else f"{figure(one.low)} to {figure(one.high)}",
-            _runs(one.runs),
+            *(str(cell.levels[factor]) for factor in factors),
+            figure(cell.mean),
+            NONE if cell.low is None else f"{figure(cell.low)} to {figure(cell.high)}",
+            _runs(cell.runs),
         ]
-        for at, one in enumerate(of.configurations, 1)
+        for at, cell in enumerate(analysis.configurations, 1)
     ]
-    return ["best cells", *factors, of.table.response, "95 % interval", "runs"], rows
+    return ["best cells", *factors, analysis.table.response, "95 % interval", "runs"], rows
 
 
 COSTS = ["from the best cell", "next level", "changes by", "worst level", "changes by"]
 
 
-def costs(of: Analysis) -> Iterator[list[str]]:
+def costs(analysis: Analysis) -> Iterator[list[str]]:
     """Yields the cost of each other level of a factor, from the best cell."""
-    for one in of.configurations[0].costs:
+    for cost in analysis.configurations[0].costs:
         yield [
-            f"{one.factor} = {of.configurations[0].levels[one.factor]}",
-            str(one.level),
-            signed(one.least_pct),
-            str(one.worst),
-            signed(one.most_pct),
+            f"{cost.factor} = {analysis.configurations[0].levels[cost.factor]}",
+            str(cost.level),
+            signed(cost.least_pct),
+            str(cost.worst),
+            signed(cost.most_pct),
         ]
 
 
 ANOVA = ["term", "df", "sum_sq", "mean_sq", "F", "PR(>F)", "partial η²", "partial ω²", "span"]
 
 
-def anova(of: Analysis) -> Iterator[list[str]]:
+def anova(analysis: Analysis) -> Iterator[list[str]]:
     """The table of variances; `span` is what a term changes from its lowest to its highest."""
-    mark = AGAINST if of.fit.misleading else ""
-    spans = {model.name(term): of.span(term) for term in of.fit.terms}
-    for row in of.anova:
+    mark = AGAINST if analysis.fit.misleading else ""
+    spans = {model.name(term): analysis.span(term) for term in analysis.fit.terms}
+    for row in analysis.anova:
         tested = row.p is not None
         yield [
             row.term,
@@ -250,14 +251,14 @@ def anova(of: Analysis) -> Iterator[list[str]]:
         ]
 
 
-def fit_lines(of: Analysis) -> Iterator[str]:
+def fit_lines(analysis: Analysis) -> Iterator[str]:
     """Yields the lines on how well the model fits."""
-    fit = of.fit
+    fit = analysis.fit
     adjusted = NONE if fit.r2_adj is None else f"{fit.r2_adj:.4f}"
-    chosen = "as asked for" if of.given else "chosen by F"
+    chosen = "as asked for" if analysis.given else "chosen by F"
     yield (
         f"Model ({chosen}): {model.text(fit.terms)}; R² = {fit.r2:.4f}, adjusted {adjusted}; sums "
-        f"of squares of type {TYPES[of.kind]}, levels coded to sum to zero."
+        f"of squares of type {TYPES[analysis.kind]}, levels coded to sum to zero."
     )
     if (pure := fit.pure) is not None:
         said = f"Pure error: sd {figure(pure.variance**0.5)}, df {units.count(pure.df)}"
@@ -275,17 +276,17 @@ def fit_lines(of: Analysis) -> Iterator[str]:
             own = "" if fit.own is None else ", each cell with a variance of its own"
             source = f"repeated runs, {free}{own}"
         yield f"Intervals: 95 %, from {source}."
-    if (power := of.boxcox) is not None:
+    if (power := analysis.boxcox) is not None:
         ends = interval(power.low, power.high, figure)
         has = [
             word for at, word in ((0.0, "the logarithm"), (1.0, "no transform")) if power.has(at)
         ]
         said = f"which has {' and '.join(has)}" if has else "neither the logarithm nor no transform"
         yield f"Box-Cox: λ = {power.power:.2f}, interval {ends}, {said}."
-    leverage = of.leverage
+    leverage = analysis.leverage
     out = f"; {_runs(leverage.runs)} stand out" if leverage.runs else "; no run stands out"
     yield f"Leverage: mean {leverage.mean:.3f}, greatest {leverage.most:.3f}{out}."
-    if (moved := of.drift) is not None:
+    if (moved := analysis.drift) is not None:
         by = "runs of the reference cell" if moved.by == "reference" else "blocks"
         yield (
             f"Drift: {signed(moved.percent)} [{signed(moved.low)} to {signed(moved.high)}] over "
@@ -296,20 +297,22 @@ def fit_lines(of: Analysis) -> Iterator[str]:
 EFFECTS = ["term", "level", "mean", "effect", "95 % interval"]
 
 
-def effects(of: Analysis, *, order: int = 1) -> Iterator[list[str]]:
+def effects(analysis: Analysis, *, order: int = 1) -> Iterator[list[str]]:
     """The effects of so many factors together, in per cent of the mean of all cells."""
-    fit = of.fit
-    means = {(one.factor, level): mean for one in of.advice for level, mean in one.means}
-    for one in fit.effects:
-        if len(one.term) != order:
+    fit = analysis.fit
+    means = {
+        (entry.factor, level): mean for entry in analysis.advice for level, mean in entry.means
+    }
+    for effect in fit.effects:
+        if len(effect.term) != order:
             continue
-        ends = [None if end is None else fit.percent(end) for end in (one.low, one.high)]
-        mean = means.get((one.term[0], one.levels[0])) if order == 1 else None
+        ends = [None if end is None else fit.percent(end) for end in (effect.low, effect.high)]
+        mean = means.get((effect.term[0], effect.levels[0])) if order == 1 else None
         yield [
-            model.name(one.term),
-            ":".join(map(str, one.levels)),
+            model.name(effect.term),
+            ":".join(map(str, effect.levels)),
             NONE if mean is None else figure(mean),
-            signed(fit.percent(one.effect)),
+            signed(fit.percent(effect.effect)),
             interval(ends[0], ends[1]),
         ]
 
@@ -317,52 +320,52 @@ def effects(of: Analysis, *, order: int = 1) -> Iterator[list[str]]:
 CHECKS = ["check", "test", "statistic", "p", "holds", "what it says"]
 
 
-def checks(of: Analysis) -> Iterator[list[str]]:
+def checks(analysis: Analysis) -> Iterator[list[str]]:
     """A row for each check."""
-    for one in of.checks:
+    for check in analysis.checks:
         yield [
-            one.what,
-            one.test,
-            NONE if one.statistic is None else figure(one.statistic),
-            NONE if one.p is None else p_figure(one.p),
-            {True: "yes", False: "no", None: NONE}[one.holds],
-            one.says,
+            check.what,
+            check.test,
+            NONE if check.statistic is None else figure(check.statistic),
+            NONE if check.p is None else p_figure(check.p),
+            {True: "yes", False: "no", None: NONE}[check.holds],
+            check.says,
         ]
 
 
-def worst(of: Analysis) -> tuple[list[str], list[list[str]]]:
+def worst(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
     """The cells that are predicted worst: headings and rows."""
-    factors = list(of.table.factors)
+    factors = list(analysis.table.factors)
     rows = [
         [
             str(at),
-            *(str(one.levels[factor]) for factor in factors),
-            figure(one.mean),
-            figure(one.predicted),
-            signed(one.off_pct),
+            *(str(cell.levels[factor]) for factor in factors),
+            figure(cell.mean),
+            figure(cell.predicted),
+            signed(cell.off_pct),
         ]
-        for at, one in enumerate(of.worst, 1)
+        for at, cell in enumerate(analysis.worst, 1)
     ]
-    return ["predicted worst", *factors, of.table.response, "predicted", "off by"], rows
+    return ["predicted worst", *factors, analysis.table.response, "predicted", "off by"], rows
 
 
 PATH = ["terms", "R²", "error of unseen cells", "weakest", "F", "p", ""]
 
 
-def path(of: Analysis) -> Iterator[list[str]]:
+def path(analysis: Analysis) -> Iterator[list[str]]:
     """A row for each model on the way down, with the term that goes next."""
-    for at, step in enumerate(of.path.steps):
+    for at, step in enumerate(analysis.path.steps):
         marks = [
             word
-            for word, chosen in (("by F", of.path.by_f), ("by error", of.path.by_error))
+            for word, chosen in (("by F", analysis.path.by_f), ("by error", analysis.path.by_error))
             if chosen == at
         ]
-        if set(step.terms) == set(of.terms):
+        if set(step.terms) == set(analysis.terms):
             marks.append("analysed")
         yield [
             units.count(len(step.terms)),
             f"{step.r2:.4f}",
-            NONE if step.rmse is None else size(of.fit.percent(step.rmse)),
+            NONE if step.rmse is None else size(analysis.fit.percent(step.rmse)),
             "" if step.drops is None else model.name(step.drops),
             "" if step.f is None else figure(step.f) if isfinite(step.f) else "∞",
             "" if step.p is None else p_figure(step.p),
@@ -370,9 +373,9 @@ def path(of: Analysis) -> Iterator[list[str]]:
         ]
 
 
-def path_lines(of: Analysis) -> Iterator[str]:
+def path_lines(analysis: Analysis) -> Iterator[str]:
     """Yields the lines on the models that the path chooses."""
-    way = of.path
+    way = analysis.path
     yield f"By F at {LEVEL}: {model.text(way.chosen)}."
     if way.by_error is None:
         yield "By the error of unseen cells: not known, as there are too few cells."
@@ -380,9 +383,9 @@ def path_lines(of: Analysis) -> Iterator[str]:
         yield f"By the error of unseen cells: {model.text(way.steps[way.by_error].terms)}."
     else:
         yield "By the error of unseen cells: the same."
-    if of.given and set(of.terms) != set(way.chosen):
-        lacks = [one for one in way.chosen if one not in of.terms]
-        more = [one for one in of.terms if one not in way.chosen]
+    if analysis.given and set(analysis.terms) != set(way.chosen):
+        lacks = [term for term in way.chosen if term not in analysis.terms]
+        more = [term for term in analysis.terms if term not in way.chosen]
         parts = [f"lacks {model.text(lacks)}"] if lacks else []
         parts += [f"has {model.text(more)} more"] if more else []
         yield f"The model of --model {' and '.join(parts)} than that by F."
@@ -407,9 +410,9 @@ def size(percent: float) -> str:
     return f"{percent:,.0f} %" if abs(percent) >= 100 else f"{percent:.3g} %"
 
 
-def interval(low: float | None, high: float | None, of: object = None) -> str:
+def interval(low: float | None, high: float | None, form: object = None) -> str:
     """Two ends, in per cent if nothing else is said."""
-    shown = figure if of is figure else signed
+    shown = figure if form is figure else signed
     if low is None and high is None:
         return NONE
     return " to ".join("…" if end is None else shown(end) for end in (low, high))

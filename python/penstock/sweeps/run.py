@@ -50,13 +50,17 @@ class Sweep:
 
         from penstock.results import frames
 
-        keys = list(dict.fromkeys(key for one in self.settings for key in one.changes))
+        keys = list(dict.fromkeys(key for setting in self.settings for key in setting.changes))
         schema = {"setting": pl.String, "policy": pl.String, **dict.fromkeys(keys, pl.String)}
         beaten = {point.label: point.beaten_by for point in self.tradeoff.points}
         rows = [
-            {"setting": one.label, "policy": one.policy, "beaten_by": beaten.get(one.label)}
-            | {key: one.changes.get(key) for key in keys}
-            for one in self.settings
+            {
+                "setting": setting.label,
+                "policy": setting.policy,
+                "beaten_by": beaten.get(setting.label),
+            }
+            | {key: setting.changes.get(key) for key in keys}
+            for setting in self.settings
         ]
         known = pl.DataFrame(rows, schema={**schema, "beaten_by": pl.String})
         figures = frames.summary(self.comparison).rename({"policy": "setting"})
@@ -69,8 +73,8 @@ class Sweep:
         return json.dumps(self._plain(), ensure_ascii=False, indent=2)
 
     def _plain(self) -> Mapping[str, Any]:
-        runs_of = {one.label: one.runs for one in self.by_setting}
-        setting_of = {one.label: one for one in self.settings}
+        runs_of = {run.label: run.runs for run in self.by_setting}
+        setting_of = {setting.label: setting for setting in self.settings}
         points = []
         for point in self.tradeoff.points:
             setting, runs = setting_of[point.label], runs_of[point.label]
@@ -151,20 +155,20 @@ def run(
     progress: Callable[[Step], object] | None = None,
 ) -> Sweep:
     """Run `job` in each setting, in rounds of all; Ctrl-C ends it with what there is."""
-    asked = [None if one is None else Figure.parse(one) for one in figures]
+    wanted = [None if text is None else Figure.parse(text) for text in figures]
 
     def step(now: Step) -> None:
         if now["step"] == "finished" and not now["policy"].startswith(rounds.ALONE):
             # At once, not after an hour of runs.
-            for one in filter(None, asked):
-                figure.check(one, [one["name"] for one in now["classes"]])
+            for one in filter(None, wanted):
+                figure.check(one, [class_["name"] for class_ in now["classes"]])
         if progress is not None:
             progress(now)
 
     comparison = measured(job, settings, target, repeat=repeat, progress=step, partial=True)
     by_setting = rounds.by_policy(comparison)
     usual = figure.usual(by_setting)
-    x, y = (one or (usual and usual[at]) for at, one in enumerate(asked))
+    x, y = (figure or (usual and usual[at]) for at, figure in enumerate(wanted))
     if not x or not y:
         hint = "name two figures: --x tellers.p99 --y tellers.iops"
         raise wrong("one class has no other to be weighed against", hint)
@@ -191,7 +195,7 @@ def measured(
     for setting, comparison in zip(settings, found, strict=True):
         runs += [{**run, "policy": setting.label} for run in comparison["runs"]]
     runs.sort(key=lambda run: run.get("round", 0))
-    remarks = list(dict.fromkeys(remark for one in found for remark in one.get("remarks", [])))
+    remarks = list(dict.fromkeys(remark for run in found for remark in run.get("remarks", [])))
     first = found[0]
     return {
         **first,

@@ -51,7 +51,7 @@ class Setting:
 @cache
 def known_policies() -> tuple[str, ...]:
     """Every policy there is."""
-    return tuple(one["name"] for one in json.loads(_native.policies()))
+    return tuple(policy["name"] for policy in json.loads(_native.policies()))
 
 
 def settings(vary: Mapping[str, Sequence[str]]) -> list[Setting]:
@@ -60,9 +60,9 @@ def settings(vary: Mapping[str, Sequence[str]]) -> list[Setting]:
     Without a factor `policy` these are the policies whose parameters vary.
     """
     owners = {key: _owner(key) for key in vary if key != POLICY}
-    named = [known_policies() if one == ALL else [one] for one in vary.get(POLICY, ())]
+    named = [known_policies() if name == ALL else [name] for name in vary.get(POLICY, ())]
     policies = list(
-        dict.fromkeys(one for some in named for one in some)
+        dict.fromkeys(value for some in named for value in some)
         or dict.fromkeys(filter(None, owners.values()))
     )
     if not policies:

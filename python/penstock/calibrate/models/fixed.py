@@ -32,9 +32,9 @@ def _first(known: Known, op: Op) -> Law:
     small, large = known.sizes(op)
 
     def least(size: int) -> float:
-        return min(one.p50_ns for one in known.of(op, size=size, depth=1))
+        return min(figures.p50_ns for figures in known.of(op, size=size, depth=1))
 
-    one, many = least(small), max(found.iops for found in known.of(op, size=small))
+    one, many = least(small), max(figures.iops for figures in known.of(op, size=small))
     per_byte = max(least(large) - one, 1.0) / (large - small)
     base = max(1e9 / many - per_byte * small, 1.0)
     # A latency that is lost in what requests take still has a slope.

@@ -32,13 +32,13 @@ NS = (1.0, 1e9)
 
 def _guesses(known: Known) -> list[Guess]:
     small, large = known.sizes("read")
-    longest = max(one.iops for one in known.of("read", size=large))
+    longest = max(figures.iops for figures in known.of("read", size=large))
     rate = longest * large
     (first,) = known.of("read", pattern="random", size=small, depth=1)
     one = first.p50_ns
     if one > SLOWEST:
         return []
-    many = max(found.iops for found in known.of("read", size=small))
+    many = max(figures.iops for figures in known.of("read", size=small))
     fetch = min(60e3, one * 0.6)
     begin = [
         max(one - fetch, 1e3),
@@ -48,7 +48,7 @@ def _guesses(known: Known) -> list[Guess]:
     ]
     sustained = 0.0
     if known.writes:
-        sustained = max(one.iops for one in known.of("write", size=large)) * large
+        sustained = max(figures.iops for figures in known.of("write", size=large)) * large
 
     def guess(dies: int) -> Guess:
         writes = [dies * PLANES * PAGE / sustained * 1e9, 0.09] if sustained else []
