@@ -1,4 +1,4 @@
-//! What a job amounts to and what it asks for before it runs, for Python.
+//! Facts about a job before it runs, for Python.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
 
-/// What the job at the path `job`, changed by `sets`, amounts to on the device `on` or on its own, as JSON.
+/// Returns what the job at the path `job`, changed by `sets`, amounts to on the device `on` or on
+/// its own, as JSON.
 #[pyfunction]
 #[pyo3(signature = (job, *, sets=Vec::new(), on=None))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -24,8 +25,8 @@ pub(crate) fn job_amounts(
     found.map(|found| json(&found)).map_err(|failure| raise(py, &failure))
 }
 
-/// Writes what the agents of the job at the path `job`, changed by `sets`, ask for to `to`, in the format `into`,
-/// and returns what was written as JSON.
+/// Writes the requests of the agents of the job at the path `job`, changed by `sets`, to `to` in
+/// the format `into`, and returns what was written as JSON.
 #[pyfunction]
 #[pyo3(signature = (job, to, *, into, sets=Vec::new(), on=None))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -41,11 +42,11 @@ pub(crate) fn trace_made(
     made.map(|made| json(&made)).map_err(|failure| raise(py, &failure))
 }
 
-/// What a job of fio becomes: the job as TOML, its agents, their requests in flight at most, and of what could not
-/// be taken over line, text and reason.
+/// A converted job of fio: the job as TOML, the number of its agents, their maximum number of
+/// requests in flight, and line, text and reason of what could not be converted.
 type OfFio = (String, u64, u64, Vec<(usize, String, String)>);
 
-/// The job that fio's job file at `path` amounts to: those of its `sections`, or all if none is named.
+/// Converts fio's job file at `path`: those of its `sections`, or all if none is named.
 #[pyfunction]
 #[pyo3(signature = (path, *, sections=Vec::new()))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]

@@ -1,4 +1,4 @@
-//! What every function gives back: JSON, or an exception.
+//! Return values of all functions: JSON, or an exception.
 
 use penstock_run::Failure as RunFailure;
 use pyo3::exceptions::PyException;
@@ -13,12 +13,12 @@ pyo3::create_exception!(
      true if a thread was left in a system call: the process ends when that returns."
 );
 
-/// `value` as JSON.
+/// Returns `value` as JSON.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("results have nothing that JSON cannot say")
 }
 
-/// The exception that says `failure`.
+/// The exception for `failure`.
 pub(crate) fn raise(py: Python<'_>, failure: &RunFailure) -> PyErr {
     let error = Failure::new_err(failure.to_string());
     let value = error.value(py);
@@ -28,7 +28,7 @@ pub(crate) fn raise(py: Python<'_>, failure: &RunFailure) -> PyErr {
     }
 }
 
-/// Does `work` without the interpreter. A signal's handler that raises ends it.
+/// Runs `work` without the interpreter's lock. A signal handler that raises ends it.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, RunFailure> + Send,

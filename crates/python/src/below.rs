@@ -1,7 +1,7 @@
 //! The device below, as a policy in Python sees it.
 //!
-//! It is lent for the time of one `dispatch`: the object outlives it, and says so when it is asked
-//! later.
+//! It is lent for the time of one `dispatch`: the object outlives it, and raises an error when it
+//! is used later.
 
 use penstock_core::{Device, Op, Time};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// What is lent to a policy while it is asked.
+/// The device that is lent to a policy during a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) now: Time,
@@ -17,7 +17,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Does `call`, in which every [`Below`] of this thread answers for this device.
+    /// Runs `call`, during which every [`Below`] of this thread answers for this device.
     pub(crate) fn while_in<T>(self, call: impl FnOnce() -> T) -> T {
         ASKED.set(self, call)
     }
@@ -32,7 +32,7 @@ pub(crate) struct Below;
 #[pymethods]
 #[expect(clippy::unused_self, reason = "methods in Python")]
 impl Below {
-    /// How many more commands the device takes now.
+    /// Number of further commands that the device takes now.
     fn room(&self) -> PyResult<u32> {
         asked(|asked| asked.device.room())
     }
@@ -54,7 +54,7 @@ impl Below {
     }
 }
 
-/// An operation as Python writes it.
+/// The word for an operation in Python.
 pub(crate) fn op_word(py: Python<'_>, op: Op) -> &Bound<'_, PyString> {
     match op {
         Op::Read => intern!(py, "read"),
@@ -64,7 +64,7 @@ pub(crate) fn op_word(py: Python<'_>, op: Op) -> &Bound<'_, PyString> {
     }
 }
 
-/// An operation that Python wrote.
+/// Parses an operation that Python wrote.
 fn op_of(word: &str) -> PyResult<Op> {
     match word {
         "read" => Ok(Op::Read),

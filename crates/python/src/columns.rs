@@ -1,4 +1,4 @@
-//! Every request of a run for Python: bytes of a column each, in the machine's order.
+//! All requests of a run for Python: the bytes of each column, in the machine's byte order.
 
 use std::sync::PoisonError;
 
@@ -9,10 +9,11 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::policy::Raised;
 
-/// Calls `take` with the number of a run and its requests. What it raises goes to `thrown`.
+/// Calls `take` with the number of a run and its requests. An exception that it raises goes to
+/// `thrown`.
 ///
 /// # Errors
-/// [`Failure`]: it has raised something.
+/// [`Failure`]: it has raised an exception.
 pub(crate) fn give(
     take: &Py<PyAny>,
     number: usize,

@@ -14,7 +14,7 @@ use pyo3::types::PyBytes;
 use crate::answer::{json, raise};
 use crate::target::Target;
 
-/// One policy before an application's own reads and writes.
+/// A policy before an application's own reads and writes.
 #[pyclass(frozen, module = "penstock._native")]
 pub(crate) struct Gate(Opened);
 
@@ -73,17 +73,17 @@ impl Gate {
         })
     }
 
-    /// What was written to a file, and answered, goes to stable media.
+    /// Flushes answered writes to a file to stable media.
     fn flush(&self, py: Python<'_>, file: u32) -> PyResult<()> {
         py.detach(|| self.0.flush(file)).map_err(|error| failed(py, &error))
     }
 
-    /// What passed so far, as JSON.
+    /// Returns the statistics so far, as JSON.
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         self.0.stats().map(|stats| json(&stats)).map_err(|error| failed(py, &error))
     }
 
-    /// Carries out what was asked for, and ends.
+    /// Carries out earlier requests, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.close());
         RAISED.take().map_or(Ok(()), Err)
@@ -91,11 +91,11 @@ impl Gate {
 }
 
 thread_local! {
-    /// What a signal's handler raised while this thread waited for a gate.
+    /// The exception of a signal handler, raised while this thread waited for a gate.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Whether a signal's handler raised: Python runs them on its main thread alone.
+/// Whether a signal handler raised: Python runs them on its main thread alone.
 fn interrupted() -> bool {
     #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
     let raised = Python::attach(|py| py.check_signals()).err();
@@ -106,8 +106,8 @@ fn interrupted() -> bool {
     any
 }
 
-/// `error` as Python's own files raise it: wrong use as such, all else with the system's number, or
-/// that of a device that fails or does not answer.
+/// The exception for `error`, as Python's own files raise it: wrong use as such, all else with the
+/// system's error number, or with the number of a device that fails or does not answer.
 fn failed(py: Python<'_>, error: &GateError) -> PyErr {
     let message = error.to_string();
     let code = match (error.error.raw_os_error(), error.error.kind()) {

@@ -1,5 +1,5 @@
-//! What a policy in Python received and what it sent: answers are checked here before the engine
-//! acts on them, because the engine takes a policy's word.
+//! Requests that a policy in Python has received and sent: its answers are checked here, because
+//! the engine does not check them.
 //!
 //! Python knows a request by its number, in order of arrival from 0.
 
@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use penstock_core::{Flags, Go, Io, Part, ReqId, Request};
 use pyo3::prelude::*;
 
-/// Everything that is not finished.
+/// All requests that are not finished.
 pub(crate) struct Ledger {
     entries: Vec<Option<Entry>>,
     /// Slots by number.
     slots: BTreeMap<u64, u32>,
     arrivals: u64,
-    /// Requests that are not sent whole.
+    /// Number of requests that are not completely sent.
     waiting: u64,
-    /// Bytes that are sent and not back.
+    /// Bytes that are sent and not completed.
     in_flight: u64,
 }
 
@@ -24,22 +24,22 @@ struct Entry {
     req: Request,
     number: u64,
     sent: u32,
-    /// As Python sees it: the same object in every call.
+    /// The request as Python sees it: the same object in every call.
     seen: Py<PyAny>,
 }
 
-/// An answer of a policy, as far as types go.
+/// An answer of a policy with the right types.
 pub(crate) struct Answer {
     /// Number of the request.
     pub(crate) number: u64,
-    /// Bytes of it; 0 means all that is left.
+    /// Bytes to send of it; 0 means all that is left.
     pub(crate) len: u32,
-    /// Numbers of the neighbours behind it.
+    /// Numbers of the adjacent requests behind it.
     pub(crate) chain: Vec<u64>,
 }
 
 impl Ledger {
-    /// Nothing has arrived yet.
+    /// Creates a ledger without requests.
     pub(crate) fn new() -> Self {
         let (entries, slots) = (Vec::new(), BTreeMap::new());
         Self { entries, slots, arrivals: 0, waiting: 0, in_flight: 0 }
@@ -50,12 +50,12 @@ impl Ledger {
         self.arrivals
     }
 
-    /// How many requests are kept back.
+    /// Number of requests that are not completely sent.
     pub(crate) fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// Whether requests are kept back although nothing is in flight.
+    /// Whether requests wait although nothing is in flight.
     pub(crate) fn rests(&self) -> bool {
         self.waiting > 0 && self.in_flight == 0
     }
@@ -72,7 +72,8 @@ impl Ledger {
         self.waiting += 1;
     }
 
-    /// Books `part` of the request under `id`; what Python sees it as.
+    /// Books the completion of `part` of the request under `id`. Returns the request as Python sees
+    /// it.
     pub(crate) fn settle(&mut self, py: Python<'_>, id: ReqId, part: &Part) -> Py<PyAny> {
         self.in_flight -= u64::from(part.len);
         let entry = &mut self.entries[id.index()];
@@ -88,7 +89,7 @@ impl Ledger {
     /// Books `answer` and puts its neighbours into `chain`.
     ///
     /// # Errors
-    /// What is wrong with it, if the engine cannot take it.
+    /// Why the engine cannot take the answer.
     pub(crate) fn send(&mut self, answer: &Answer, chain: &mut Vec<ReqId>) -> Result<Go, String> {
         let number = answer.number;
         let entry = self.unsent(number)?;
@@ -110,7 +111,7 @@ impl Ledger {
         Ok(Go { id, len: answer.len })
     }
 
-    /// The tickets of `numbers`, which must lie behind `head` and one another.
+    /// The ids of `numbers`, which must lie behind `head` and one another.
     fn neighbours(&self, head: Io, numbers: &[u64]) -> Result<Vec<ReqId>, String> {
         let (mut end, mut len) = (head.end(), head.len);
         let mut chain = Vec::with_capacity(numbers.len());
@@ -137,7 +138,7 @@ impl Ledger {
         Ok(chain)
     }
 
-    /// The request called `number`, of which something is not sent.
+    /// The request called `number`; an error if it is completely sent.
     fn unsent(&self, number: u64) -> Result<&Entry, String> {
         let slot = self.slots.get(&number).ok_or_else(|| {
             if number < self.arrivals {
@@ -153,7 +154,7 @@ impl Ledger {
         Ok(entry)
     }
 
-    /// Books that up to `len` bytes of the request under `id` go.
+    /// Books that up to `len` bytes of the request under `id` are sent.
     fn book(&mut self, id: ReqId, len: u32) {
         let entry = self.entries[id.index()].as_mut().expect("looked up before");
         let len = len.min(entry.req.len - entry.sent);

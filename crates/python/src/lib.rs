@@ -31,7 +31,7 @@ use pyo3::prelude::*;
 use crate::answer::{Failure, json, raise};
 use crate::below::Below;
 
-/// So that a command can say that memory has run out.
+/// Lets a command report that memory has run out.
 #[global_allocator]
 static ALLOCATOR: penstock_run::Noting = penstock_run::Noting;
 
@@ -74,14 +74,14 @@ fn replay_decisions(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResul
     result.map_err(|failure| raise(py, &failure))
 }
 
-/// From here on the process ends with words and exit code 1 when the engine runs out of memory, where
-/// it would abort; it takes over SIGABRT. Returns the hint that it gives.
+/// Makes the process end with a message and exit code 1 when the engine runs out of memory, where
+/// it would abort; takes over SIGABRT. Returns the hint in that message.
 #[pyfunction]
 fn exit_without_memory() -> &'static str {
     penstock_run::exit_without_memory()
 }
 
-/// Whether the job `text` called `name`, or the one in the file of that name, is right with these
+/// Whether the job `text` called `name`, or the one in the file of that name, is valid with these
 /// changes.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
@@ -92,7 +92,7 @@ fn is_right(name: &str, text: Option<&str>, sets: Vec<String>) -> bool {
     }
 }
 
-/// What the merges of the job `text` need, as JSON.
+/// Returns what the merges of the job `text` need, as JSON.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 fn merge_facts(py: Python<'_>, name: String, text: String, sets: Vec<String>) -> PyResult<String> {
@@ -100,32 +100,33 @@ fn merge_facts(py: Python<'_>, name: String, text: String, sets: Vec<String>) ->
     facts.map(|facts| json(&facts)).map_err(|failure| raise(py, &failure))
 }
 
-/// Every policy with its parameters, as JSON.
+/// Returns every policy with its parameters, as JSON.
 #[pyfunction]
 fn policies() -> String {
     json(&list::policies())
 }
 
-/// The policy of a name, as JSON.
+/// Returns the policy called `name`, as JSON.
 #[pyfunction]
 fn policy_named(py: Python<'_>, name: &str) -> PyResult<String> {
     list::policy(name).map(|policy| json(&policy)).map_err(|error| raise(py, &error.into()))
 }
 
-/// Every named device, as JSON.
+/// Returns every named device, as JSON.
 #[pyfunction]
 fn devices() -> String {
     json(&list::devices())
 }
 
-/// The device of a name, or of a device file, as a device file with every default in place.
+/// Returns the device called `name`, or of a device file, as a device file with every default in
+/// place.
 #[pyfunction]
 fn device(py: Python<'_>, name: &str) -> PyResult<String> {
     penstock_jobs::machines::text(name).map_err(|error| raise(py, &error.into()))
 }
 
-/// What this machine can do, and what lies under `path`, as JSON; with `clean` what runs have left
-/// behind is removed.
+/// Checks what this machine can do, and the storage under `path`, and returns the findings as JSON.
+/// With `clean`, removes what runs have left behind.
 #[pyfunction]
 #[pyo3(signature = (path, *, clean=false))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -135,15 +136,15 @@ fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
     result.map_err(|failure| raise(py, &failure))
 }
 
-/// The JSON Schema of the kind `job`, `device` or `result`, as JSON.
+/// Returns the JSON Schema of the kind `job`, `device` or `result`, as JSON.
 #[pyfunction]
 fn schema(py: Python<'_>, kind: &str) -> PyResult<String> {
     let schema = penstock_run::schema(kind);
     schema.map(|schema| json(&schema)).map_err(|failure| raise(py, &failure))
 }
 
-/// The JSON of a comparison without the detail of its runs, and with `verdict` (JSON) if it is given;
-/// all else stays as it is written.
+/// Returns the JSON of a comparison without the detail of its runs, and with `verdict` (JSON) if it
+/// is given; all else stays as it is written.
 #[pyfunction]
 #[pyo3(signature = (text, verdict=None))]
 fn without_detail(py: Python<'_>, text: &str, verdict: Option<&str>) -> PyResult<String> {

@@ -23,7 +23,7 @@ pub(crate) struct RingModel {
     course_ns: Option<u64>,
 }
 
-/// Where the runs and outputs of a job with merges lie, as JSON.
+/// Returns the places of the runs and outputs of a job with merges, as JSON.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn merge_layout(
@@ -36,7 +36,8 @@ pub(crate) fn merge_layout(
     found.map(|layout| json(&layout)).map_err(|failure| raise(py, &failure))
 }
 
-/// Runs the model of a race in rings of disks, on all cores, and returns what came of each, as JSON.
+/// Runs the model of a race in rings of disks, on all cores, and returns the result of each, as
+/// JSON.
 #[pyfunction]
 pub(crate) fn merge_rings(py: Python<'_>, rings: Vec<RingModel>) -> PyResult<String> {
     let ring = |of: RingModel| Ring {
@@ -55,7 +56,7 @@ pub(crate) fn merge_rings(py: Python<'_>, rings: Vec<RingModel>) -> PyResult<Str
     interruptible(py, |go_on| merge_placement::rings(&rings, go_on).map(|found| json(&found)))
 }
 
-/// Runs the evaluation programs of the online-batch paper once and returns what they met, as JSON.
+/// Runs the evaluation programs of the online-batch paper once and returns their result, as JSON.
 ///
 /// Times of the processor are nanoseconds. A signal's handler that raises ends the run.
 #[pyfunction]

@@ -1,9 +1,9 @@
 //! A policy written in Python, as the engine calls it.
 //!
-//! It decides in Python and nothing of it is decided here: arguments and answers are converted, and
-//! an answer that the engine could not act on ends the run with a message. So does what it raises.
-//! Its run is on the thread that called Python's `compare`, so that Ctrl-C reaches a policy that
-//! does not return, and a debugger finds it where it expects.
+//! Python makes all decisions: this module converts arguments and answers, and an answer that the
+//! engine could not act on ends the run with a message. So does an exception. The run is on the
+//! thread that called Python's `compare`, so that Ctrl-C reaches a policy that does not return, and
+//! a debugger finds it where it expects.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -21,10 +21,10 @@ use pyo3::types::{PyString, PyTuple, PyType};
 use crate::below::{Asked, Below, op_word};
 use crate::ledger::{Answer, Ledger};
 
-/// What a policy raised, kept until the run has ended.
+/// The exception of a policy, kept until the run has ended.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// How the engine makes a policy of `object`, a `penstock.Policy`.
+/// Returns the function with which the engine makes a policy of `object`, a `penstock.Policy`.
 pub(crate) fn build(object: Py<PyAny>, raised: Raised) -> Build {
     Arc::new(move |served, quit| -> Box<dyn Policy> {
         Python::attach(|py| match Scripted::new(py, &object, served, &raised, &quit) {
@@ -40,9 +40,9 @@ struct Scripted {
     object: Py<PyAny>,
     words: Words,
     ledger: Ledger,
-    /// Of the last call.
+    /// Time of the last call.
     now: Time,
-    /// How often in a row it asked for time, although there is nothing to wait for but time.
+    /// Number of wake-ups in a row, although there is nothing to wait for but time.
     idle: Cell<u32>,
     raised: Raised,
     quit: QuitFlag,
@@ -57,7 +57,7 @@ struct Words {
     classes: Vec<Py<PyString>>,
 }
 
-/// Why a call did not go well.
+/// The reason why a call failed.
 enum Trouble {
     Raised(PyErr),
     Wrong { what: String, hint: &'static str },
@@ -70,32 +70,32 @@ impl From<PyErr> for Trouble {
 }
 
 impl Trouble {
-    /// `answer` was given where `hint` says what is allowed; `why` it cannot be.
+    /// `answer` is not allowed because of `why`; `hint` lists the allowed answers.
     fn wrong(answer: &Bound<'_, PyAny>, why: &str, hint: &'static str) -> Self {
         Self::Wrong { what: format!("answered {}: {why}", shown(answer)), hint }
     }
 
-    /// The same of an answer of a type that is not allowed.
+    /// `answer` has a type that is not allowed.
     fn of_type(answer: &Bound<'_, PyAny>, hint: &'static str) -> Self {
         let kind = answer.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
         Self::wrong(answer, &format!("of type {kind}"), hint)
     }
 }
 
-/// What `dispatch` may answer.
+/// Allowed answers of `dispatch`.
 const GOES: &str = "allowed: None; a request that was enqueued and is not sent whole; or \
                     Go(id, len, chain), with a len of at most what is left and a chain of ids of \
                     whole requests, each of the same op and beginning where the one before ends";
 
-/// What `wakeup` may answer.
+/// Allowed answers of `wakeup`.
 const WAKES: &str = "allowed: a whole number of nanoseconds later than now; or None, if nothing \
                      is kept back or something is in flight";
 
-/// What `counters` may answer.
+/// Allowed answers of `counters`.
 const COUNTERS: &str = "allowed: a dict of names and whole numbers from 0 to 2^64 - 1";
 
-/// A policy that is woken this often in a row, with nothing else happening, and sends nothing would
-/// never end its run.
+/// Maximum number of wake-ups in a row, with nothing else happening, after which a policy must have
+/// sent something: else its run would never end.
 const PATIENCE: u32 = 100_000;
 
 impl Scripted {
@@ -143,7 +143,7 @@ impl Scripted {
         self.quit.get().is_some()
     }
 
-    /// Ends the run because a call of `method` did not go well.
+    /// Ends the run because a call of `method` failed.
     fn quit(&self, py: Python<'_>, method: &str, trouble: Trouble) {
         let failed =
             |what: String, hint: &str| Quit::Failed { at: self.now, what, hint: hint.into() };
@@ -152,7 +152,7 @@ impl Scripted {
             Trouble::Raised(error) => {
                 let ordinary = error.is_instance_of::<PyException>(py);
                 let said = error.to_string();
-                // Without words of its own it is only a type.
+                // An exception without a message is shown as its type alone.
                 let said =
                     said.trim_end_matches(": ").replace(|c| c != '\n' && char::is_control(c), "?");
                 let what = format!("{method} raised {said}");
@@ -161,7 +161,7 @@ impl Scripted {
                 if ordinary { failed(what, "its traceback says where") } else { Quit::Interrupted }
             }
         };
-        // The first reason is the reason.
+        // The first reason counts.
         let _ = self.quit.set(quit);
     }
 
@@ -193,7 +193,7 @@ impl Scripted {
         sent.map(Some).map_err(|why| Trouble::wrong(&answer, &why, GOES))
     }
 
-    /// A request, which is all that is left of it, or a `Go`: both are named tuples.
+    /// Reads a request, which stands for all that is left of it, or a `Go`: both are named tuples.
     fn read(&self, answer: &Bound<'_, PyAny>) -> Result<Answer, Trouble> {
         let py = answer.py();
         let whole = answer.is_instance(self.words.request.bind(py))?;
@@ -334,7 +334,7 @@ impl Policy for Scripted {
     }
 }
 
-/// An answer as Python shows it, but not for pages.
+/// `answer` as Python shows it, cut to a readable length.
 fn shown(answer: &Bound<'_, PyAny>) -> String {
     const LONGEST: usize = 160;
     let text = answer.repr().map_or_else(|_| "something".into(), |text| text.to_string());

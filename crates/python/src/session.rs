@@ -17,7 +17,7 @@ use crate::policy::{self, Raised};
 use crate::target::Target;
 use crate::watch::{self, Watched};
 
-/// A policy as Python asks for it: the name of one of the engine's, or a name and an object.
+/// A policy as Python names it: the name of a built-in one, or a name and an object.
 #[derive(FromPyObject)]
 enum Named {
     Known(String),
@@ -45,11 +45,11 @@ struct Variant {
     policies: Vec<Named>,
 }
 
-/// Variants as they come from Python, and what their policies raise.
+/// Variants from Python, and the exceptions of their policies.
 struct Variants {
     jobs: Vec<(Variant, Vec<Candidate>)>,
     thrown: Raised,
-    /// One of them has a policy written in Python, which runs on the interpreter's thread.
+    /// Whether one of them has a policy written in Python, which runs on the interpreter's thread.
     scripts: bool,
 }
 
@@ -112,7 +112,7 @@ struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// The engine's options. What `requests` raises goes to `thrown`.
+    /// The engine's options. Exceptions of `requests` go to `thrown`.
     fn options(self, target: TargetOptions, thrown: &Raised) -> Options {
         let take = |take: Py<PyAny>| {
             let thrown = thrown.clone();
@@ -166,7 +166,7 @@ impl Pace {
 pub(crate) struct Session {
     opened: Mutex<Option<Opened>>,
     target: TargetOptions,
-    /// Takes what `requests` raises.
+    /// Gets the exceptions of `requests`.
     thrown: Raised,
 }
 
@@ -183,8 +183,8 @@ fn ended() -> PyErr {
 
 #[pymethods]
 impl Session {
-    /// Opens `target` for runs with `options`. A missing file is made only if `variants` can run on
-    /// it.
+    /// Opens `target` for runs with `options`. A missing file is created only if `variants` can run
+    /// on it.
     #[new]
     fn new(
         py: Python<'_>,
@@ -203,9 +203,9 @@ impl Session {
         Ok(Self { opened, target, thrown })
     }
 
-    /// Runs each of `variants` under each of its policies, and returns a comparison as JSON for each.
-    /// An interrupt ends the session, unless the result may be `partial`; so does what is raised, and
-    /// a run that fails, unless the session keeps failures.
+    /// Runs each of `variants` under each of its policies, and returns a comparison as JSON for
+    /// each. An interrupt ends the session, unless the result may be `partial`; so do an exception,
+    /// and a run that fails, unless the session keeps failures.
     #[pyo3(signature = (variants, *, progress=None, partial=false))]
     fn run(
         &self,
@@ -244,8 +244,8 @@ impl Session {
         Ok(comparisons)
     }
 
-    /// Checks each of `variants` and returns what is known of it before it runs: a comparison without
-    /// runs, as JSON. Raises what is wrong with one.
+    /// Checks each of `variants` and returns what is known about it before it runs: a comparison
+    /// without runs, as JSON. Raises an exception if one is wrong.
     fn check(&self, py: Python<'_>, variants: Vec<Variant>) -> PyResult<Vec<String>> {
         let variants = Variants::new(variants);
         let checked = py.detach(|| {
@@ -260,7 +260,7 @@ impl Session {
         })
     }
 
-    /// Lets its target go. A second time is no error.
+    /// Releases its target. A second call is no error.
     fn close(&self) {
         self.replace(None);
     }

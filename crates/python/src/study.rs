@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
 
-/// What the study file at `path` says, as JSON.
+/// Returns the contents of the study file at `path`, as JSON.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn study(py: Python<'_>, path: PathBuf) -> PyResult<String> {

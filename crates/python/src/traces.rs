@@ -1,4 +1,4 @@
-//! Traces for Python: what they hold, and the same in another format.
+//! Traces for Python: their contents, and conversion to another format.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
 
-/// Every format of traces, as JSON.
+/// Returns every format of traces, as JSON.
 #[pyfunction]
 pub(crate) fn trace_formats() -> String {
     json(&trace_tools::formats())
 }
 
-/// What the trace at `path` holds and asks for, as JSON; per class by the rules of the job at
-/// `classes`; with `drawn` by time, place and size too.
+/// Describes the trace at `path`, as JSON: by class with the rules of the job at `classes`; with
+/// `drawn` also by time, place and size.
 #[pyfunction]
 #[pyo3(signature = (path, *, format=None, classes=None, drawn=false))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]

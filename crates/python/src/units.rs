@@ -1,4 +1,4 @@
-//! Quantities for Python: read as the engine reads them.
+//! Quantities for Python, read as the engine reads them.
 
 use penstock_core::Span;
 use penstock_jobs::diagnose::JobError;
@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 
 use crate::answer::raise;
 
-/// A size as `64KiB` in bytes.
+/// Returns a size such as `64KiB` in bytes.
 #[pyfunction]
 pub(crate) fn size(py: Python<'_>, text: &str) -> PyResult<u64> {
     units::parse_size(text).map_err(|error| wrong(py, error))
 }
 
-/// A length of time as `1ms` in nanoseconds.
+/// Returns a duration such as `1ms` in nanoseconds.
 #[pyfunction]
 pub(crate) fn duration(py: Python<'_>, text: &str) -> PyResult<u64> {
     units::parse_duration(text).map(Span::ns).map_err(|error| wrong(py, error))

@@ -1,9 +1,9 @@
-//! Work on a thread of its own, watched by the interpreter's thread; or on that thread, if the work
-//! itself calls Python.
+//! Runs work on its own thread, watched by the interpreter's thread; or on the interpreter's
+//! thread, if the work itself calls Python.
 //!
-//! On its own, the work never waits for the interpreter: a live run would be late whenever a
-//! progress bar is being drawn. It posts how far it has come and goes on. The watcher looks from time to
-//! time, handles signals, and calls Python.
+//! On its own thread, the work never waits for the interpreter: a live run would be late whenever a
+//! progress bar is being drawn. It posts its progress and continues. The watcher looks at regular
+//! intervals, handles signals, and calls Python.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,29 +14,29 @@ use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
 
-/// How often the watcher looks: soon enough that Ctrl-C feels immediate.
+/// Interval at which the watcher looks: short enough that Ctrl-C feels immediate.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// How long after its time-out a live run may take to say why it ended. It waits for what is in
+/// Time after its time-out in which a live run must report why it ended. It waits for commands in
 /// flight, for 2 s if it was asked to end.
 const LAST_WORD: Duration = Duration::from_secs(4);
 
 /// The outcome of the work.
 pub(crate) struct Watched<T> {
-    /// What it returned.
+    /// The result of the work.
     result: Result<T, Failure>,
-    /// Why it was asked to end early, if it was.
+    /// The exception that ended it early, if there is one.
     raised: Option<PyErr>,
-    /// It was given up, in a call from which the kernel does not return.
+    /// Whether it was given up, in a system call that does not return.
     stuck: bool,
 }
 
 impl<T> Watched<T> {
-    /// The result, and what was raised meanwhile by who watches or by what the work called, which
-    /// has `thrown`.
+    /// Returns the result, and the exception that the watcher raised, or that the work's own calls
+    /// left in `thrown`.
     ///
     /// # Errors
-    /// The failure of the work, as the cause of what was raised if anything was.
+    /// The failure of the work; if an exception was raised, that one with the failure as its cause.
     pub(crate) fn ended(
         self,
         py: Python<'_>,
@@ -59,7 +59,7 @@ impl<T> Watched<T> {
     /// The result of work that was not asked to end early.
     ///
     /// # Errors
-    /// As [`ended`](Self::ended), and what was raised.
+    /// The same failures as of [`ended`](Self::ended), and the exception that was raised.
     pub(crate) fn whole(self, py: Python<'_>) -> PyResult<T> {
         match self.ended(py, None)? {
             (result, None) => Ok(result),
@@ -68,7 +68,7 @@ impl<T> Watched<T> {
     }
 }
 
-/// Does `work`, and calls `progress` with its steps until something is raised.
+/// Runs `work`, and calls `progress` with its steps until an exception is raised.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -106,8 +106,8 @@ pub(crate) fn run<T: Send + 'static>(
     Watched { result, raised, stuck: false }
 }
 
-/// How long the work has left no word. It counts looks and not seconds, so that a process that was
-/// stopped and goes on is not taken for one that is stuck.
+/// Time for which the work has posted nothing. It counts looks and not seconds, so that a process
+/// that was stopped and continues does not count as stuck.
 #[derive(Default)]
 struct Silence {
     words: u64,
@@ -115,8 +115,8 @@ struct Silence {
 }
 
 impl Silence {
-    /// Why the work is given up, if it is: live, and without a word for longer than the target may
-    /// take to answer.
+    /// Why the work is given up: it is live, and has posted nothing for longer than the target may
+    /// take to answer. `None` if it goes on.
     fn broken(&mut self, board: &Board, asked: bool) -> Option<Failure> {
         let state = board.lock();
         self.looks = if state.words == self.words { self.looks + 1 } else { 0 };
@@ -142,7 +142,7 @@ impl Silence {
     }
 }
 
-/// Does `work` that calls Python, on this thread: signals reach what it calls, and no watcher waits
+/// Runs `work` that calls Python, on this thread: signals reach what it calls, and no watcher waits
 /// for it.
 pub(crate) fn run_here<T: Send>(
     py: Python<'_>,
@@ -164,7 +164,7 @@ pub(crate) fn run_here<T: Send>(
     Watched { result, raised, stuck: false }
 }
 
-/// Passes `steps` on.
+/// Passes `steps` on to `progress`.
 fn pass(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -178,16 +178,16 @@ fn pass(
     Ok(())
 }
 
-/// Where the work posts its steps and the watcher looks.
+/// The place where the work posts its steps and the watcher looks.
 #[derive(Default)]
 struct Board(Mutex<State>);
 
 struct State {
-    /// Steps that are passed on even if the watcher looks late: one a policy.
+    /// Steps that are passed on even if the watcher looks late: one for each finished run.
     lasting: Vec<String>,
-    /// How far it has come since; the next such step takes its place.
+    /// The latest progress since then; the next such step replaces it.
     latest: Option<String>,
-    /// How many steps were left here.
+    /// Number of steps posted so far.
     words: u64,
     /// The target that the work waits for, as a message begins; empty if it is not known yet.
     target: String,
@@ -209,7 +209,7 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Posts a step; whether to go on.
+    /// Posts a step; returns whether to continue.
     fn post(&self, step: Step<'_>) -> bool {
         let text = json(&step);
         let state = &mut *self.lock();
@@ -231,7 +231,7 @@ impl Board {
         !state.stop
     }
 
-    /// What was left since this was asked last, in order.
+    /// Takes the steps posted since the last call, in order.
     fn take(&self) -> Vec<String> {
         let state = &mut *self.lock();
         let mut steps = std::mem::take(&mut state.lasting);

@@ -1,10 +1,11 @@
-//! How a job is run: from what `penstock-jobs` read to results, and the only crate that writes JSON.
+//! Runs jobs: from what `penstock-jobs` read to results. The only crate that writes JSON.
 //!
-//! `session` keeps a target open and runs the cells of a design on it; a comparison is a session of one
-//! job. What is asked of it is in `ask`. Its runner builds the stack of a cell and drives it at its `place`
-//! with its `workload`; `measures` observe, `progress` tells how far it is, and `result` is what they
-//! write. `pool` has the threads. `record` proves that a run and its replay decide alike. `doctor` says what the machine can do, `gate` puts
-//! a policy before an application's own requests, and `papers` run the programs of papers over one.
+//! `session` keeps a target open and runs the cells of a design on it; a comparison is a session of
+//! one job. `ask` has the options. The runner of a session builds the stack of a cell and drives it
+//! at its `place` with its `workload`; `measures` observe it, `progress` reports on it, and
+//! `result` is the outcome. `pool` has the threads. `record` proves that a run and its replay
+//! decide alike. `doctor` says what the machine can do, `gate` puts a policy before an
+//! application's own requests, and `papers` run the programs of papers over one.
 
 #![forbid(unsafe_code)]
 

@@ -6,25 +6,25 @@ use serde_json::{Map, Value};
 /// A finding.
 #[derive(Debug, Serialize)]
 pub struct Check {
-    /// What it belongs to: `machine`, `engines`, `path`, `kernel`, `time`, `leftovers`.
+    /// Group of the check: `machine`, `engines`, `path`, `kernel`, `time`, `leftovers`.
     pub group: &'static str,
-    /// What was looked at.
+    /// Name of the thing that was checked.
     pub name: String,
-    /// How well it is.
+    /// State of that thing.
     pub state: State,
-    /// What was found.
+    /// Description of the finding.
     pub found: String,
-    /// What to do about it, if there is something to do.
+    /// Advice, if there is something to do.
     pub advice: Option<String>,
-    /// The figures of it, for programs; bytes and nanoseconds where the key says so.
+    /// The figures of the finding, for programs; bytes and nanoseconds where the key says so.
     pub facts: Map<String, Value>,
 }
 
-/// How well something is.
+/// The state of a thing that was checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// It works as it should.
     Ok,
     /// It works, with less than there could be.
     Limited,

@@ -1,4 +1,4 @@
-//! What carries a run: the simulation, and the engines of live runs.
+//! Checks of the simulation and of the engines of live runs.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ pattern = "random"
 arrivals = { kind = "closed" }
 "#;
 
-/// The largest command that buffers are tried for: what disks take at once.
+/// Bytes of the largest command for which buffers are tried: disks take this at once.
 const COMMAND: u32 = 1 << 20;
 
 const SIMULATION: &str = "simulation";
@@ -47,7 +47,7 @@ pub(super) fn checks(roots: &Roots) -> Vec<Check> {
     checks
 }
 
-/// Whether there is anything to run with.
+/// Whether the machine can run anything: the simulation works, and an engine.
 pub(super) fn able(checks: &[Check]) -> bool {
     let works = |name: &str| checks.iter().any(|c| c.name == name && c.state != State::No);
     works(SIMULATION) && Engine::ALL.iter().any(|engine| works(engine.name()))
@@ -82,7 +82,7 @@ fn simulation() -> Check {
     }
 }
 
-/// What the ring can know of beforehand, which saves processor time.
+/// Checks registered buffers, which the ring knows beforehand and which save processor time.
 fn buffers(proc: &Path) -> Check {
     let limit = locked_memory(proc);
     let allowed = match limit {

@@ -1,4 +1,4 @@
-//! What of the kernel is open to this process.
+//! Checks of the kernel's facilities that this process may use.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -47,7 +47,7 @@ fn tracing(roots: &Roots) -> Check {
     Check::no(NAME, "no tracefs: the kernel has none, or hides it", "take a kernel with tracing")
 }
 
-/// What runs on `loop:PATH` need.
+/// Checks loop devices, which runs on `loop:PATH` need.
 fn loop_devices(dev: &Path) -> Check {
     const NAME: &str = "loop devices";
     match File::options().read(true).write(true).open(dev.join("loop-control")) {

@@ -1,7 +1,7 @@
-//! What runs that were killed have left behind, and its removal.
+//! Things that killed runs have left behind, and their removal.
 //!
-//! Each kind of thing has a function that finds and, if asked, removes it. A run that ended by
-//! itself has removed its own.
+//! Each kind of thing has a function that finds it and, if asked, removes it. A run that ended
+//! normally has removed its own.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use penstock_live::{
 
 use super::check::{Check, State};
 
-/// What is to be done about what is found: it is reported, or removed.
+/// The action on things that are found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leftovers {
     Report,
@@ -62,7 +62,7 @@ fn half(file: &Path) -> Check {
     Check::limited("half-made file", found, advice).fact("file", file.display().to_string())
 }
 
-/// A report, a picture or another output that was being written.
+/// Checks a report, a picture or another output that was being written.
 fn unfinished(file: &Path, what: Leftovers) -> Check {
     const NAME: &str = "unfinished output";
     let shown = file.display();
@@ -83,7 +83,7 @@ fn unfinished(file: &Path, what: Leftovers) -> Check {
     check.fact("file", shown.to_string()).fact("removed", removed)
 }
 
-/// A disk under a scheduler that a killed run gave it.
+/// Checks a disk whose scheduler a killed run changed.
 fn switched(left: &LeftBehind, what: Leftovers) -> Check {
     const NAME: &str = "scheduler";
     let LeftBehind { disk, scheduler, .. } = left;

@@ -10,7 +10,7 @@ use crate::measures::machine;
 /// The bit of the capability to lock memory without a limit.
 pub(super) const CAP_IPC_LOCK: u32 = 14;
 
-/// Capabilities that something here has a use for: the bit, the name, and what for.
+/// Capabilities that are useful here: the bit, the name, and the use.
 const USEFUL: [(u32, &str, &str); 2] = [
     (CAP_IPC_LOCK, "CAP_IPC_LOCK", "locked memory without a limit"),
     (21, "CAP_SYS_ADMIN", "kernel tracing"),
@@ -73,14 +73,14 @@ fn privileges(proc: &Path) -> Check {
     check.fact("user", user).fact("lacking", names)
 }
 
-/// Whether this process has the capability of this bit.
+/// Whether this process has the capability with the number `bit`.
 pub(super) fn has(proc: &Path, bit: u32) -> bool {
     let text = fs::read_to_string(proc.join("self/status")).unwrap_or_default();
     let effective = field(&text, "CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok());
     effective.is_some_and(|bits| bits >> bit & 1 == 1)
 }
 
-/// What stands behind `key:` in a text of `/proc`.
+/// The value behind `key:` in a text of `/proc`.
 fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let found = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
     found.map(str::trim)

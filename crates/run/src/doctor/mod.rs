@@ -1,8 +1,9 @@
-//! What this machine can do, and why not: probed, not guessed.
+//! Probes what this machine can do, and why not the rest.
 //!
-//! Each finding says what was found and what to do about it. Nothing is left behind, and what runs
-//! that were killed left is reported, or removed if that is asked for. Nothing needs root, and what cannot be read is a finding and not an error: containers hide much. `/sys`,
-//! `/proc` and `/dev` are looked at below roots that a test may put elsewhere.
+//! Each finding says what was found and what to do about it. The probes leave nothing behind;
+//! leftovers of killed runs are reported, or removed on request. No probe needs root, and an
+//! unreadable source is a finding and not an error: containers hide much. `/sys`, `/proc` and
+//! `/dev` are read below roots that a test may place elsewhere.
 
 mod check;
 mod engines;
@@ -27,28 +28,28 @@ use self::roots::Roots;
 use crate::failure::Failure;
 use crate::result::version::VERSION;
 
-/// Deadlines that the timers are tried with, and how far apart they are.
+/// Number of deadlines with which the timers are tried, and the distance between them.
 const DEADLINES: u32 = 200;
 const APART: Span = Span::from_ms(1);
 
-/// What `doctor` prints with `--json`.
+/// The output of `doctor --json`.
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
     /// Version of Penstock.
     pub penstock: &'static str,
-    /// The path that was asked about, as it was named.
+    /// The path that was checked, as the user wrote it.
     pub path: String,
-    /// Whether there is anything to run with: simulation, and an engine.
+    /// Whether the machine can run anything: the simulation works, and an engine.
     pub able: bool,
-    /// What was found, in order.
+    /// The findings, in order.
     pub checks: Vec<Check>,
 }
 
-/// Looks at this machine, and at what lies under `path`: a folder, a file or a block device. With
-/// `clean` what runs have left behind is removed.
+/// Checks this machine, and the storage under `path`: a folder, a file or a block device. With
+/// `clean`, removes what killed runs have left behind.
 ///
 /// # Errors
-/// `path` cannot be looked at.
+/// `path` cannot be read.
 pub fn doctor(path: &Path, clean: bool) -> Result<Diagnosis, Failure> {
     let roots = Roots::real();
     let hint = "name a folder, a file or a block device that is there";
@@ -92,7 +93,7 @@ fn timers() -> Check {
     check.fact("p50_ns", p50).fact("p99_ns", p99).fact("max_ns", max)
 }
 
-/// A length of time to three digits.
+/// Formats a duration with three digits.
 fn about(ns: u64) -> String {
     let scale = 10_u64.pow(ns.max(1).ilog10().saturating_sub(2));
     duration_text(Span::from_ns((ns + scale / 2) / scale * scale))

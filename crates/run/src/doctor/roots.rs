@@ -1,4 +1,4 @@
-//! Where the system describes itself.
+//! Roots of the trees in which the system describes itself.
 
 use std::path::PathBuf;
 

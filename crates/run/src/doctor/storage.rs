@@ -1,4 +1,4 @@
-//! What lies under a path: file system, direct I/O, disks and their queues.
+//! Checks of the storage under a path: file system, direct I/O, disks and their queues.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ pub(super) fn checks(roots: &Roots, path: &Path) -> io::Result<Vec<Check>> {
         return Err(io::Error::other("it is no folder, no file and no disk"));
     }
     let mut checks = Vec::new();
-    // Nothing is tried on a device itself: that would be to write to it.
+    // Not on a device itself: that would write to it.
     if !kind.is_block_device() {
         let folder = if kind.is_dir() { path.to_owned() } else { folder_of(path) };
         checks.extend(

@@ -1,9 +1,9 @@
 //! The files of a gate as one device below its policy.
 //!
 //! Each file is a window of one address space, so that one policy rules over all of them, with one
-//! bound on what is in flight. A range that shares a block with one in flight is not admitted until
-//! that has finished: blocks are written whole, and what one command read another would undo. Once
-//! a piece of a request has failed, its others are not sent.
+//! limit on commands in flight. A range that shares a block with one in flight is not admitted
+//! until that has finished: blocks are written whole, and two commands on one block would undo each
+//! other's changes. Once a piece of a request has failed, its other pieces are not sent.
 
 use std::mem;
 
@@ -11,33 +11,33 @@ use penstock_core::{Device, Done, Flags, Op, ReqId, Request, Span, StreamId, Tab
 
 use super::register::Register;
 
-/// Bytes between the beginnings of two files: no file is longer.
+/// Bytes from the begin of one file to the next: no file is longer.
 pub(super) const WINDOW: u64 = 1 << 44;
 
-/// The files.
+/// The files as a device.
 pub(super) struct Carrier {
     files: Vec<Box<dyn Device>>,
     depth: u32,
-    /// What ranges are rounded to below.
+    /// Bytes to which ranges are rounded below.
     grain: u64,
     register: Register,
     flights: Table<Flight>,
-    /// Blocks that are being used, from and up to.
+    /// Blocks in use: the command, the first byte and the end.
     busy: Vec<(ReqId, u64, u64)>,
-    /// Answered without having been sent.
+    /// Completions of requests that were not sent.
     refused: Vec<Done>,
 }
 
 /// A piece at the device.
 struct Flight {
-    /// Of the layer above.
+    /// Id in the layer above.
     id: ReqId,
     stream: StreamId,
     place: u64,
 }
 
 impl Carrier {
-    /// `files` with `depth` commands in flight over all of them.
+    /// Creates the device of `files` with `depth` commands in flight over all of them.
     pub(super) fn new(
         files: Vec<Box<dyn Device>>,
         depth: u32,
@@ -48,14 +48,14 @@ impl Carrier {
         Self { files, depth, grain, register, flights, busy: Vec::new(), refused: Vec::new() }
     }
 
-    /// The whole blocks of a range.
+    /// The range rounded to whole blocks.
     fn blocks(&self, start: u64, len: u32) -> (u64, u64) {
         let end = start + u64::from(len);
         (start / self.grain * self.grain, end.next_multiple_of(self.grain))
     }
 }
 
-/// Which file a place belongs to.
+/// The number of the file at `place`.
 fn file(place: u64) -> usize {
     (place / WINDOW) as usize
 }

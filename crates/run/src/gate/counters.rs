@@ -1,4 +1,4 @@
-//! What passed a gate, in numbers.
+//! Statistics of a gate.
 
 use penstock_core::{ClassInfo, Done, Request, Span, Time};
 use serde::Serialize;
@@ -6,28 +6,28 @@ use serde::Serialize;
 use crate::measures::values::Values;
 use crate::result::Distribution;
 
-/// What length makes of a request.
+/// The kind of a request, by its length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Short,
     Long,
-    /// It has no length.
+    /// A flush, which has no length.
     Flush,
 }
 
 impl Class {
-    /// Each of them as a policy is given it.
+    /// All classes, as policies see them.
     pub(super) fn all() -> [ClassInfo; 3] {
         ["short", "long", "flush"].map(ClassInfo::new)
     }
 }
 
-/// What passed so far. Times are nanoseconds unless they say otherwise.
+/// Statistics of a gate so far. Times are nanoseconds unless they say otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct GateStats {
-    /// How long the gate was open, in seconds.
+    /// Time since the gate was opened, in seconds.
     pub open_s: f64,
-    /// How much of that the device was busy.
+    /// Share of that time for which the device was busy.
     pub busy: f64,
     /// The longest short request, in bytes.
     pub threshold: u32,
@@ -37,31 +37,31 @@ pub struct GateStats {
     pub long: LengthStats,
     /// Flushes.
     pub flush: LengthStats,
-    /// Pieces of long requests that went while a short one waited: what the guard against
-    /// starvation, or a policy without priority, let pass.
+    /// Pieces of long requests that were sent while a short one waited: allowed by the guard
+    /// against starvation, or by a policy without priority.
     pub long_first: u64,
 }
 
-/// What requests of one kind got.
+/// Statistics of requests of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct LengthStats {
-    /// How many were answered.
+    /// Number of answered requests.
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// In how many pieces they went.
+    /// Number of pieces in which they were sent.
     pub pieces: u64,
-    /// How many failed.
+    /// Number of failed requests.
     pub errors: u64,
-    /// From being asked for until the first piece went.
+    /// Time from the request until its first piece was sent.
     pub wait_ns: Distribution,
     /// Device time.
     pub service_ns: Distribution,
-    /// From being asked for until all was done.
+    /// Time from the request until all was done.
     pub latency_ns: Distribution,
 }
 
-/// Counts what passes.
+/// Counts the requests of a gate.
 pub(super) struct Counters {
     threshold: u32,
     kinds: [LengthCounters; 3],
@@ -79,7 +79,7 @@ struct LengthCounters {
 }
 
 impl Counters {
-    /// Counts with requests of up to `threshold` bytes as short.
+    /// Creates counters that count requests of up to `threshold` bytes as short.
     pub(super) fn new(threshold: u32) -> Self {
         let kind = |_| {
             let values = Values::new;
@@ -89,13 +89,13 @@ impl Counters {
         Self { threshold, kinds: [0; 3].map(kind), busy: Span::ZERO, long_first: 0 }
     }
 
-    /// What a request of `len` bytes is.
+    /// The class of a request of `len` bytes.
     pub(super) fn class(&self, len: u32) -> Class {
         if len <= self.threshold { Class::Short } else { Class::Long }
     }
 
-    /// A request has finished, in so many pieces; so many pieces of long ones went before short
-    /// ones by now.
+    /// Counts a finished request of `pieces` pieces; `long_first` is the number of pieces of long
+    /// requests sent before short ones so far.
     pub(super) fn finished(
         &mut self,
         class: Class,

@@ -22,7 +22,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// Serves until the gate is closed and everything is answered, or nothing goes on.
+    /// Serves until the gate is closed and every order is answered, or until the loop fails.
     pub(super) fn serve(mut self, mut stack: impl Device, mut clock: LiveClock, most: u32) {
         let guard = clock.guard();
         let limits = Limits { until: Time::NEVER, max_outstanding: most };
@@ -55,8 +55,8 @@ impl Source for Desk {
         let stream = self.cargo.put(Load { start: order.offset, bytes: order.bytes });
         let (reply, sync) = (order.reply, order.sync);
         self.register.put(stream, Entry { reply, class, sync, start, pieces: 0, failed: None });
-        // A merged command would carry the bytes of its first request alone: nothing merges what is
-        // to be durable, and the carrier takes the flag off again where it was not asked for.
+        // A merged command would carry the bytes of its first request alone. FUA keeps a policy
+        // from merging; the carrier removes the flag where the caller did not ask for it.
         let flags = Flags::SYNC.with(Flags::FUA);
         let class = ClassId(class as u16);
         Some(Io { due: order.at, start, len, stream, class, op, prio: Prio::default(), flags })

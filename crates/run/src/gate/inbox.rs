@@ -9,31 +9,31 @@ use std::time::Duration;
 use penstock_core::{Errno, Op, Time};
 use penstock_live::Bell;
 
-/// One thing that is asked for.
+/// A request to the gate.
 pub(super) struct Order {
     pub(super) op: Op,
-    /// Which of the gate's files.
+    /// Number of the gate's file.
     pub(super) file: u32,
     pub(super) offset: u64,
-    /// What is to be written, or room for what is to be read.
+    /// The bytes to write, or the buffer to read into.
     pub(super) bytes: Vec<u8>,
-    /// On stable media when it is answered.
+    /// Whether it must be on stable media when it is answered.
     pub(super) sync: bool,
-    /// When it was asked for.
+    /// Time of the request.
     pub(super) at: Time,
     pub(super) reply: SyncSender<Answer>,
 }
 
-/// How it ended.
+/// The answer to an order.
 pub(super) struct Answer {
-    /// As they were given, or read.
+    /// The bytes that were written or read.
     pub(super) bytes: Vec<u8>,
-    /// How many from the first on are certainly done.
+    /// Bytes from the first on that are certainly done.
     pub(super) done: u64,
     pub(super) error: Option<Errno>,
 }
 
-/// Orders, and how many there may be.
+/// A queue of orders with a limit.
 pub(super) struct Inbox {
     state: Mutex<InboxState>,
     /// Notified when an order has been answered.
@@ -44,13 +44,13 @@ pub(super) struct Inbox {
 
 struct InboxState {
     orders: VecDeque<Order>,
-    /// Left here, and not yet answered.
+    /// Orders taken in and not yet answered.
     outstanding: u32,
-    /// Why nothing is taken any more.
+    /// Why no order is taken any more; `None` while the inbox is open.
     closed: Option<Closed>,
 }
 
-/// Why an inbox takes nothing any more.
+/// The reason why an inbox takes no orders any more.
 #[derive(Clone, Debug)]
 pub(super) struct Closed {
     pub(super) kind: ErrorKind,
@@ -58,39 +58,39 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// By its owner.
+    /// Closed by its owner.
     fn asked() -> Self {
         Self { kind: ErrorKind::BrokenPipe, why: "the gate is closed".into() }
     }
 
-    /// As an error of a request.
+    /// The error of a request.
     pub(super) fn error(&self) -> io::Error {
         io::Error::new(self.kind, &*self.why)
     }
 
-    /// For one request, which is not wanted any more.
+    /// One request is not wanted any more.
     pub(super) fn interrupted() -> Self {
         Self { kind: ErrorKind::Interrupted, why: "the wait for it was interrupted".into() }
     }
 
-    /// By itself, and it has not said why.
+    /// The dispatcher has ended without a reason.
     fn ended() -> Self {
         Self { kind: ErrorKind::Other, why: "the gate has ended".into() }
     }
 }
 
 impl Inbox {
-    /// An inbox for `most` orders that are not yet answered, whose dispatcher is woken by `bell`.
+    /// Creates an inbox for `most` unanswered orders, whose dispatcher is woken by `bell`.
     pub(super) fn new(most: u32, bell: Bell) -> Self {
         let state = InboxState { orders: VecDeque::new(), outstanding: 0, closed: None };
         Self { state: Mutex::new(state), room: Condvar::new(), most, bell }
     }
 
-    /// Adds an order once there is room for it. It calls `interrupted` once a `beat`, and gives up
-    /// if that says that the order is not wanted any more.
+    /// Adds an order once there is room for it. Meanwhile calls `interrupted` once a `beat`, and
+    /// gives up if that returns `true`.
     ///
     /// # Errors
-    /// Why it is not taken.
+    /// The reason why the order is not taken.
     pub(super) fn put(
         &self,
         order: Order,
@@ -116,7 +116,7 @@ impl Inbox {
         }
         state.outstanding += 1;
         state.orders.push_back(order);
-        // The caller that added the first of several has rung.
+        // A caller whose order was not the first relies on the ring for the first.
         let first = state.orders.len() == 1;
         drop(state);
         if first {
@@ -125,18 +125,18 @@ impl Inbox {
         Ok(())
     }
 
-    /// Takes nothing more. What was left is still to be served.
+    /// Closes the inbox. Earlier orders are still served.
     pub(super) fn close(&self) {
         self.shut(Closed::asked);
     }
 
-    /// Nothing goes on, because of `why`. Waiting callers get that reason, although the inbox may
-    /// have been closed meanwhile.
+    /// Closes the inbox because of a failure. Waiting callers get `why`, even if the inbox was
+    /// closed meanwhile.
     pub(super) fn fail(&self, kind: ErrorKind, why: &str) {
         self.lock().closed = Some(Closed { kind, why: why.into() });
     }
 
-    /// The dispatcher has gone: every waiting thread gets that as its answer.
+    /// Records that the dispatcher has ended, which every waiting thread gets as its answer.
     pub(super) fn end(&self) {
         self.shut(Closed::ended);
         self.lock().orders.clear();
@@ -148,20 +148,21 @@ impl Inbox {
         self.bell.ring();
     }
 
-    /// Why nothing is taken any more, if nothing is.
+    /// Why no order is taken any more; `None` while the inbox is open.
     pub(super) fn why_closed(&self) -> Option<Closed> {
         self.lock().closed.clone()
     }
 
-    /// Why nothing is taken any more.
+    /// Why no order is taken any more.
     pub(super) fn closed(&self) -> Closed {
         self.why_closed().unwrap_or_else(Closed::ended)
     }
 
-    /// When there is an order to be taken: when it was asked for, or later, or never again. The loop
-    /// may be behind the time at which a caller asks, and a device must not begin before.
+    /// Time of the first order: never before its request, as the loop may be behind the caller's
+    /// time and a device must not begin earlier. A far time if there may be orders later, `NEVER`
+    /// if not.
     pub(super) fn next_due(&self) -> Time {
-        /// The loop would end if there were never anything: it sleeps until the bell instead.
+        /// `NEVER` would end the loop: instead it sleeps until the bell.
         const SOME_DAY: Time = Time::from_ns(Time::NEVER.ns() - 1);
         let state = self.lock();
         match (state.orders.front(), &state.closed) {
@@ -175,14 +176,14 @@ impl Inbox {
         self.lock().orders.pop_front()
     }
 
-    /// An order has been answered.
+    /// Records that an order has been answered.
     pub(super) fn answered(&self) {
         self.lock().outstanding -= 1;
         self.room.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, InboxState> {
-        // What it guards is whole between any two statements.
+        // Each statement leaves the guarded value consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,15 +1,16 @@
 //! The gate: an application's own writes, short ones first.
 //!
-//! Use it where a program has both: online work whose writes are short and waited for, and batch
-//! work whose writes are long. All of them go through one policy, the same that jobs run, and one
-//! thread per gate hands on what it decides. Any thread may ask, and waits for its answer.
+//! Use it where a program has both online work, whose writes are short and waited for, and batch
+//! work, whose writes are long. All requests go through one policy, the same that jobs run, and one
+//! thread per gate sends what the policy decides. Any thread may call the gate, and waits for its
+//! answer.
 //!
-//! Always true: exactly the bytes that are named change, at any place and of any length; a request
-//! that fails says how many bytes from its first on are certainly done, and no piece of it is sent
-//! after that is known; what was asked for before the gate is closed is carried out, unless a disk
-//! does not answer: that ends the gate, and every waiting or later call fails with that error. No order is
-//! promised between requests that are under way together, and a long one is not atomic against
-//! short ones: who writes one place twice at a time has to agree with itself.
+//! Always true: exactly the named bytes change, at any place and of any length. A request that
+//! fails says how many bytes from its first on are certainly done, and no further piece of it is
+//! sent. Requests made before the gate is closed are carried out, unless a disk does not answer:
+//! that ends the gate, and every waiting or later call fails with that error. No order is promised
+//! between concurrent requests, and a long one is not atomic against short ones: a caller must not
+//! write one place twice at a time.
 //!
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 //! section IV, which has it in the kernel.
@@ -42,10 +43,10 @@ pub use self::open::{GateFile, GateOptions};
 use self::open::{Opened, open};
 use crate::failure::Failure;
 
-/// How often a thread that waits asks whether it is to go on.
+/// Interval at which a waiting thread checks whether it is interrupted.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// A gate. Any thread of the process that opened it may ask; dropping it closes it.
+/// A gate. Any thread of the process that opened it may use it; dropping it closes it.
 pub struct Gate {
     files: Files,
     inbox: Arc<Inbox>,
@@ -57,17 +58,17 @@ pub struct Gate {
     process: u32,
 }
 
-/// Why something that was asked of a gate failed.
+/// The error of a request to a gate.
 #[derive(Debug)]
 pub struct GateError {
     what: String,
     /// Bytes from the first on that are certainly done.
     pub done: u64,
-    /// What the system said; of the kind [`TimedOut`](io::ErrorKind::TimedOut) if a command to the
-    /// disk had no answer for as long as it may take, [`BrokenPipe`](io::ErrorKind::BrokenPipe) if
-    /// the gate is closed, [`Unsupported`](io::ErrorKind::Unsupported) in another process than the
-    /// one that opened it, and [`Interrupted`](io::ErrorKind::Interrupted) if
-    /// [`GateOptions::interrupted`] said so.
+    /// The system's error. Its kind is [`TimedOut`](io::ErrorKind::TimedOut) if a command to the
+    /// disk had no answer within the time-out, [`BrokenPipe`](io::ErrorKind::BrokenPipe) if the
+    /// gate is closed, [`Unsupported`](io::ErrorKind::Unsupported) in another process than the one
+    /// that opened it, and [`Interrupted`](io::ErrorKind::Interrupted) if
+    /// [`GateOptions::interrupted`] returned `true`.
     pub error: io::Error,
 }
 
@@ -96,7 +97,7 @@ impl Gate {
         Self::over(options, options.targets(User::Application)?)
     }
 
-    /// The same over the [targets](GateOptions::targets) of `options`.
+    /// Opens a gate over `targets`, the [targets](GateOptions::targets) of `options`.
     pub(crate) fn over(options: &GateOptions, targets: Vec<Target>) -> Result<Self, Failure> {
         let Opened { files, inbox, stopwatch, counters, dispatcher } = open(options, targets)?;
         let (dispatcher, interrupted) = (Mutex::new(Some(dispatcher)), options.interrupted);
@@ -104,11 +105,12 @@ impl Gate {
         Ok(Self { files, inbox, stopwatch, counters, dispatcher, interrupted, process })
     }
 
-    /// Writes `bytes` from byte `offset` of the file numbered `file` on; with `sync` they are on
+    /// Writes `bytes` from byte `offset` of the file numbered `file` on. With `sync` they are on
     /// stable media when it returns.
     ///
     /// # Errors
-    /// The system's error with what is done; a range outside the file; a gate that is closed.
+    /// The system's error with the number of bytes done, a range outside the file, or a closed
+    /// gate.
     pub fn write(&self, file: u32, offset: u64, bytes: &[u8], sync: bool) -> Result<(), GateError> {
         let what = || self.named("write", file, bytes.len() as u64, offset);
         self.check(file, offset, bytes.len() as u64).map_err(|error| what().with(0, error))?;
@@ -124,7 +126,7 @@ impl Gate {
     /// are.
     ///
     /// # Errors
-    /// The system's error; a gate that is closed, or before a model without a file.
+    /// The system's error, or a gate that is closed or stands before a model without a file.
     pub fn read(&self, file: u32, offset: u64, len: usize) -> Result<Vec<u8>, GateError> {
         let what = || self.named("read", file, len as u64, offset);
         let readable = self.takes_requests().and_then(|()| self.files.readable(file));
@@ -142,10 +144,10 @@ impl Gate {
         Ok(read)
     }
 
-    /// What was written to the file numbered `file`, and answered, goes to stable media.
+    /// Flushes answered writes to the file numbered `file` to stable media.
     ///
     /// # Errors
-    /// The system's error; a gate that is closed.
+    /// The system's error, or a closed gate.
     pub fn flush(&self, file: u32) -> Result<(), GateError> {
         let what = || self.named("flush", file, 0, 0);
         self.check(file, 0, 0).map_err(|error| what().with(0, error))?;
@@ -153,7 +155,7 @@ impl Gate {
         answer.map(drop).map_err(|failed| failed.of(what(), 0))
     }
 
-    /// What passed so far.
+    /// The statistics so far.
     ///
     /// # Errors
     /// Another process opened the gate.
@@ -173,9 +175,9 @@ impl Gate {
         self.stopwatch.now()
     }
 
-    /// Carries out what was asked for, and ends: its files are released. Later requests get an error.
-    /// Where a disk does not answer, it waits no longer than the gate's time-out. In a process that
-    /// did not open the gate it does nothing.
+    /// Carries out earlier requests, ends, and releases the files. Later requests get an error. If
+    /// a disk does not answer, it waits no longer than the gate's time-out. In a process that did
+    /// not open the gate it does nothing.
     pub fn close(&self) {
         self.close_unless(self.interrupted);
     }
@@ -187,7 +189,8 @@ impl Gate {
         self.inbox.close();
         loop {
             let mut dispatcher = lock(&self.dispatcher);
-            // If it panicked, it has said so on stderr, and its callers have their errors.
+            // If it panicked, it has written the panic to stderr, and its callers have their
+            // errors.
             let ended = dispatcher.as_mut().is_none_or(|it| !matches!(it.wait(BEAT), Ok(None)));
             if ended {
                 *dispatcher = None;
@@ -201,7 +204,7 @@ impl Gate {
         self.files.release();
     }
 
-    /// Asks for one request, and waits for its answer.
+    /// Sends one request, and waits for its answer.
     fn ask(
         &self,
         op: Op,
@@ -224,7 +227,7 @@ impl Gate {
         }
     }
 
-    /// Waits for an answer.
+    /// Waits for the answer of a request.
     fn answer(&self, answer: &Receiver<Answer>) -> Result<Answer, Failed> {
         loop {
             match answer.recv_timeout(BEAT) {
@@ -244,7 +247,7 @@ impl Gate {
         self.interrupted.is_some_and(|interrupted| interrupted())
     }
 
-    /// That this process opened it.
+    /// Checks that this process opened the gate.
     fn mine(&self) -> io::Result<()> {
         let (opened, process) = (self.process, std::process::id());
         if process == opened {
@@ -257,13 +260,13 @@ impl Gate {
         Err(io::Error::new(io::ErrorKind::Unsupported, message))
     }
 
-    /// That it is not closed, and this process opened it.
+    /// Checks that the gate is not closed, and that this process opened it.
     fn takes_requests(&self) -> io::Result<()> {
         self.mine()?;
         self.inbox.why_closed().map_or(Ok(()), |why| Err(why.error()))
     }
 
-    /// That a range lies in the file.
+    /// Checks that the gate takes requests and that a range lies in the file.
     fn check(&self, file: u32, offset: u64, len: u64) -> io::Result<()> {
         self.takes_requests()?;
         let capacity = self.files.capacity(file)?;
@@ -293,12 +296,13 @@ impl Drop for Gate {
     }
 }
 
-/// The lock. What it guards is whole between any two statements, so it stays sound after a panic.
+/// Takes the lock. Each statement leaves the guarded value consistent, so it is sound after a
+/// panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was asked for, in words.
+/// Description of a request in messages.
 struct What(String);
 
 impl What {
@@ -307,25 +311,25 @@ impl What {
     }
 }
 
-/// How a request failed.
+/// The failure of a part of a request.
 struct Failed {
     done: u64,
     error: io::Error,
 }
 
 impl Failed {
-    /// Before anything of it was done.
+    /// The failure of a request before anything of it was done.
     fn before(why: &Closed) -> Self {
         Self { done: 0, error: why.error() }
     }
 
-    /// As the failure of `what`, of which `before` bytes were done before.
+    /// The error of the request `what`, of which `before` bytes were done before this part.
     fn of(self, what: What, before: u64) -> GateError {
         what.with(before + self.done, self.error)
     }
 }
 
-/// `len` bytes in equal parts of which none is too long: the last is no short request.
+/// Splits `len` bytes into equal parts of at most [`LONGEST`] bytes, so that the last is not short.
 fn parts(len: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     let each = len.div_ceil(len.div_ceil(LONGEST as usize).max(1)).max(1);
     (0..len).step_by(each).map(move |from| from..len.min(from + each))

@@ -1,4 +1,4 @@
-//! How a gate is asked for, and what it is made of.
+//! Options of a gate, and the start of its dispatcher.
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -31,26 +31,26 @@ use crate::foresee::law;
 use crate::place::target::contents;
 use crate::place::{self, target};
 
-/// What a gate is asked for.
+/// The options of a gate.
 #[derive(Clone, Debug)]
 pub struct GateOptions {
-    /// What is written to through it; none, if it stands before a model alone.
+    /// The files behind the gate; none, if it stands before a model alone.
     pub files: Vec<GateFile>,
-    /// The name of the policy that decides.
+    /// The name of its policy.
     pub policy: String,
-    /// Its parameters, as `split=64KiB`.
+    /// Parameters of the policy, as `split=64KiB`.
     pub sets: Vec<String>,
     /// A model that answers in real time, over the file or alone: `DEVICE[@SPEED]`.
     pub emulate: Option<String>,
-    /// How files are driven; the first engine that works if not given.
+    /// The name of the engine for the files; the first engine that works if not given.
     pub engine: Option<String>,
-    /// Commands in flight over all files.
+    /// Maximum number of commands in flight over all files.
     pub depth: u32,
-    /// How long a command may be at a file, as `30s` or `off`, before the gate ends with an error;
-    /// 30 s if not given.
+    /// Time that a command may take at a file, as `30s` or `off`, before the gate ends with an
+    /// error; 30 s if not given.
     pub timeout: Option<String>,
-    /// Asked ten times a second of a thread that waits; `true` ends its wait with an error. What it
-    /// asked for may still be carried out.
+    /// Called ten times a second on a thread that waits; `true` ends its wait with an error. The
+    /// request may still be carried out.
     pub interrupted: Option<fn() -> bool>,
 }
 
@@ -65,7 +65,7 @@ impl Default for GateOptions {
 }
 
 impl GateOptions {
-    /// Its files, opened on behalf of such.
+    /// Opens its files for `user`.
     pub(crate) fn targets(&self, user: User) -> Result<Vec<Target>, Failure> {
         self.files.iter().map(|file| file.open(user)).collect()
     }
@@ -74,20 +74,22 @@ impl GateOptions {
 /// A file of a gate.
 #[derive(Clone, Debug, Default)]
 pub struct GateFile {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Its size, if it is to be made.
+    /// Its size, if it is to be created.
     pub create: Option<String>,
-    /// It is the application's own, whatever it holds: it goes through the page cache, and grows.
+    /// Whether it is the application's own, whatever it holds: it goes through the page cache, and
+    /// grows.
     pub adopt: bool,
-    /// The block device at `path` once more, by serial number or path: what is on it may be lost.
+    /// Serial number or path of the block device at `path`, named a second time: data on it may be
+    /// lost.
     pub i_will_lose_data: Option<String>,
-    /// The block device may hold data that no format announces.
+    /// Whether the block device may hold data that no format announces.
     pub even_if_not_empty: bool,
 }
 
 impl GateFile {
-    /// The file at `path`, under what `options` say of a file.
+    /// The file at `path`, with the options for a file from `options`.
     pub fn at(path: impl Into<PathBuf>, options: &TargetOptions) -> Self {
         let TargetOptions { create, even_if_not_empty, .. } = options.clone();
         let i_will_lose_data = options.i_will_lose_data.first().cloned();
@@ -143,16 +145,16 @@ impl Decider {
         Ok(Self { entry, params })
     }
 
-    /// The longest request that is called short.
+    /// The longest request that counts as short.
     fn threshold(&self) -> u32 {
         (self.entry.facts.short)(&self.params).unwrap_or(SHORT)
     }
 }
 
-/// What is short where no policy says.
+/// Bytes of the longest short request, if the policy does not define one.
 const SHORT: u32 = 64 << 10;
 
-/// What the dispatcher's thread makes its stack of.
+/// The parts from which the dispatcher's thread builds its stack.
 struct Parts {
     targets: Vec<Target>,
     model: Option<(DeviceSpec, Speed)>,
@@ -162,10 +164,10 @@ struct Parts {
     decider: Decider,
 }
 
-/// What a gate has of its dispatcher.
+/// The dispatcher's inbox and clock, or why it did not start.
 type Started = Result<(Arc<Inbox>, Stopwatch), EngineError>;
 
-/// What a gate is made of, when its dispatcher runs.
+/// The parts of an open gate, whose dispatcher runs.
 pub(super) struct Opened {
     pub(super) files: Files,
     pub(super) inbox: Arc<Inbox>,
@@ -210,7 +212,7 @@ pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened
 }
 
 impl Parts {
-    /// The stack of the gate and its clock, on the thread that calls.
+    /// Builds the stack of the gate and its clock, on the calling thread.
     fn build(
         &self,
         cargo: &Cargo,
@@ -240,7 +242,7 @@ impl Parts {
     }
 }
 
-/// That `options` make a gate.
+/// Checks that a gate can be opened with `options`.
 fn check(options: &GateOptions, engine: Engine) -> Result<(), Failure> {
     let files = options.files.len();
     match &options.emulate {
@@ -256,13 +258,13 @@ fn check(options: &GateOptions, engine: Engine) -> Result<(), Failure> {
     }
 }
 
-/// How long a command may be at a file.
+/// The time that a command may take at a file.
 fn timeout(options: &GateOptions) -> Result<Option<Span>, JobError> {
     let Some(text) = &options.timeout else { return Ok(Some(Settings::TIMEOUT)) };
     timeout_in("the gate", text)
 }
 
-/// An engine that blocks the thread of the gate, or whose waits cannot be ended.
+/// The error for an engine that blocks the thread of the gate, or whose waits cannot be ended.
 fn deaf(engine: Engine) -> EngineError {
     let reason = if engine.is_blocking() {
         "its calls block the thread that has to take requests meanwhile"

@@ -1,4 +1,4 @@
-//! What is known of each request on its way: the dispatcher's side of an order.
+//! The requests in flight through a gate: the dispatcher's side of an order.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,29 +9,29 @@ use penstock_core::{Errno, StreamId};
 use super::counters::Class;
 use super::inbox::Answer;
 
-/// A request on its way.
+/// A request in flight.
 pub(super) struct Entry {
     pub(super) reply: SyncSender<Answer>,
     pub(super) class: Class,
-    /// On stable media when it is answered.
+    /// Whether it must be on stable media when it is answered.
     pub(super) sync: bool,
-    /// Where its first byte belongs, among all files.
+    /// Position of its first byte in the address space of all files.
     pub(super) start: u64,
     pub(super) pieces: u64,
-    /// Its first piece that failed, by place.
+    /// Position and error of its first piece that failed.
     pub(super) failed: Option<(u64, Errno)>,
 }
 
-/// Requests by stream. Clones are the same.
+/// Requests by stream. Clones share their contents.
 #[derive(Clone, Default)]
 pub(super) struct Register(Rc<RefCell<Entries>>);
 
 #[derive(Default)]
 struct Entries {
     by_stream: Vec<Option<Entry>>,
-    /// Short requests of which nothing has gone.
+    /// Short requests of which no piece has been sent.
     short_waiting: u32,
-    /// Pieces of long requests that went while a short one waited.
+    /// Pieces of long requests that were sent while a short one waited.
     long_first: u64,
 }
 
@@ -50,7 +50,8 @@ impl Register {
         self.0.borrow_mut().by_stream[stream.0 as usize].take().expect("a request is registered")
     }
 
-    /// A piece goes to the device; whether it is to be on stable media, or why it need not go.
+    /// Records that a piece is sent to the device. Returns whether it must be on stable media, or
+    /// the earlier error because of which it need not be sent.
     pub(super) fn begin(&self, stream: StreamId) -> Result<bool, Errno> {
         let mut this = self.0.borrow_mut();
         let short_waiting = this.short_waiting;
@@ -67,7 +68,7 @@ impl Register {
         answer
     }
 
-    /// The piece at `place` has failed.
+    /// Records that the piece at `place` has failed.
     pub(super) fn fail(&self, stream: StreamId, place: u64, error: Errno) {
         let mut this = self.0.borrow_mut();
         let entry = this.by_stream[stream.0 as usize].as_mut().expect("a request is registered");

@@ -1,16 +1,16 @@
 //! The evaluation programs of the online-batch paper, on a real disk or a model in real time.
 //!
-//! Use it to see what a control of the disk does for short writes next to long ones when everything
-//! else is real: threads, processors, the disk. A pseudo-online program makes transactions of a
-//! short write, some processor time and another short write; a pseudo-batch program has processor
-//! time and then two long writes, some times over. All write through one [`Gate`] with one command
-//! in service, each in a region of its own, and begin together.
+//! Use it to measure what a control of the disk does for short writes next to long ones when
+//! everything else is real: threads, processors, the disk. A pseudo-online program makes
+//! transactions of a short write, some processor time and another short write; a pseudo-batch
+//! program repeats processor time and then two long writes. All write through one [`Gate`] with one
+//! command in service, each in its own region, and begin together.
 //!
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 //! sections III (programs), IV (priority, with no guard against starvation) and V.B (lengths of
-//! pieces). That the mechanism is a gate in user space, and that online programs go on until the
-//! batch has ended, are ours. Without a guard enough of them keep the batch from the disk for good,
-//! so there is an end to that.
+//! pieces). Unlike the paper, the mechanism is a gate in user space, and online programs continue
+//! until the batch has ended. Without a guard, enough of them keep the batch from the disk forever,
+//! so their time is limited.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -30,21 +30,21 @@ use crate::result::{BelowResult, Distribution};
 
 /// Bytes of a short write.
 const SHORT: u32 = 1_000;
-/// Bytes of a long one.
+/// Bytes of a long write.
 const LONG: u32 = 1_000_000;
-/// Bytes of a piece of it.
+/// Bytes of a piece of a long write.
 const PIECE: u32 = 10_000;
-/// Transactions of an online program, at least.
+/// Minimum number of transactions of an online program.
 const TRANSACTIONS: u32 = 50;
 /// Repetitions of a batch program.
 const REPETITIONS: u32 = 5;
-/// Bytes in which a program writes.
+/// Bytes of the region in which a program writes.
 const REGION: u64 = 4 << 20;
-/// Programs at most.
+/// Maximum number of programs.
 const PROGRAMS: u32 = 256;
 
-/// How the disk is controlled: a name, the policy, whether it is given the piece, and its other
-/// parameters.
+/// Ways to control the disk: a name, the policy, whether it gets the length of a piece, and its
+/// other parameters.
 const MODES: [(&str, &str, bool, &[&str]); 5] = [
     ("fifo", "fcfs", false, &[]),
     ("split", "size-priority", true, &["priority=false"]),
@@ -53,64 +53,64 @@ const MODES: [(&str, &str, bool, &[&str]); 5] = [
     ("split-rr", "size-priority", true, &["priority=false", "order=rr"]),
 ];
 
-/// One run of some programs.
+/// One run of online and batch programs.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Where they write: a file, a block device, or `emulated:DEVICE[@SPEED][:PATH]`.
+    /// The target of the writes: a file, a block device, or `emulated:DEVICE[@SPEED][:PATH]`.
     pub target: TargetOptions,
-    /// How the disk is controlled: `fifo`, `split`, `prio`, `split+prio` or `split-rr`.
+    /// Control of the disk: `fifo`, `split`, `prio`, `split+prio` or `split-rr`.
     pub mode: String,
-    /// Online programs.
+    /// Number of online programs.
     pub online: u32,
-    /// Batch programs.
+    /// Number of batch programs.
     pub batch: u32,
     /// Processor time of a transaction.
     pub online_cpu: Span,
     /// Processor time of a repetition.
     pub batch_cpu: Span,
-    /// Batch programs give the processor up to online ones.
+    /// Whether batch programs give the processor up to online ones.
     pub cpu_priority: bool,
-    /// Online programs that have made their transactions go on until no batch program is left, or
-    /// until they have run for so long.
+    /// Online programs that have made their transactions continue until no batch program is left,
+    /// or for this long at most.
     pub overlap: Span,
-    /// Report every write.
+    /// Whether to report every write.
     pub writes: bool,
 }
 
-/// What the programs of a trial met. Times are nanoseconds.
+/// The result of a trial. Times are nanoseconds.
 #[derive(Debug, Serialize)]
 pub struct TrialResult {
     /// Short writes.
     pub short: Measured,
-    /// Long ones.
+    /// Long writes.
     pub long: Measured,
-    /// Transactions: both short writes and what lies between.
+    /// Transactions: from the begin of the first short write to the end of the second.
     pub transaction: Measured,
-    /// What each batch program took.
+    /// Time of each batch program.
     pub batch_ns: Vec<u64>,
-    /// From the common start until the last program ended.
+    /// Time from the common start until the last program ended.
     pub total_ns: u64,
-    /// It was ended early.
+    /// Whether it was ended early.
     pub interrupted: bool,
-    /// The batch had not ended when online programs had gone on next to it for as long as they may.
+    /// Whether online programs reached the limit of [`Trial::overlap`] before the batch ended.
     pub outlasted: bool,
-    /// Bytes of a short write, of a long one and of a piece, as the disk has them in its blocks.
+    /// Bytes of a short write, of a long one and of a piece, rounded to blocks of the disk.
     pub lengths: [u32; 3],
-    /// Every write, if it was asked for.
+    /// Every write, if the trial reports them.
     pub writes: Vec<Write>,
-    /// What lay below, of a file that is no model's.
+    /// The disks below, unless the target is a model.
     #[serde(flatten)]
     pub below: BelowResult,
-    /// What the gate counted.
+    /// The statistics of the gate.
     pub gate: GateStats,
 }
 
-/// How many there were, and how long they took.
+/// Number and durations of operations.
 #[derive(Debug, Serialize)]
 pub struct Measured {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// How long.
+    /// Their durations.
     pub ns: Distribution,
 }
 
@@ -119,15 +119,15 @@ pub struct Measured {
 pub struct Write {
     /// Number of its program, the online ones first.
     pub program: u32,
-    /// Whether that is an online one.
+    /// Whether the program is an online one.
     pub online: bool,
-    /// When it was asked for, since the gate was opened, in nanoseconds.
+    /// Begin of the write, in nanoseconds since the gate was opened.
     pub at_ns: u64,
-    /// How long it took, in nanoseconds.
+    /// Duration in nanoseconds.
     pub ns: u64,
 }
 
-/// Runs the programs of `trial` once. `go_on` is asked some times a second.
+/// Runs the programs of `trial` once. `go_on` is called several times a second.
 ///
 /// # Errors
 /// [`Failure`]: an unknown mode, too many programs, a file that is refused or too small, a write
@@ -177,8 +177,8 @@ pub fn run(trial: &Trial, go_on: &mut dyn FnMut() -> bool) -> Result<TrialResult
     }
 }
 
-/// The gate of `trial`, the lengths of short writes, long ones and pieces in whole blocks of its
-/// disk, and what lies below a disk that is no model.
+/// Opens the gate of `trial`. Also returns the lengths of short writes, long ones and pieces in
+/// whole blocks of its disk, and the disks below unless the target is a model.
 fn open(trial: &Trial) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
     let names = || MODES.iter().map(|(name, ..)| *name);
     let mode = MODES.iter().find(|(name, ..)| *name == trial.mode).ok_or_else(|| {
@@ -192,7 +192,7 @@ fn open(trial: &Trial) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
         sets: sets.iter().map(|&set| set.into()).collect(),
         emulate,
         engine: trial.target.engine.clone(),
-        // One request in service, as a disk has an arm.
+        // One request in service at a time, as a disk has one arm.
         depth: 1,
         timeout: None,
         interrupted: None,
@@ -221,7 +221,7 @@ fn place(target: &TargetOptions) -> (Option<String>, Option<GateFile>) {
     (model, (!path.is_empty()).then(|| GateFile::at(path, target)))
 }
 
-/// What all programs share.
+/// The state that all programs share.
 struct Stage<'a> {
     trial: &'a Trial,
     gate: &'a Gate,
@@ -276,7 +276,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Whether an online program that began at `first` goes on during the batch.
+    /// Whether an online program that began at `first` continues next to the batch.
     fn during_batch(&self, first: Time) -> bool {
         let left = self.batch_left.load(Ordering::Relaxed) > 0;
         let long = self.gate.now().since(first) >= self.trial.overlap;
@@ -305,7 +305,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Makes the next write of `program`, in order through its region and round again.
+    /// Makes the next write of `program`, in order through its region and then from its begin.
     fn write(&self, program: &mut Program) -> Result<(), String> {
         let len = program.bytes.len() as u64;
         let place = u64::from(program.number) * REGION + program.at;
@@ -324,7 +324,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// The result of the trial, of what its programs met until `ended`.
+    /// The result of the trial. `programs` are the figures of its programs until `ended`.
     fn result(
         &self,
         programs: Vec<ProgramTimes>,
@@ -361,27 +361,27 @@ impl Stage<'_> {
     }
 }
 
-/// How a program ended.
+/// The figures of a program, or why it failed.
 type ProgramOutcome = Result<ProgramTimes, Failure>;
 
 /// A program between its writes.
 struct Program {
     number: u32,
     bytes: Vec<u8>,
-    /// Where in its region it writes next.
+    /// Position of the next write in its region.
     at: u64,
     figures: ProgramTimes,
 }
 
-/// What a program met.
+/// The figures of a program.
 struct ProgramTimes {
     online: bool,
     begun: Time,
     writes: Values,
     transactions: Values,
-    /// How long a batch program took; `None` if it has not ended.
+    /// Duration of a batch program; `None` if it has not ended.
     batch_ns: Option<u64>,
-    /// Every write, if they are wanted.
+    /// Every write, if the trial reports them.
     every: Vec<Write>,
 }
 

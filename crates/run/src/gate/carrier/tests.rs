@@ -18,20 +18,20 @@ use crate::gate::counters::Counters;
 use crate::gate::dispatcher::Desk;
 use crate::gate::inbox::{Answer, Inbox, Order};
 
-/// What ranges are rounded to.
+/// Bytes to which ranges are rounded.
 const GRAIN: u32 = 512;
 /// Bytes of each file.
 const CAPACITY: u64 = 1 << 20;
 
-/// What was sent for one request: where, how long, and whether it was carried out.
+/// The pieces sent for one request: position, length, and whether it succeeded.
 #[derive(Default)]
 struct Sent {
     pieces: Vec<(u64, u32, bool)>,
-    /// A piece of it has failed, and the answer says so.
+    /// Whether a piece has failed, and the answer says so.
     failed: bool,
 }
 
-/// What files were given, by file and stream of a request; a stream is used again.
+/// Requests that the files received, by file and stream of the request; streams are used again.
 type Log = Rc<RefCell<BTreeMap<(u64, u32), Sent>>>;
 
 /// A file that takes its time, answers in any order, and fails.
@@ -40,7 +40,7 @@ struct Failing {
     rng: Rng,
     errors: f64,
     log: Log,
-    /// When each ends, what it is, and whether it fails.
+    /// End, request, and whether it fails.
     serving: Vec<(Time, Request, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the runs and outputs of a job with merges lie.
+//! Places of the runs and outputs of a job with merges.
 
 use penstock_jobs::{Job, WorkloadSpec};
 use penstock_workload::merge::{JobLayout, Layout, Place as At};
@@ -10,13 +10,13 @@ use crate::place::Place;
 /// A layout, for pictures.
 #[derive(Debug, Serialize)]
 pub struct LayoutResult {
-    /// By job.
+    /// Places of each job.
     jobs: Vec<JobPlaces>,
-    /// Blocks that are laid on each disk.
+    /// Number of blocks used on each disk.
     used: Vec<u64>,
-    /// Blocks of a run.
+    /// Number of blocks of a run.
     run: u32,
-    /// Blocks of an output.
+    /// Number of blocks of an output.
     output: u64,
 }
 
@@ -38,8 +38,8 @@ impl From<At> for RunPlace {
     }
 }
 
-/// Where the runs and outputs of the job `text`, changed by `sets`, lie on its device: `name` is what
-/// messages call it.
+/// Returns the places of the runs and outputs of the job `text`, changed by `sets`, on its device.
+/// Messages call the job `name`.
 ///
 /// # Errors
 /// [`Failure`]: wrong input, or a job without merges.

@@ -1,8 +1,8 @@
 //! The model of a race: as many jobs as disks, in a ring. Job `i` reads from disk `i` and writes to the next.
 //!
-//! Each job has one read outstanding at any time. When it has ended, the job writes what it has read, as far
-//! as that makes whole writes, waits for none of them, and its next read goes to the end of the queue. A
-//! disk serves in the order of arrival.
+//! Each job has one read outstanding at any time. When the read has ended, the job writes the data,
+//! as far as it makes whole writes, without waiting, and its next read goes to the end of the
+//! queue. A disk serves in the order of arrival.
 //!
 //! The paper has two and three disks. Work that waits at a disk keeps the job that reads there from
 //! writing, and so on around the ring.
@@ -21,76 +21,78 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::pool;
 
-/// Where a disk of the ring begins in the address space of all.
+/// Bytes from the begin of one disk to the next in the address space of the ring.
 const DISK: u64 = 1 << 40;
 
-/// The stream of the write that is queued when a run begins; those of jobs are their numbers.
+/// The stream of the write that is queued when a run begins; the stream of a job is its number.
 const QUEUED: StreamId = StreamId(u32::MAX);
 
-/// A peak is none if less work waits behind the write in service than so many tenths of what one read
-/// makes, or of one write: a read more than usual came between two emptyings of the disk.
+/// Minimum height of a peak, in tenths of the work of one read's data, or of one write if that is
+/// more: less waits behind the write in service when a read more than usual came before the disk
+/// was empty again.
 const LEAST_PEAK_TENTHS: u64 = 22;
 
-/// How long a request takes.
+/// Distribution of the service times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Service {
-    /// Its mean time.
+    /// Always the mean time.
     Constant,
-    /// Anything from nothing to twice that, as likely.
+    /// Uniform between zero and twice the mean.
     Uniform,
 }
 
 /// One run of the model.
 #[derive(Clone, Debug)]
 pub struct Ring {
-    /// Disks, and jobs.
+    /// Number of disks, and of jobs.
     pub disks: u32,
     /// Mean time of a read.
     pub read: Span,
-    /// Mean time of writing what a read has brought.
+    /// Mean time of writing the data of one read.
     pub work: Span,
     /// Blocks of a read.
     pub read_blocks: u32,
     /// Blocks of a write.
     pub write_blocks: u32,
-    /// What a write takes that is queued at the first disk when the run begins.
+    /// Time of a write that is queued at the first disk when the run begins.
     pub queued: Span,
-    /// How long requests take.
+    /// Distribution of the service times.
     pub service: Service,
     /// The end of the run.
     pub until: Time,
-    /// Of its random numbers.
+    /// Seed of its random numbers.
     pub seed: u64,
-    /// Keep what the first job's reads have found queued, and the writes at each disk so often.
+    /// Interval at which to record the writes at each disk; also records the work queued before
+    /// reads of the first job. `None` records neither.
     pub course: Option<Span>,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Default, Serialize)]
 pub struct RingRun {
-    /// Reads that each job has made.
+    /// Number of reads of each job.
     pub reads: Vec<u64>,
-    /// How many writes there were at most at a disk between two times at which it had none, in the order
-    /// in which these ended.
+    /// Maximum numbers of writes at a disk between two times at which it had none, in the order in
+    /// which these ended.
     pub peaks: Vec<Peak>,
-    /// Writes that were at a disk at most.
+    /// Maximum number of writes at a disk.
     pub most: u64,
-    /// Work that was queued before each read of the first job but its first, in nanoseconds.
+    /// Work that was queued before each read of the first job except its first, in nanoseconds.
     pub queued_ns: Vec<u64>,
-    /// Writes at each disk, at equal distances of time.
+    /// Numbers of writes at each disk, at equal intervals of time.
     pub writes: Vec<Vec<u64>>,
 }
 
-/// The most writes at a disk between two times at which it had none.
+/// The maximum number of writes at a disk between two times at which it had none.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Peak {
     /// The disk.
     pub disk: usize,
-    /// How many.
+    /// Number of writes.
     pub writes: u64,
 }
 
-/// Runs each of `rings` on all cores; fewer if `go_on` says no.
+/// Runs each of `rings` on all cores; fewer if `go_on` returns `false`.
 ///
 /// # Errors
 /// [`Failure`]: a ring of fewer than two disks, or one whose requests take no time.
@@ -120,7 +122,7 @@ impl Ring {
         self.work.share(self.write_blocks.into(), blocks)
     }
 
-    /// The run.
+    /// Runs the model.
     fn run(&self) -> RingRun {
         let disk = |number: u32| {
             Queued::new(Fcfs::default(), RingDisk::new(self, Seed(self.seed), number))
@@ -138,11 +140,11 @@ impl Ring {
 struct RingJobs<'a> {
     ring: &'a Ring,
     asked: VecDeque<Io>,
-    /// Blocks of each job that do not yet make a write.
+    /// Blocks read by each job that do not yet make a write.
     left: Vec<u32>,
-    /// Writes at each disk, the most since it had none, and their work in nanoseconds.
+    /// State of the writes at each disk.
     writes: Vec<Writes>,
-    /// When the course is looked at next.
+    /// Time of the next record of the writes.
     look: Time,
     found: RingRun,
 }
@@ -198,7 +200,7 @@ impl<'a> RingJobs<'a> {
         self.ask(Op::Write, stream, disk, self.ring.write_blocks, now);
     }
 
-    /// A write at `disk` of `work` has ended.
+    /// Records that a write of `work` at `disk` has ended.
     fn wrote(&mut self, disk: usize, work: Span) {
         let writes = &mut self.writes[disk];
         writes.now -= 1;
@@ -214,7 +216,7 @@ impl<'a> RingJobs<'a> {
         }
     }
 
-    /// A read of `job` has ended.
+    /// Records that a read of `job` has ended.
     fn has_read(&mut self, job: u32, now: Time) {
         let number = job as usize;
         self.found.reads[number] += 1;
@@ -230,7 +232,7 @@ impl<'a> RingJobs<'a> {
         self.read(job, now);
     }
 
-    /// Notes the writes at each disk up to `now`.
+    /// Records the writes at each disk at every interval up to `now`.
     fn look(&mut self, now: Time) {
         let Some(every) = self.ring.course else { return };
         while self.look <= now {
@@ -261,7 +263,7 @@ impl Source for RingJobs<'_> {
     }
 }
 
-/// A disk of a ring: a time for reads and one for writes.
+/// A disk of a ring: a time for reads and a time for writes.
 struct RingDisk {
     read: Span,
     write: Span,
