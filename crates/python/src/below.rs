@@ -11,19 +11,19 @@ use pyo3::types::PyString;
 
 /// The device that is lent to a policy during a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct LentDevice<'a> {
     pub(crate) now: Time,
     pub(crate) device: &'a dyn Device,
 }
 
-impl Asked<'_> {
+impl LentDevice<'_> {
     /// Runs `call`, during which every [`Below`] of this thread answers for this device.
     pub(crate) fn while_in<T>(self, call: impl FnOnce() -> T) -> T {
         ASKED.set(self, call)
     }
 }
 
-scoped_tls_hkt::scoped_thread_local!(static ASKED: for<'a> Asked<'a>);
+scoped_tls_hkt::scoped_thread_local!(static ASKED: for<'a> LentDevice<'a>);
 
 /// The device below, for the time of one `dispatch`.
 #[pyclass(frozen, module = "penstock._native")]
@@ -74,7 +74,7 @@ fn op_of(word: &str) -> PyResult<Op> {
     }
 }
 
-fn asked<T>(answer: impl FnOnce(Asked<'_>) -> T) -> PyResult<T> {
+fn asked<T>(answer: impl FnOnce(LentDevice<'_>) -> T) -> PyResult<T> {
     if !ASKED.is_set() {
         let why = "the device below answers during dispatch, and on its thread";
         return Err(PyRuntimeError::new_err(why));

@@ -45,8 +45,8 @@ fn columns<'py>(py: Python<'py>, requests: &Requests) -> PyResult<Bound<'py, PyD
 fn bytes<'py, T: Copy, const N: usize>(
     py: Python<'py>,
     values: &[T],
-    of: impl Fn(T) -> [u8; N],
+    to_bytes: impl Fn(T) -> [u8; N],
 ) -> Bound<'py, PyBytes> {
-    let all: Vec<u8> = values.iter().flat_map(|&value| of(value)).collect();
+    let all: Vec<u8> = values.iter().flat_map(|&value| to_bytes(value)).collect();
     PyBytes::new(py, &all)
 }

@@ -40,17 +40,17 @@ pub(crate) fn merge_layout(
 /// JSON.
 #[pyfunction]
 pub(crate) fn merge_rings(py: Python<'_>, rings: Vec<RingModel>) -> PyResult<String> {
-    let ring = |of: RingModel| Ring {
-        disks: of.disks,
-        read: Span::from_ns(of.read_ns),
-        work: Span::from_ns(of.work_ns),
-        read_blocks: of.read_blocks,
-        write_blocks: of.write_blocks,
-        queued: Span::from_ns(of.queued_ns),
-        service: if of.uniform { Service::Uniform } else { Service::Constant },
-        until: Time::from_ns(of.until_ns),
-        seed: of.seed,
-        course: of.course_ns.map(Span::from_ns),
+    let ring = |model: RingModel| Ring {
+        disks: model.disks,
+        read: Span::from_ns(model.read_ns),
+        work: Span::from_ns(model.work_ns),
+        read_blocks: model.read_blocks,
+        write_blocks: model.write_blocks,
+        queued: Span::from_ns(model.queued_ns),
+        service: if model.uniform { Service::Uniform } else { Service::Constant },
+        until: Time::from_ns(model.until_ns),
+        seed: model.seed,
+        course: model.course_ns.map(Span::from_ns),
     };
     let rings: Vec<_> = rings.into_iter().map(ring).collect();
     interruptible(py, |go_on| merge_placement::rings(&rings, go_on).map(|found| json(&found)))

@@ -18,7 +18,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple, PyType};
 
-use crate::below::{Asked, Below, op_word};
+use crate::below::{Below, LentDevice, op_word};
 use crate::ledger::{Answer, Ledger};
 
 /// The exception of a policy, kept until the run has ended.
@@ -38,7 +38,7 @@ pub(crate) fn build(object: Py<PyAny>, raised: Raised) -> Build {
 /// The policy, and what its calls need.
 struct Scripted {
     object: Py<PyAny>,
-    words: Words,
+    types: PythonTypes,
     ledger: Ledger,
     /// Time of the last call.
     now: Time,
@@ -49,7 +49,7 @@ struct Scripted {
 }
 
 /// Types and words of `penstock.policy`.
-struct Words {
+struct PythonTypes {
     request: Py<PyType>,
     part: Py<PyType>,
     go: Py<PyType>,
@@ -108,16 +108,20 @@ impl Scripted {
     ) -> PyResult<Self> {
         let module = py.import("penstock.policy")?;
         let kind = |name| Ok::<_, PyErr>(module.getattr(name)?.cast_into::<PyType>()?.unbind());
-        let words = Words {
+        let types = PythonTypes {
             request: kind("Request")?,
             part: kind("Part")?,
             go: kind("Go")?,
             below: Py::new(py, Below)?,
-            classes: served.classes.iter().map(|of| PyString::new(py, &of.name).unbind()).collect(),
+            classes: served
+                .classes
+                .iter()
+                .map(|class| PyString::new(py, &class.name).unbind())
+                .collect(),
         };
-        let class = |of: &ClassInfo| {
-            let ioprio = of.ioprio.to_string();
-            let facts = (of.name.as_str(), of.weight.get(), of.prio.0, ioprio);
+        let class = |info: &ClassInfo| {
+            let ioprio = info.ioprio.to_string();
+            let facts = (info.name.as_str(), info.weight.get(), info.prio.0, ioprio);
             kind("ClassInfo")?.bind(py).call1(facts)
         };
         let classes: Vec<_> = served.classes.iter().map(class).collect::<PyResult<_>>()?;
@@ -125,7 +129,7 @@ impl Scripted {
         let served = kind("Served")?.bind(py).call1((classes, served.disks.get()))?;
         let policy = Self {
             object: object.clone_ref(py),
-            words,
+            types,
             ledger: Ledger::new(),
             now: Time::ZERO,
             idle: Cell::new(0),
@@ -166,13 +170,13 @@ impl Scripted {
     }
 
     fn request<'py>(&self, py: Python<'py>, req: &Request) -> PyResult<Bound<'py, PyAny>> {
-        self.words.request.bind(py).call1((
+        self.types.request.bind(py).call1((
             self.ledger.next(),
             op_word(py, req.op),
             req.start,
             req.len,
             req.due.ns(),
-            &self.words.classes[req.class.index()],
+            &self.types.classes[req.class.index()],
             req.prio.0,
             req.stream.0,
             req.is_sync(),
@@ -181,8 +185,8 @@ impl Scripted {
     }
 
     fn ask(&mut self, py: Python<'_>, out: &mut Out<'_>) -> Result<Option<Go>, Trouble> {
-        let asked = Asked { now: self.now, device: out.below };
-        let arguments = (self.now.ns(), &self.words.below);
+        let asked = LentDevice { now: self.now, device: out.below };
+        let arguments = (self.now.ns(), &self.types.below);
         let answer = asked
             .while_in(|| self.object.bind(py).call_method1(intern!(py, "dispatch"), arguments))?;
         if answer.is_none() {
@@ -196,8 +200,8 @@ impl Scripted {
     /// Reads a request, which stands for all that is left of it, or a `Go`: both are named tuples.
     fn read(&self, answer: &Bound<'_, PyAny>) -> Result<Answer, Trouble> {
         let py = answer.py();
-        let whole = answer.is_instance(self.words.request.bind(py))?;
-        if !whole && !answer.is_instance(self.words.go.bind(py))? {
+        let whole = answer.is_instance(self.types.request.bind(py))?;
+        if !whole && !answer.is_instance(self.types.go.bind(py))? {
             return Err(Trouble::of_type(answer, GOES));
         }
         let members = answer.cast::<PyTuple>().map_err(PyErr::from)?;
@@ -300,7 +304,7 @@ impl Policy for Scripted {
             let seen = self.ledger.settle(py, req.id, part);
             let error = part.error.map(Errno::code);
             let part = (part.at.ns(), part.service.ns(), part.len, part.last, error);
-            let called = self.words.part.bind(py).call1(part).and_then(|part| {
+            let called = self.types.part.bind(py).call1(part).and_then(|part| {
                 self.object.bind(py).call_method1(intern!(py, "complete"), (now.ns(), seen, part))
             });
             if let Err(error) = called {

@@ -19,12 +19,12 @@ use crate::watch::{self, Watched};
 
 /// A policy as Python names it: the name of a built-in one, or a name and an object.
 #[derive(FromPyObject)]
-enum Named {
+enum PolicyArgument {
     Known(String),
     Script(String, Py<PyAny>),
 }
 
-impl Named {
+impl PolicyArgument {
     fn candidate(self, thrown: &Raised) -> Candidate {
         match self {
             Self::Known(name) => Candidate::Named(name),
@@ -42,7 +42,7 @@ struct Variant {
     /// The job; `None` if `name` is the path of its file.
     text: Option<String>,
     sets: Vec<String>,
-    policies: Vec<Named>,
+    policies: Vec<PolicyArgument>,
 }
 
 /// Variants from Python, and the exceptions of their policies.
@@ -59,7 +59,7 @@ impl Variants {
         let mut scripts = false;
         let mut candidates = |variant: &mut Variant| -> Vec<Candidate> {
             let policies = std::mem::take(&mut variant.policies);
-            scripts |= policies.iter().any(|policy| matches!(policy, Named::Script(..)));
+            scripts |= policies.iter().any(|policy| matches!(policy, PolicyArgument::Script(..)));
             policies.into_iter().map(|policy| policy.candidate(&thrown)).collect()
         };
         let policies: Vec<_> = variants.iter_mut().map(&mut candidates).collect();

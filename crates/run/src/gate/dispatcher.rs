@@ -14,14 +14,14 @@ use super::inbox::{Answer, Inbox};
 use super::register::{Entry, Register};
 
 /// Takes orders from the inbox, and answers them.
-pub(super) struct Desk {
+pub(super) struct GateLoop {
     pub(super) inbox: Arc<Inbox>,
     pub(super) cargo: Cargo,
     pub(super) register: Register,
     pub(super) counters: Arc<Mutex<Counters>>,
 }
 
-impl Desk {
+impl GateLoop {
     /// Serves until the gate is closed and every order is answered, or until the loop fails.
     pub(super) fn serve(mut self, mut stack: impl Device, mut clock: LiveClock, most: u32) {
         let guard = clock.guard();
@@ -39,7 +39,7 @@ impl Desk {
     }
 }
 
-impl Source for Desk {
+impl Source for GateLoop {
     fn next_due(&self) -> Time {
         self.inbox.next_due()
     }
@@ -76,7 +76,7 @@ impl Source for Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for GateLoop {
     fn drop(&mut self) {
         self.inbox.end();
     }

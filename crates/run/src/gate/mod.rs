@@ -160,8 +160,8 @@ impl Gate {
     /// # Errors
     /// Another process opened the gate.
     pub fn stats(&self) -> Result<GateStats, GateError> {
-        let what = || What("statistics of the gate".into());
-        self.mine().map_err(|error| what().with(0, error))?;
+        let what = || RequestText("statistics of the gate".into());
+        self.check_same_process().map_err(|error| what().with(0, error))?;
         Ok(lock(&self.counters).stats(self.now()))
     }
 
@@ -183,7 +183,7 @@ impl Gate {
     }
 
     fn close_unless(&self, interrupted: Option<fn() -> bool>) {
-        if self.mine().is_err() {
+        if self.check_same_process().is_err() {
             return;
         }
         self.inbox.close();
@@ -248,7 +248,7 @@ impl Gate {
     }
 
     /// Checks that this process opened the gate.
-    fn mine(&self) -> io::Result<()> {
+    fn check_same_process(&self) -> io::Result<()> {
         let (opened, process) = (self.process, std::process::id());
         if process == opened {
             return Ok(());
@@ -262,7 +262,7 @@ impl Gate {
 
     /// Checks that the gate is not closed, and that this process opened it.
     fn takes_requests(&self) -> io::Result<()> {
-        self.mine()?;
+        self.check_same_process()?;
         self.inbox.why_closed().map_or(Ok(()), |why| Err(why.error()))
     }
 
@@ -277,9 +277,9 @@ impl Gate {
         Ok(())
     }
 
-    fn named(&self, verb: &str, file: u32, len: u64, offset: u64) -> What {
+    fn named(&self, verb: &str, file: u32, len: u64, offset: u64) -> RequestText {
         let path = self.files.name(file);
-        What(match len {
+        RequestText(match len {
             0 => format!("{verb} of {path}"),
             _ => format!("{verb} of {len} bytes at byte {offset} of {path}"),
         })
@@ -288,7 +288,7 @@ impl Gate {
 
 impl Drop for Gate {
     fn drop(&mut self) {
-        if self.mine().is_ok() {
+        if self.check_same_process().is_ok() {
             return self.close_unless(None);
         }
         // Its parts are those of another process, which may have been using them at the fork.
@@ -303,9 +303,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Description of a request in messages.
-struct What(String);
+struct RequestText(String);
 
-impl What {
+impl RequestText {
     fn with(self, done: u64, error: io::Error) -> GateError {
         GateError { what: self.0, done, error }
     }
@@ -324,7 +324,7 @@ impl Failed {
     }
 
     /// The error of the request `what`, of which `before` bytes were done before this part.
-    fn of(self, what: What, before: u64) -> GateError {
+    fn of(self, what: RequestText, before: u64) -> GateError {
         what.with(before + self.done, self.error)
     }
 }

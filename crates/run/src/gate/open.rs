@@ -20,7 +20,7 @@ use penstock_policy::{Entry, Params, size_priority};
 use super::bounds::{LONGEST, MOST};
 use super::carrier::Carrier;
 use super::counters::{Class, Counters};
-use super::dispatcher::Desk;
+use super::dispatcher::GateLoop;
 use super::files::Files;
 use super::inbox::Inbox;
 use super::register::Register;
@@ -131,12 +131,12 @@ impl GateFile {
 
 /// A policy of the registry with its parameters.
 #[derive(Clone)]
-struct Decider {
+struct GatePolicy {
     entry: &'static Entry,
     params: Params,
 }
 
-impl Decider {
+impl GatePolicy {
     fn new(options: &GateOptions, real: bool) -> Result<Self, Failure> {
         let entry = params::policy(&options.policy)?;
         let params = policies::set(entry, &options.sets)?;
@@ -161,7 +161,7 @@ struct Parts {
     engine: Engine,
     depth: u32,
     timeout: Option<Span>,
-    decider: Decider,
+    decider: GatePolicy,
 }
 
 /// The dispatcher's inbox and clock, or why it did not start.
@@ -179,7 +179,7 @@ pub(super) struct Opened {
 /// Starts the dispatcher of a gate over the [targets](GateOptions::targets) of `options`.
 pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened, Failure> {
     let model = options.emulate.as_deref().map(place::model).transpose()?;
-    let decider = Decider::new(options, model.is_none())?;
+    let decider = GatePolicy::new(options, model.is_none())?;
     let engine = engines::named_or_usual(options.engine.as_deref())?;
     check(options, engine)?;
     let timeout = timeout(options)?;
@@ -198,11 +198,11 @@ pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened
             Err(error) => return drop(started.send(Err(error))),
         };
         let Some(bell) = clock.bell() else {
-            return drop(started.send(Err(deaf(parts.engine))));
+            return drop(started.send(Err(cannot_be_woken(parts.engine))));
         };
         let inbox = Arc::new(Inbox::new(MOST, bell));
         let _ = started.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
-        Desk { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
+        GateLoop { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
     });
     let dispatcher = dispatcher
         .map_err(|source| EngineError::System { doing: "start the gate's thread", source })?;
@@ -253,7 +253,7 @@ fn check(options: &GateOptions, engine: Engine) -> Result<(), Failure> {
             format_args!("found {files} files below the model {model}; expected one at most"),
             "a model is of one disk: open a gate for each",
         )),
-        _ if !engine.can_be_woken() => Err(deaf(engine).into()),
+        _ if !engine.can_be_woken() => Err(cannot_be_woken(engine).into()),
         _ => Ok(()),
     }
 }
@@ -265,7 +265,7 @@ fn timeout(options: &GateOptions) -> Result<Option<Span>, JobError> {
 }
 
 /// The error for an engine that blocks the thread of the gate, or whose waits cannot be ended.
-fn deaf(engine: Engine) -> EngineError {
+fn cannot_be_woken(engine: Engine) -> EngineError {
     let reason = if engine.is_blocking() {
         "its calls block the thread that has to take requests meanwhile"
     } else {

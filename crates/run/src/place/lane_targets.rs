@@ -40,12 +40,12 @@ impl LaneTargets {
                 let message = format!("{} names no targets, and another job does", job.name);
                 return Err(Failure::wrong(message, "jobs of one session are on the same targets"));
             }
-            apart(&named)?;
-            let new = |one: &FileTarget| files.iter().all(|known| known.path != one.path);
+            check_distinct(&named)?;
+            let new = |file: &FileTarget| files.iter().all(|known| known.path != file.path);
             let new: Vec<FileTarget> = named.into_iter().filter(new).collect();
             files.extend(new);
         }
-        let options = of_each(&files, options)?;
+        let options = options_of_each(&files, options)?;
         let mut opened: Vec<Option<Live>> = Vec::new();
         // Opens existing targets first, so that nothing is made if one of them is refused.
         for (file, options) in files.iter().zip(&options) {
@@ -124,7 +124,7 @@ pub(crate) fn name(files: &[FileTarget]) -> String {
 }
 
 /// Checks that no two of `files` are on the same target.
-fn apart(files: &[FileTarget]) -> Result<(), Failure> {
+fn check_distinct(files: &[FileTarget]) -> Result<(), Failure> {
     let place = |file: &FileTarget| Identity::of(unlooped(&file.path).0);
     let places: Vec<Identity> = files.iter().map(place).collect();
     for (number, file) in files.iter().enumerate() {
@@ -145,7 +145,10 @@ fn apart(files: &[FileTarget]) -> Result<(), Failure> {
 }
 
 /// The options with which each of `files` is opened.
-fn of_each(files: &[FileTarget], options: &TargetOptions) -> Result<Vec<TargetOptions>, Failure> {
+fn options_of_each(
+    files: &[FileTarget],
+    options: &TargetOptions,
+) -> Result<Vec<TargetOptions>, Failure> {
     if options.even_if_not_empty && options.i_will_lose_data.is_empty() {
         return Err(named_for_nothing(name(files)));
     }

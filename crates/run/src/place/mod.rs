@@ -121,14 +121,15 @@ impl Place {
     ) -> Result<Option<Self>, Failure> {
         let (target, speed) = (&options.target, options.speed.as_deref());
         let Some(on) = target.on.as_deref() else {
-            let on_targets = |one: &Asked<'_>| Ok(!one.job.workload.file_targets()?.is_empty());
+            let on_targets =
+                |request: &Asked<'_>| Ok(!request.job.workload.file_targets()?.is_empty());
             let on_targets = asked.iter().map(on_targets).collect::<Result<Vec<_>, Failure>>()?;
             if on_targets.contains(&true) {
                 return Self::of_files(asked, options, progress).map(Some);
             }
-            for one in asked {
-                let place = Self::own(one.job)?;
-                place.check(one, speed)?;
+            for request in asked {
+                let place = Self::own(request.job)?;
+                place.check(request, speed)?;
                 no_file(&format!("the model {}", place.name()), target)?;
             }
             return Ok(None);
@@ -136,12 +137,12 @@ impl Place {
         let kind = PlaceKind::of(on, target);
         let model = (kind == PlaceKind::Model).then(|| devices::find(on)).transpose()?;
         let name = model.as_ref().map_or(on, |spec| &spec.name);
-        asked.iter().try_for_each(|one| kind.check(name, one, speed))?;
+        asked.iter().try_for_each(|request| kind.check(name, request, speed))?;
         if let Some(spec) = model {
             no_file(&format!("the model {}", spec.name), target)?;
             return Ok(Some(Self::Modelled(spec)));
         }
-        let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
+        let jobs: Vec<&Job> = asked.iter().map(|request| request.job).collect();
         let place = match (kind, on.strip_prefix(EMULATED)) {
             (_, Some(what)) => Self::emulated(on, what, &jobs, target, progress)?,
             (PlaceKind::Null, _) => no_file(on, target).map(|()| Self::Null)?,
@@ -159,16 +160,16 @@ impl Place {
         options: &Options,
         progress: &mut Creation<'_>,
     ) -> Result<Self, Failure> {
-        for one in asked {
-            let files = one.job.workload.file_targets()?;
+        for request in asked {
+            let files = request.job.workload.file_targets()?;
             let name = lane_targets::name(&files);
-            PlaceKind::Targets.check(&name, one, options.speed.as_deref())?;
+            PlaceKind::Targets.check(&name, request, options.speed.as_deref())?;
             if files.len() > 1 {
-                loops::check(one.job, options)?;
+                loops::check(request.job, options)?;
             }
         }
         let engine = engine_for(asked, &options.target)?;
-        let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
+        let jobs: Vec<&Job> = asked.iter().map(|request| request.job).collect();
         LaneTargets::open(&jobs, engine, &options.target, progress).map(Self::Targets)
     }
 
@@ -283,7 +284,10 @@ impl Place {
     /// Checks that a single Penstock queue sends the requests of `class`.
     fn check_sent(&self, asked: &Asked<'_>, class: &str) -> Result<(), Failure> {
         if let Self::Modelled(spec) = self {
-            queues::one(spec, &format!("stop = \"sent:{class}\" counts what one queue sends"))?;
+            queues::check_single(
+                spec,
+                &format!("stop = \"sent:{class}\" counts what one queue sends"),
+            )?;
         }
         let Some(kernel) = asked.policies.iter().find(|policy| policy.kernel().is_some()) else {
             return Ok(());
@@ -383,7 +387,7 @@ impl Place {
             let unit = live.target.unit();
             let several = matches!(self, Self::Targets(_));
             let here =
-                |agent: &&AgentSpec| !several || agent.file_numbers().any(|one| one == number);
+                |agent: &&AgentSpec| !several || agent.file_numbers().any(|file| file == number);
             let mut agents = job.workload.agents().iter().filter(here);
             agents.try_for_each(|agent| agent.fits_units(unit, &live.path))?;
             let merges = job.workload.merges();
@@ -500,9 +504,9 @@ impl Place {
 
 /// The engine that serves all of `asked`.
 fn engine_for(asked: &[Asked<'_>], options: &TargetOptions) -> Result<RunEngine, Failure> {
-    let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
+    let jobs: Vec<&Job> = asked.iter().map(|request| request.job).collect();
     let engine = RunEngine::of(&jobs, options.engine.as_deref())?;
-    asked.iter().try_for_each(|one| engine.check_one(one.job, &one.policies))?;
+    asked.iter().try_for_each(|request| engine.check_one(request.job, &request.policies))?;
     Ok(engine)
 }
 
@@ -599,7 +603,7 @@ pub(crate) fn model(text: &str) -> Result<(DeviceSpec, Speed), Failure> {
         return Err(nameless(text));
     }
     let spec = devices::find(device)?;
-    queues::one(&spec, "a device in real time has one queue")?;
+    queues::check_single(&spec, "a device in real time has one queue")?;
     Ok((spec, speed))
 }
 

@@ -109,8 +109,8 @@ impl ModelData {
         let begun = move |_, req: &Request| at_start.borrow_mut().begin(req);
         let ended = move |_, done: &[Done]| {
             let mut book = at_end.borrow_mut();
-            for one in done {
-                book.end(one);
+            for done in done {
+                book.end(done);
             }
         };
         Tap::new(device, begun, ended)

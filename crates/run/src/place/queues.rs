@@ -26,7 +26,7 @@ pub(crate) fn check(
         } else {
             "each file has one queue"
         };
-        models.iter().try_for_each(|spec| one(spec, why))?;
+        models.iter().try_for_each(|spec| check_single(spec, why))?;
         devices::check_memory(models.iter().copied())?;
         addresses(models)?;
     }
@@ -47,7 +47,7 @@ pub(crate) fn check(
         };
         return Err(Failure::wrong(format!("{needs_one}, and {whose} has its own"), hint));
     }
-    models.iter().try_for_each(|spec| one(spec, &needs_one))
+    models.iter().try_for_each(|spec| check_single(spec, &needs_one))
 }
 
 /// Checks that a trace of `lanes` devices can be played on the single target called `on`.
@@ -62,7 +62,7 @@ pub(crate) fn one_target(on: &str, lanes: usize) -> Result<(), Failure> {
 }
 
 /// Checks that `spec` has only one queue. `why`: the reason in the message.
-pub(crate) fn one(spec: &DeviceSpec, why: &str) -> Result<(), Failure> {
+pub(crate) fn check_single(spec: &DeviceSpec, why: &str) -> Result<(), Failure> {
     let Some(_) = spec.array_of_queues() else { return Ok(()) };
     let message = format!("{why}, and {} has one before each disk", spec.name);
     Err(Failure::wrong(message, "give its array scheduler = \"one\""))

@@ -25,7 +25,7 @@ pub(crate) struct Cell<'a> {
     /// Number of the round, from 0.
     pub(crate) round: u32,
     /// Number of its task, from 0.
-    pub(crate) of: usize,
+    pub(crate) task_number: usize,
     pub(crate) task: &'a Task,
     pub(crate) policy: &'a Chosen,
 }
@@ -41,9 +41,9 @@ impl Cell<'_> {
 pub(crate) fn cells(tasks: &[Task], rounds: u32) -> Vec<Cell<'_>> {
     let mut cells = Vec::new();
     for round in 0..rounds {
-        for (of, task) in tasks.iter().enumerate() {
+        for (task_number, task) in tasks.iter().enumerate() {
             for policy in &task.policies {
-                cells.push(Cell { number: cells.len(), round, of, task, policy });
+                cells.push(Cell { number: cells.len(), round, task_number, task, policy });
             }
         }
     }

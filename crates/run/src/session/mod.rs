@@ -137,12 +137,14 @@ impl Session {
         variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
-        let asked =
-            variants.iter().map(|one| one.asked(&options)).collect::<Result<Vec<_>, Failure>>()?;
+        let asked = variants
+            .iter()
+            .map(|variant| variant.asked(&options))
+            .collect::<Result<Vec<_>, Failure>>()?;
         if let Some(record) = &options.record {
-            asked
-                .iter()
-                .try_for_each(|one| candidate::can_be_recorded(&one.policies, options.repeat))?;
+            asked.iter().try_for_each(|asked| {
+                candidate::can_be_recorded(&asked.policies, options.repeat)
+            })?;
             Recorder::check(record).map_err(|error| Failure::unwritable(record, &error))?;
         }
         if options.target.machine()? {
@@ -190,7 +192,7 @@ impl Session {
     /// # Errors
     /// [`Failure`]: wrong input, or a machine that cannot.
     pub fn check(&self, variants: &[Variant]) -> Result<Vec<Comparison>, Failure> {
-        variants.iter().map(|one| Ok(self.comparison(&self.task(one)?))).collect()
+        variants.iter().map(|variant| Ok(self.comparison(&self.task(variant)?))).collect()
     }
 
     fn measure(
@@ -202,7 +204,8 @@ impl Session {
         let Options { arm_from, arm_for, .. } = &self.options;
         let stretch = Stretch::new(arm_from.as_deref(), arm_for.as_deref())?;
         let detail = self.options.detail.then_some(stretch);
-        let tasks = variants.iter().map(|one| self.task(one)).collect::<Result<Vec<_>, _>>()?;
+        let tasks =
+            variants.iter().map(|variant| self.task(variant)).collect::<Result<Vec<_>, _>>()?;
         let watch = Watch::new(self.options.watch.as_deref(), self.options.speed.as_deref())?;
         let cells = design::cells(&tasks, repeat.unwrap_or(1));
         let requests = self.options.requests.as_ref();
@@ -220,7 +223,7 @@ impl Session {
         for (cell, mut result) in cells.iter().zip(results) {
             shares::write(&cell.task.load.classes, &mut result);
             cell.task.place.locate(&mut result.files);
-            comparisons[cell.of].runs.push(result);
+            comparisons[cell.task_number].runs.push(result);
         }
         for (task, comparison) in tasks.iter().zip(&mut comparisons) {
             for round in comparison.runs.chunks_mut(task.policies.len()) {
@@ -377,5 +380,5 @@ fn over_targets(
     if place.is_real() && runner.load.lanes.len() > 1 {
         return side_by_side::run(runner, place, progress);
     }
-    runner.run_whole(place, progress)
+    runner.run_single_stack(place, progress)
 }

@@ -124,7 +124,7 @@ impl<'a> CellObserver<'a> {
     /// threads if `is_part`.
     pub(crate) fn write(&mut self, end: Time, is_part: bool, result: &mut RunResult) {
         if is_part {
-            let measures = self.measures.iter_mut().map(|one| one.part(end)).collect();
+            let measures = self.measures.iter_mut().map(|measure| measure.part(end)).collect();
             result.parts = Some(ThreadParts { end, measures });
         } else {
             for measure in &mut self.measures {

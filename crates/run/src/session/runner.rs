@@ -86,7 +86,7 @@ struct Observers<'a> {
 
 /// Hooks that all queues of a run with several queues share.
 #[derive(Clone, Copy)]
-struct Above<'a> {
+struct QueueHooks<'a> {
     quit: &'a QuitFlag,
     courses: Option<&'a Courses>,
     sent: Option<&'a LastSent>,
@@ -120,7 +120,7 @@ fn decided(recorder: &Recorder) -> impl FnMut(Time, Go, &[ReqId]) + use<> {
 
 impl Runner<'_> {
     /// Runs at `place` with one stack for all classes.
-    pub(crate) fn run_whole(
+    pub(crate) fn run_single_stack(
         &self,
         place: &Place,
         progress: &mut dyn Progress,
@@ -154,7 +154,7 @@ impl Runner<'_> {
             Place::Live(live) => {
                 // Before the clock starts: it takes a moment.
                 let seen = DiskSnapshot::take(&live.target);
-                let remark = self.cold(live)?;
+                let remark = self.drop_page_cache(live)?;
                 let (mut clock, device) =
                     self.stage(live, live.engine(), self.load.workload.caching())?;
                 let mut result = self.run_live(place, device, &mut clock, progress)?;
@@ -233,12 +233,12 @@ impl Runner<'_> {
             let capacity = queues.iter().map(|disk| disk.capacity).sum();
             Header { capacity, queues, ..self.header(place, &devices[0].0, NonZeroU32::MIN) }
         })?;
-        let above = Above { quit: &quit, courses: courses.as_ref(), sent: sent.as_ref() };
+        let hooks = QueueHooks { quit: &quit, courses: courses.as_ref(), sent: sent.as_ref() };
         let queues = (0..).zip(devices).map(|(number, (device, disks))| {
             self.queue(
                 device,
                 disks,
-                above,
+                hooks,
                 recorder.as_ref().map(|recorder| recorder.for_queue(number)),
             )
         });
@@ -269,10 +269,10 @@ impl Runner<'_> {
             Header { queues, ..self.header(place, &disks[0], NonZeroU32::MIN) }
         })?;
         // Dispatches of a class are not counted here: a request has pieces on several disks.
-        let above = Above { quit: &quit, courses, sent: None };
+        let hooks = QueueHooks { quit: &quit, courses, sent: None };
         let queue = |(number, device): (u16, Box<dyn Device>)| {
             let recorder = recorder.as_ref().map(|recorder| recorder.for_queue(number));
-            self.queue(device, NonZeroU32::MIN, above, recorder)
+            self.queue(device, NonZeroU32::MIN, hooks, recorder)
         };
         let disks = (0..).zip(disks).map(queue).collect();
         let mut stack = array.over(disks).expect("checked when it was read");
@@ -289,16 +289,16 @@ impl Runner<'_> {
         &self,
         mut device: Box<dyn Device>,
         disks: NonZeroU32,
-        above: Above<'_>,
+        hooks: QueueHooks<'_>,
         recorder: Option<Recorder>,
     ) -> Queued<Box<dyn Policy>, Box<dyn Device>> {
         let served = Served { classes: &self.load.classes, disks };
         let at_completions = self.job.workload.arrives_at_completions();
-        let mut policy = self.policy.build(&served, above.quit);
-        if let Some(sent) = above.sent {
+        let mut policy = self.policy.build(&served, hooks.quit);
+        if let Some(sent) = hooks.sent {
             policy = Box::new(sent.counting(policy));
         }
-        policy = observed(policy, disks, above.courses);
+        policy = observed(policy, disks, hooks.courses);
         if let Some(recorder) = recorder {
             policy = Box::new(Witness::new(policy, decided(&recorder)));
             device = Box::new(Recorded::new(device, recorder));
@@ -358,7 +358,7 @@ impl Runner<'_> {
 
     /// Drops the pages of `live` from the page cache if the job goes through it. Returns a remark
     /// if not all could be dropped, or if the job keeps them.
-    pub(crate) fn cold(&self, live: &Live) -> Result<Option<String>, Failure> {
+    pub(crate) fn drop_page_cache(&self, live: &Live) -> Result<Option<String>, Failure> {
         if self.load.workload.caching() == Caching::Direct {
             return Ok(None);
         }
@@ -427,7 +427,7 @@ impl Runner<'_> {
         // A figure about decisions needs a policy, even one that passes everything on.
         if self.policy.kernel().is_some() && sent.is_none() && courses.is_none() {
             let mut stack = Unscheduled::new(device);
-            return self.drive_behind(&mut stack, clock, progress, observers, &quit);
+            return self.drive_with_offset(&mut stack, clock, progress, observers, &quit);
         }
         let served = Served { classes: &self.load.classes, disks: place.disks() };
         let mut policy = self.policy.build(&served, &quit);
@@ -440,7 +440,7 @@ impl Runner<'_> {
         let recorder = self.recorder(|| self.header(place, &device, place.disks()))?;
         let Some(recorder) = recorder else {
             let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
-            let result = self.drive_behind(&mut stack, clock, progress, observers, &quit)?;
+            let result = self.drive_with_offset(&mut stack, clock, progress, observers, &quit)?;
             return self.counted([stack.policy()], courses.as_ref(), &quit, result);
         };
         let policy = Witness::new(policy, decided(&recorder));
@@ -493,7 +493,7 @@ impl Runner<'_> {
     }
 
     /// Runs over `stack`, at addresses that begin after the files before it.
-    fn drive_behind(
+    fn drive_with_offset(
         &self,
         stack: &mut impl Device,
         clock: &mut impl Clock,
@@ -521,16 +521,16 @@ impl Runner<'_> {
         quit: &QuitFlag,
     ) -> Result<RunResult, Failure> {
         let Verification::Models(plan) = self.verification else {
-            return self.drive_over(stack, clock, progress, observers, recorder, quit);
+            return self.run_loop(stack, clock, progress, observers, recorder, quit);
         };
         let data = ModelData::new(plan);
         let mut stack = data.over(stack as &mut dyn Device);
         let observers = Observers { data: Some(&data), ..observers };
-        let result = self.drive_over(&mut stack, clock, progress, observers, recorder, quit)?;
+        let result = self.run_loop(&mut stack, clock, progress, observers, recorder, quit)?;
         Ok(verify::finished_on_models(&data, result))
     }
 
-    fn drive_over(
+    fn run_loop(
         &self,
         stack: &mut impl Device,
         clock: &mut impl Clock,
@@ -565,12 +565,12 @@ impl Runner<'_> {
         let limits = Limits { until, max_outstanding: most };
         let cache = cache.as_ref();
         let end = match flushing.clone() {
-            None => run_over(cache, None, &mut load, stack, clock, &mut observer, limits),
+            None => run_cached(cache, None, &mut load, stack, clock, &mut observer, limits),
             Some(flushing) => {
                 let flushed = self.load.byte_of_each_file();
                 let mut source = Durable::new(&mut *load, &flushed, flushing.clone());
                 let flushing = Some(flushing);
-                run_over(cache, flushing, &mut source, stack, clock, &mut observer, limits)
+                run_cached(cache, flushing, &mut source, stack, clock, &mut observer, limits)
             }
         };
         // The policy's own message says more than how the run ended without it.
@@ -690,7 +690,7 @@ impl Runner<'_> {
 
 /// Calls [`run`] with a page cache between the source and `stack`, if there is one; the run may end
 /// with the flushes of `flushing`.
-fn run_over(
+fn run_cached(
     cache: Option<&(&PageCacheSpec, &Topology, Ledger)>,
     flushing: Option<Flushing>,
     source: &mut impl Source,

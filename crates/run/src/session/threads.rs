@@ -61,7 +61,7 @@ pub(crate) fn engines(tasks: &[ThreadTask<'_>]) -> Option<String> {
     if engines.iter().all(|(live, engine)| *engine == live.engine()) {
         return None;
     }
-    let count = |engine: Engine| engines.iter().filter(|(_, other)| *other == engine).count();
+    let count = |engine: Engine| engines.iter().filter(|(_, used)| *used == engine).count();
     let used = Engine::ALL.into_iter().filter(|engine| count(*engine) > 0);
     let used: Vec<String> =
         used.map(|engine| format!("{} of {}", count(engine), engine.name())).collect();
@@ -98,7 +98,7 @@ pub(crate) fn run(
     for ThreadTask { load, live, .. } in tasks {
         let Some(live) = live.filter(|_| !dropped.contains(&load.lane)) else { continue };
         dropped.push(load.lane);
-        remarks.extend(Runner { load, ..*runner }.cold(live)?);
+        remarks.extend(Runner { load, ..*runner }.drop_page_cache(live)?);
     }
     let mut all = seen.written_to(threads(runner, place, tasks, progress)?);
     all.remarks.extend(remarks);
@@ -128,12 +128,12 @@ fn threads(
     let mut failed = false;
     let work =
         |number: usize, ticket: Ticket<'_>, outlet: &Reports<'_, ThreadProgress, ThreadResult>| {
-            let member = Member { number, reports: &reports, outlet };
+            let reporter = ThreadReporter { number, reports: &reports, outlet };
             let named = |failure: Failure| match tasks[number].live {
                 Some(live) if place.targets().len() > 1 => failure.at(&live.path),
                 _ => failure,
             };
-            Box::new(one(runner, place, &tasks[number], ticket, member).map_err(named))
+            Box::new(run_task(runner, place, &tasks[number], ticket, reporter).map_err(named))
         };
     let refused =
         |error| Box::new(Err(Failure::here("start a thread for each part of the load", &error)));
@@ -193,34 +193,34 @@ fn check_buffers(threads: usize, commands: u64, longest: u32) -> Result<(), Fail
 }
 
 /// Runs `task` on the current thread.
-fn one(
+fn run_task(
     runner: &Runner<'_>,
     place: &Place,
     task: &ThreadTask<'_>,
     start: Ticket<'_>,
-    mut member: Member<'_>,
+    mut reporter: ThreadReporter<'_>,
 ) -> Result<RunResult, Failure> {
     let runner = Runner { load: &task.load, is_part: true, ..*runner };
     let Some(live) = task.live else {
         start.wait();
-        return runner.run_null(place, &mut member);
+        return runner.run_null(place, &mut reporter);
     };
     let staged = runner.stage(live, task.engine(live), task.load.workload.caching());
     // Every thread comes here, whether its stage failed or not.
     start.wait();
     let (mut clock, device) = staged?;
-    runner.run_live(place, device, &mut clock, &mut member)
+    runner.run_live(place, device, &mut clock, &mut reporter)
 }
 
 /// The progress of one of the threads.
-struct Member<'a> {
+struct ThreadReporter<'a> {
     number: usize,
     /// Number of the thread that reports: the first that is still running.
     reports: &'a AtomicUsize,
     outlet: &'a Reports<'a, ThreadProgress, ThreadResult>,
 }
 
-impl Progress for Member<'_> {
+impl Progress for ThreadReporter<'_> {
     fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
         let reports = self.number == self.reports.load(Ordering::Relaxed);
         if reports || now.is_some() {

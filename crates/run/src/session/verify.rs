@@ -38,7 +38,9 @@ pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Fai
         };
         return match kept {
             Ok(()) => ranges(job, place).map(drop),
-            Err(why) => Ok(agents.iter().try_for_each(|one| one.unverified(place.name(), why))?),
+            Err(why) => {
+                Ok(agents.iter().try_for_each(|agent| agent.unverified(place.name(), why))?)
+            }
         };
     }
     if read_only {
@@ -164,8 +166,8 @@ pub(crate) fn finished(
         if result.interrupted || result.failure.is_some() {
             break;
         }
-        let whole = verifier.read_again(&live.target, &mut |_, _| progress.update(1.0, None))?;
-        if !whole {
+        let complete = verifier.read_again(&live.target, &mut |_, _| progress.update(1.0, None))?;
+        if !complete {
             result.interrupted = true;
             result.ended = Some(Ended::Asked);
         }
@@ -173,14 +175,14 @@ pub(crate) fn finished(
             differs(&mut result, Trouble::Differs(difference).to_string());
         }
     }
-    let found: Vec<_> = verifiers.iter().map(Verifier::verified).collect();
-    let sum = |of: fn(&Verified) -> u64| found.iter().map(of).sum();
+    let counts: Vec<_> = verifiers.iter().map(Verifier::verified).collect();
+    let sum = |count: fn(&Verified) -> u64| counts.iter().map(count).sum();
     let verified = Verified {
-        written: sum(|one| one.written),
-        checked: sum(|one| one.checked),
-        unchecked: sum(|one| one.unchecked),
-        read_again: sum(|one| one.read_again),
-        different: sum(|one| one.different),
+        written: sum(|verified| verified.written),
+        checked: sum(|verified| verified.checked),
+        unchecked: sum(|verified| verified.unchecked),
+        read_again: sum(|verified| verified.read_again),
+        different: sum(|verified| verified.different),
     };
     let differences = verifiers.iter().flat_map(Verifier::differences).collect();
     let records = targets.iter().map(|live| record(job, live).display().to_string()).collect();

@@ -15,7 +15,7 @@ use rand::RngExt;
 
 use super::*;
 use crate::gate::counters::Counters;
-use crate::gate::dispatcher::Desk;
+use crate::gate::dispatcher::GateLoop;
 use crate::gate::inbox::{Answer, Inbox, Order};
 
 /// Bytes to which ranges are rounded.
@@ -148,7 +148,7 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
         .collect();
     inbox.close();
     let counters = Arc::new(Mutex::new(Counters::new(4096)));
-    let mut desk = Desk { inbox, cargo: Cargo::default(), register, counters };
+    let mut desk = GateLoop { inbox, cargo: Cargo::default(), register, counters };
     let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), carrier);
     let limits = Limits { until: Time::NEVER, max_outstanding: 1024 };
     run(&mut desk, &mut stack, &mut Virtual::default(), &mut (), limits).expect("it ends");
