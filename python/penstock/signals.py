@@ -36,7 +36,7 @@ def restore(before: Mapping[signal.Signals, Any], by: signal.Signals) -> None:
             signal.signal(number, handler)
 
 
-class Asked:
+class StopSignal:
     """The signal that asked for the end of a run."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from command import ROOT
 from penstock import _native
 from penstock.results.steps import Step
 from penstock.session import Variant, compare
-from penstock.signals import Asked
+from penstock.signals import StopSignal
 from penstock.target import Target
 from penstock.watch.screen import Screen
 
@@ -72,7 +72,7 @@ def live_view(folder: Path) -> None:
         return compare(variant, Target(), progress=progress, watch=pace, speed=speed)
 
     async def shown() -> str:
-        app = Screen(JOB, engine, pace=pace, speed=speed, asked=Asked())
+        app = Screen(JOB, engine, pace=pace, speed=speed, stop_signal=StopSignal())
         async with app.run_test(size=WINDOW) as pilot:
             while not almost:
                 await pilot.pause(0.1)

@@ -520,8 +520,8 @@ class TestSignals:
     def test_a_second_one_ends_the_process(self, tmp_path: Path) -> None:
         script = (
             "import os, signal, time\n"
-            "from penstock.signals import Asked\n"
-            "with Asked().first_stops():\n"
+            "from penstock.signals import StopSignal\n"
+            "with StopSignal().first_stops():\n"
             "    try:\n"
             "        os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
             "    except KeyboardInterrupt:\n"

@@ -10,7 +10,7 @@ import pytest
 from penstock import _native
 from penstock.results.steps import Step
 from penstock.session import Options, Variant, compare
-from penstock.signals import Asked
+from penstock.signals import StopSignal
 from penstock.target import Target
 
 FOR_EVER = ["duration=100000h"]
@@ -65,7 +65,7 @@ def test_a_failure_has_its_message_and_its_exit_code(job: Path) -> None:
 
 @pytest.mark.parametrize(("first", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_first_signal_stops_and_the_second_kills(first: signal.Signals, code: int) -> None:
-    asked = Asked()
+    asked = StopSignal()
     with asked.first_stops():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(first)
@@ -79,7 +79,7 @@ def test_the_first_signal_stops_and_the_second_kills(first: signal.Signals, code
 def test_signals_that_are_ignored_stay_so() -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with Asked().first_stops():
+        with StopSignal().first_stops():
             signal.raise_signal(signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)

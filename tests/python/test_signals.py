@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from command import COMMAND, LIMIT_S, ROOT, Running, penstock, running
-from penstock.signals import Asked
+from penstock.signals import StopSignal
 from test_devices import losetup
 
 ENDING = [(number, 128 + number) for number in (signal.SIGHUP, signal.SIGQUIT)]
@@ -93,7 +93,7 @@ def test_one_that_is_ignored_from_the_start_stays_so(writes: Path, disk: Path) -
 
 def test_a_connection_is_lost_only_once() -> None:
     """A shell that is hung up on passes the signal on, and so does the kernel."""
-    asked = Asked()
+    asked = StopSignal()
     try:
         with asked.first_stops():
             with pytest.raises(KeyboardInterrupt):

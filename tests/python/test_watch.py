@@ -13,7 +13,7 @@ from textual.widgets import DataTable, Static
 from command import WRITES, interrupted, on_a_terminal, penstock
 from penstock._native import Pace
 from penstock.results.steps import ClassNow, Finished, Now, Running, Step
-from penstock.signals import Asked
+from penstock.signals import StopSignal
 from penstock.watch import lines, progress
 from penstock.watch.screen import Screen
 from sample import one_class
@@ -232,7 +232,7 @@ class Run:
 
 def screen(run: Run, *, pace: Pace | None = None, speed: str | None = None) -> Screen:
     """A screen that shows this run."""
-    return Screen("job.toml", run, pace=pace or Pace(), speed=speed, asked=Asked())
+    return Screen("job.toml", run, pace=pace or Pace(), speed=speed, stop_signal=StopSignal())
 
 
 def cells(app: Screen, table: str) -> list[list[str]]:

@@ -15,7 +15,7 @@ from penstock._native import Failure
 from penstock.answer.value import Answer
 from penstock.cli import output
 from penstock.cli.progress import Progress
-from penstock.signals import Asked
+from penstock.signals import StopSignal
 
 NO_ANSWER = "interrupted: there is no answer yet"
 
@@ -29,7 +29,7 @@ def answer(
     *,
     as_json: bool = False,
     interrupted: str = NO_ANSWER,
-    asked: Asked | None = None,
+    stop_signal: StopSignal | None = None,
 ) -> None:
     """Do the work of a verb, show its progress, and give its answer.
 
@@ -37,14 +37,14 @@ def answer(
     the work then, `interrupted` is said and the exit code is that of the signal. Work without an
     answer has said all itself.
     """
-    asked = asked or Asked()
-    with _until_asked(asked, interrupted), Progress() as progress:
+    stop_signal = stop_signal or StopSignal()
+    with _until_stopped(stop_signal, interrupted), Progress() as progress:
         found = work(progress)
     if found is not None:
-        give(found, as_json=as_json, asked=asked)
+        give(found, as_json=as_json, stop_signal=stop_signal)
 
 
-def give(found: Answer, *, as_json: bool, asked: Asked | None = None) -> None:
+def give(found: Answer, *, as_json: bool, stop_signal: StopSignal | None = None) -> None:
     """Print an answer, write its files, and end with its exit code."""
     if as_json:
         output.data(f"{found.data()}\n")
@@ -60,7 +60,7 @@ def give(found: Answer, *, as_json: bool, asked: Asked | None = None) -> None:
         output.talk(message)
     code = found.exit_code
     if found.partial:
-        code = (asked or Asked()).exit_code
+        code = (stop_signal or StopSignal()).exit_code
     if found.stuck:
         output.exit_at_once(code)
     if code:
@@ -74,24 +74,24 @@ def command_line() -> str:
 
 def write(files: Iterable[str]) -> None:
     """Say what is written once it is; a signal leaves out the rest."""
-    with _until_asked(Asked(), NOT_WRITTEN):
+    with _until_stopped(StopSignal(), NOT_WRITTEN):
         for file in files:
             output.talk(f"wrote {file}")
 
 
 @contextmanager
-def _until_asked(asked: Asked, interrupted: str) -> Iterator[None]:
+def _until_stopped(stop_signal: StopSignal, interrupted: str) -> Iterator[None]:
     """Within this, the first signal that asks for the end ends the command tidily.
 
     What failed meanwhile is said, or else what `interrupted` says.
     """
     try:
-        with asked.first_stops():
+        with stop_signal.first_stops():
             yield
     except KeyboardInterrupt as interrupt:
         cause = interrupt.__cause__
         if words := str(cause or interrupted):
             output.talk(words)
         if isinstance(cause, Failure) and cause.stuck:
-            output.exit_at_once(asked.exit_code)
-        raise typer.Exit(asked.exit_code) from interrupt
+            output.exit_at_once(stop_signal.exit_code)
+        raise typer.Exit(stop_signal.exit_code) from interrupt

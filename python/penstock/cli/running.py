@@ -18,7 +18,7 @@ from penstock.results.json_types import Comparison
 from penstock.results.requests import Requests
 from penstock.results.rounds import ALONE
 from penstock.results.steps import Step
-from penstock.signals import Asked
+from penstock.signals import StopSignal
 from penstock.target import Target
 from penstock.text import failures
 from penstock.text.verdict import judged, no_baseline, to_json, verdict
@@ -55,7 +55,7 @@ def work(
     repeat: int | None = None,
     baseline: str | None = None,
     watcher: Watcher | None = None,
-    asked: Asked | None = None,
+    stop_signal: StopSignal | None = None,
 ) -> None:
     """Run a job under each policy, show the result, and write what is asked for.
 
@@ -106,7 +106,7 @@ def work(
             stuck=early and comparison["world"] == "measured",
         )
 
-    answer(compared, as_json=as_json, interrupted=NO_RESULT, asked=asked)
+    answer(compared, as_json=as_json, interrupted=NO_RESULT, stop_signal=stop_signal)
 
 
 def _chosen(policies: Sequence[str]) -> list[str]:

@@ -26,7 +26,7 @@ from penstock.cli.verb import verb
 from penstock.errors import needs
 from penstock.report.outputs import Outputs
 from penstock.results.steps import Step
-from penstock.signals import Asked
+from penstock.signals import StopSignal
 from penstock.target import Target
 from penstock.watch.lines import Lines
 
@@ -67,7 +67,7 @@ def watch(
     terminal, plain lines go to stderr once a second.
     """
     pace = _native.Pace()
-    asked = Asked()
+    stop_signal = StopSignal()
     on_screen = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if on_screen:
         needs("textual", feature="the live view")
@@ -75,7 +75,7 @@ def watch(
     def on_its_screen(engine: Engine) -> str:
         from penstock.watch.screen import Screen
 
-        return Screen(job, engine, pace=pace, speed=speed, asked=asked).to_its_end()
+        return Screen(job, engine, pace=pace, speed=speed, stop_signal=stop_signal).to_its_end()
 
     work(
         job,
@@ -89,7 +89,7 @@ def watch(
         pace=pace,
         speed=speed,
         watcher=on_its_screen if on_screen else _in_lines,
-        asked=asked,
+        stop_signal=stop_signal,
     )
 
 

@@ -31,7 +31,7 @@ from penstock._native import Pace
 from penstock.answer.table import NONE
 from penstock.charts import palette
 from penstock.results.steps import Finished, Now, Running, Step
-from penstock.signals import Asked
+from penstock.signals import StopSignal
 from penstock.text.units import seconds
 from penstock.watch import progress
 from penstock.watch.terminal import Driver
@@ -84,11 +84,11 @@ class Screen(App[None]):
     ]
 
     def __init__(
-        self, job: str, engine: Engine, *, pace: Pace, speed: str | None, asked: Asked
+        self, job: str, engine: Engine, *, pace: Pace, speed: str | None, stop_signal: StopSignal
     ) -> None:
         """Create a screen for this job; `engine` starts when it is shown.
 
-        While it is shown, the screen handles the signals that `asked` handles.
+        While it is shown, the screen handles the signals that `stop_signal` handles.
         """
         super().__init__(driver_class=Driver)
         self._job, self._engine, self._pace, self._speed = job, engine, pace, speed
@@ -97,7 +97,7 @@ class Screen(App[None]):
         self._history: list[progress.History] = []
         self._ended: list[Finished] = []
         self._ending = False
-        self._asked = asked
+        self._stop_signal = stop_signal
         self._handlers: dict[signal.Signals, Any] = {}
         self._text: str | None = None
         self._error: BaseException | None = None
@@ -108,8 +108,8 @@ class Screen(App[None]):
         self.run()
         if self._ending and self._worker.is_alive():
             # Asked twice: end without results.
-            signal.signal(self._asked.by, signal.SIG_DFL)
-            os.kill(os.getpid(), self._asked.by)
+            signal.signal(self._stop_signal.by, signal.SIG_DFL)
+            os.kill(os.getpid(), self._stop_signal.by)
         self._ending = True  # if only the screen has failed
         self._worker.join()
         if self._error is not None:
@@ -151,22 +151,22 @@ class Screen(App[None]):
         if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
 
-            def asked(number: int, _frame: FrameType | None) -> None:
-                self._asked.by = signal.Signals(number)
+            def on_signal(number: int, _frame: FrameType | None) -> None:
+                self._stop_signal.by = signal.Signals(number)
                 if signal.SIGHUP in self._handlers:
                     signals.detach_from_terminal()
                 loop.call_soon_threadsafe(self.action_interrupt)
 
             # The loop's own handlers would run only after all drawing, on a terminal that may be
             # gone.
-            for number in self._asked.taken:
-                self._handlers[number] = signal.signal(number, asked)
+            for number in self._stop_signal.taken:
+                self._handlers[number] = signal.signal(number, on_signal)
         self.set_interval(1 / LOOKS_A_SECOND, self._look)
         self._worker.start()
 
     def on_unmount(self) -> None:
         """Restore the signal handlers."""
-        signals.restore(self._handlers, self._asked.by)
+        signals.restore(self._handlers, self._stop_signal.by)
 
     def action_end(self) -> None:
         """End the run with the results so far."""
