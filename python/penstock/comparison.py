@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @shaped(lifted("job"))
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
-    """One workload under several policies; `comparison["noop"]` is that policy's run.
+    """A workload under several policies; `comparison["noop"]` is the run of that policy.
 
     With `repeat` it is the run of the first round; `comparison.of("noop")` has all rounds.
     """

@@ -59,7 +59,7 @@ class GateStats:
 
 
 class Gate:
-    """One policy before the reads and writes of an application, on one disk.
+    """A policy that schedules the reads and writes of an application on a disk.
 
     A path is a file that Penstock owns, made with `create` if it is missing; from then on it holds
     the program's data, and runs refuse it. Or it is a block device, which `i_will_lose_data` names

@@ -285,7 +285,7 @@ def _tracing_fails() -> Iterator[None]:
 
 
 def _switch_on(instance: Path, disk: Disk) -> None:
-    # One clock for all CPUs, and buffers large enough that no event is lost before it is read.
+    # A common clock for all CPUs, and buffers large enough that no event is lost unread.
     (instance / "trace_clock").write_text("mono")
     (instance / "buffer_size_kb").write_text(str(BUFFER_KB))
     numbers = (number.split(",") for number in sorted(disk.numbers))

@@ -1,1 +1,1 @@
-"""What a comparison measured: its JSON as types, its rounds, its frames."""
+"""Results of comparisons: the types of their JSON, their rounds, their frames."""

@@ -44,7 +44,7 @@ class Figure(NamedTuple):
     of: str
     """The class."""
     what: str
-    """One of `KINDS`."""
+    """A name in `KINDS`."""
 
     @classmethod
     def parse(cls, text: str) -> "Figure":
@@ -58,7 +58,7 @@ class Figure(NamedTuple):
 
     @property
     def kind(self) -> Kind:
-        """Its kind, one of `KINDS`."""
+        """Its kind, from `KINDS`."""
         return KINDS[self.what]
 
     @property
