@@ -56,9 +56,9 @@ class Paper(Study):
         """In what our figures are compared with the paper's."""
         return self.published.away
 
-    def simulate(self, given: Mapping[str, str]) -> list[Row]:
+    def simulate(self, arguments: Mapping[str, str]) -> list[Row]:
         """Our rows under some settings."""
-        (rows,) = self._rows([given])
+        (rows,) = self._rows([arguments])
         return rows
 
     def claims(self, ours: Sequence[Row]) -> list[Claim]:
@@ -81,11 +81,11 @@ class Paper(Study):
         rows: Sequence[Row] = data["rows"]
         return rows
 
-    def varied(self, given: Mapping[str, str], say: Callable[[str], object]) -> Sequence[Found]:
+    def varied(self, arguments: Mapping[str, str], say: Callable[[str], object]) -> Sequence[Found]:
         """How much hangs on what is open; `say` is called with the next variant."""
         if self.sensitivity is None:
             return ()
-        return found(self.sensitivity, self._judged, self.away, given, say)
+        return found(self.sensitivity, self._judged, self.away, arguments, say)
 
     def _judged(self, every: Sequence[Mapping[str, str]]) -> Iterator[Judged]:
         """The claims under each of several settings, and how far the farthest cell is."""

@@ -150,10 +150,10 @@ class Published:
             star = "*" if one.suspect else ""
             yield f"{ours} / {one.paper:.{cell.published_digits}f} ({away}){star}"
 
-    def _place(self, one: Deviation) -> str:
-        cell = self.cells[one.figure]
-        paper = f"{cell.heading} {one.paper:.{cell.published_digits}f} {cell.unit}"
-        pairs = zip(self.names.items(), self.called(one.row), strict=True)
+    def _place(self, deviation: Deviation) -> str:
+        cell = self.cells[deviation.figure]
+        paper = f"{cell.heading} {deviation.paper:.{cell.published_digits}f} {cell.unit}"
+        pairs = zip(self.names.items(), self.called(deviation.row), strict=True)
         # A name speaks for itself; a number does not.
         row = (text if names else f"{column} {text}" for (column, names), text in pairs)
         return ", ".join((*row, paper))

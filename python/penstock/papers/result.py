@@ -40,16 +40,16 @@ class Result:
 
 def simulated(
     paper: Study,
-    given: Mapping[str, str],
+    arguments: Mapping[str, str],
     *,
     vary: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> Result:
     """Simulate a paper; with `vary` its variants too, each of which `say` is called with."""
-    ours = paper.simulate(given)
-    variants = paper.varied(given, say) if vary else ()
+    ours = paper.simulate(arguments)
+    variants = paper.varied(arguments, say) if vary else ()
     claims = paper.claims(ours)
-    return Result(paper=paper, given=given, ours=ours, claims=claims, variants=variants)
+    return Result(paper=paper, given=arguments, ours=ours, claims=claims, variants=variants)
 
 
 def blocks(result: Result) -> Blocks:

@@ -59,18 +59,18 @@ Judge: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Iterable[Judged]]
 
 
 def found(
-    of: Sensitivity,
+    sensitivity: Sensitivity,
     judge: Judge,
     away: Away,
-    given: Mapping[str, str],
+    arguments: Mapping[str, str],
     say: Callable[[str], object] = lambda _: None,
 ) -> list[Found]:
     """Every variant on top of what is set; `say` is called with the next one."""
     results: list[Found] = []
-    for name, variant in of.variants.items():
-        say(f"{len(of.points)} {of.noun} of {name}: {variant.text}")
-        each = [{**given, **variant.changes, **point} for point in of.points]
-        about = {"variant": name, "text": variant.text, of.noun: len(of.points)}
+    for name, variant in sensitivity.variants.items():
+        say(f"{len(sensitivity.points)} {sensitivity.noun} of {name}: {variant.text}")
+        each = [{**arguments, **variant.changes, **point} for point in sensitivity.points]
+        about = {"variant": name, "text": variant.text, sensitivity.noun: len(sensitivity.points)}
         results.append({**about, **_counted(list(judge(each)), away)})
     return results
 

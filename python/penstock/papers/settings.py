@@ -56,24 +56,24 @@ class Settings:
                 raise wrong(f"--set {key}={value} belongs to the simulation", known)
         return given
 
-    def of_job(self, given: Mapping[str, str]) -> Iterator[str]:
+    def of_job(self, arguments: Mapping[str, str]) -> Iterator[str]:
         """The same for the engine."""
-        for key, value in given.items():
+        for key, value in arguments.items():
             yield from (f"{one}={value}" for one in self.keys.get(key, ()))
 
     @contextmanager
-    def errors(self, given: Mapping[str, str]) -> Iterator[None]:
+    def errors(self, arguments: Mapping[str, str]) -> Iterator[None]:
         """Within this, the engine's errors show the arguments as they were given."""
         try:
             yield
         except PenstockError as error:
-            message = self._as_given(str(error), given)
+            message = self._as_given(str(error), arguments)
             raise PenstockError(message, exit_code=error.exit_code) from error
 
-    def _as_given(self, message: str, given: Mapping[str, str]) -> str:
+    def _as_given(self, message: str, arguments: Mapping[str, str]) -> str:
         """The engine's message with the argument as it was given, and the caret below it."""
         lines = message.split("\n")
-        for key, value in given.items():
+        for key, value in arguments.items():
             # Of a list each part may be a job's.
             for one, part in product(self.keys.get(key, ()), (value, *listed(value))):
                 engine, ours = f"--set {one}={part}", f"--set {key}={part}"
@@ -106,9 +106,9 @@ def milliseconds(key: str, text: str, example: str) -> float:
     return int(ms) if ms == int(ms) else ms
 
 
-def seeds(given: Mapping[str, str], usual: int) -> range:
+def seeds(arguments: Mapping[str, str], usual: int) -> range:
     """The seeds of each figure, as `--set seeds` has their number."""
-    text = given.get("seeds", f"{usual}")
+    text = arguments.get("seeds", f"{usual}")
     if not text.isdecimal() or not 1 <= int(text) <= SEEDS_MOST:
         expected = f"expected how many there are, from 1 to {SEEDS_MOST}"
         raise wrong(f"--set seeds={text}: {expected}", f"{usual} are usual")

@@ -42,7 +42,7 @@ class Study(ABC):
         return POINTS
 
     @abstractmethod
-    def simulate(self, given: Mapping[str, str]) -> Ours:
+    def simulate(self, arguments: Mapping[str, str]) -> Ours:
         """Our figures under some settings."""
 
     @abstractmethod

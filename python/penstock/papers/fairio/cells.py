@@ -117,20 +117,20 @@ def _written(cycle_ms: float) -> str:
     return f"{int(cycle_ms)}ms" if whole else f"{round(1e6 * cycle_ms)}ns"
 
 
-def error(found: Sequence[Measured]) -> list[float]:
+def error(measured: Sequence[Measured]) -> list[float]:
     """The mean error of each class."""
-    return [fmean(one) for one in zip(*(one.error_pct for one in found), strict=True)]
+    return [fmean(one) for one in zip(*(one.error_pct for one in measured), strict=True)]
 
 
-def spread(found: Sequence[Measured]) -> float:
+def spread(measured: Sequence[Measured]) -> float:
     """How far the errors of the first class lie apart."""
-    errors = [one.error_pct[0] for one in found]
+    errors = [one.error_pct[0] for one in measured]
     return max(errors) - min(errors)
 
 
-def throughput(found: Sequence[Measured]) -> float:
+def throughput(measured: Sequence[Measured]) -> float:
     """The mean throughput."""
-    return fmean(one.throughput_mib_s for one in found)
+    return fmean(one.throughput_mib_s for one in measured)
 
 
 def mb(mib: float) -> float:
@@ -138,6 +138,6 @@ def mb(mib: float) -> float:
     return mib * MIB / 1e6
 
 
-def stats(found: Sequence[Measured]) -> dict[str, float]:
+def stats(measured: Sequence[Measured]) -> dict[str, float]:
     """The mean of each figure that the policy has of itself."""
-    return {key: fmean(one.stats.get(key, 0) for one in found) for key in found[0].stats}
+    return {key: fmean(one.stats.get(key, 0) for one in measured) for key in measured[0].stats}

@@ -178,7 +178,7 @@ def _statements() -> Iterator[Statement]:
         id="1-flat",
         text="in Illustration 1 the cycle length does not significantly affect the throughput",
         numbers=_throughput(1),
-        holds=lambda of: not _effect(of["ours"]),
+        holds=lambda figures: not _effect(figures["ours"]),
     )
     yield Statement(
         id="1-falls",
@@ -190,7 +190,7 @@ def _statements() -> Iterator[Statement]:
         id="1-settled",
         text=f"from {SETTLED_MS:,} ms on errors of Illustration 1 are within 1.2 points",
         numbers=_errors(1, lambda ms: ms >= SETTLED_MS),
-        holds=lambda of: all(abs(one) <= 1.2 for one in of["ours"]),
+        holds=lambda figures: all(abs(one) <= 1.2 for one in figures["ours"]),
     )
     yield Statement(
         id="1-best",
@@ -214,7 +214,7 @@ def _statements() -> Iterator[Statement]:
         id="2-changes",
         text="in Illustration 2 the cycle length has an observable effect on the throughput",
         numbers=_throughput(2),
-        holds=lambda of: _effect(of["ours"]),
+        holds=lambda figures: _effect(figures["ours"]),
     )
     yield Statement(
         id="2-falls",
@@ -226,13 +226,13 @@ def _statements() -> Iterator[Statement]:
         id="2-short",
         text=f"errors of Illustration 2 are above {SHORT:g} points up to {SHORT_MS} ms",
         numbers=_errors(2, lambda ms: ms <= SHORT_MS),
-        holds=lambda of: min(of["ours"]) > SHORT,
+        holds=lambda figures: min(figures["ours"]) > SHORT,
     )
     yield Statement(
         id="2-long",
         text=f"they are below {LONG:g} points for longer cycles",
         numbers=_errors(2, lambda ms: ms > SHORT_MS),
-        holds=lambda of: max(map(abs, of["ours"])) < LONG,
+        holds=lambda figures: max(map(abs, figures["ours"])) < LONG,
     )
     yield Statement(
         id="2-residual",
@@ -244,37 +244,39 @@ def _statements() -> Iterator[Statement]:
         id="2-best",
         text="the error of Illustration 2 is smallest at 900 ms",
         numbers=_errors(2, lambda ms: ms >= BEST_2_MS),
-        holds=lambda of: abs(of["ours"][0]) <= min(map(abs, of["ours"])) + EQUAL,
+        holds=lambda figures: abs(figures["ours"][0]) <= min(map(abs, figures["ours"])) + EQUAL,
     )
     yield Statement(
         id="sooner",
         text="the smallest error comes with a shorter cycle in Illustration 2 than in 1",
         numbers=_best,
-        holds=lambda of: of["Illustration 2"][0] < of["Illustration 1"][0],
+        holds=lambda figures: figures["Illustration 2"][0] < figures["Illustration 1"][0],
     )
     yield Statement(
         id="rises",
         text="after its minimum the error begins to increase; here at 5, 10 and 20 s",
         numbers=_rises,
-        holds=lambda of: all(abs(errors[-1]) > errors[0] + 0.5 for errors in of.values()),
+        holds=lambda figures: all(abs(errors[-1]) > errors[0] + 0.5 for errors in figures.values()),
     )
     yield Statement(
         id="5-cycles",
         text="the heuristic gives the cycle lengths of Table V, with weights 1:1:2:2",
         numbers=_cycles,
-        holds=lambda of: all(ours == report for ours, report in of.values()),
+        holds=lambda figures: all(ours == report for ours, report in figures.values()),
     )
     yield Statement(
         id="5-service",
         text="the service time of a request changes only negligibly with FAIRIO",
         numbers=_services,
-        holds=lambda of: all(abs(with_ / fcfs - 1) < CHANGED for fcfs, with_ in of.values()),
+        holds=lambda figures: all(
+            abs(with_ / fcfs - 1) < CHANGED for fcfs, with_ in figures.values()
+        ),
     )
     yield Statement(
         id="5-bound",
         text="errors of the six workloads are bounded by 6.5 points",
         numbers=_table5("bound_pct"),
-        holds=lambda of: max(one for (one,) in of.values()) <= 6.5,
+        holds=lambda figures: max(one for (one,) in figures.values()) <= 6.5,
     )
     yield Statement(
         id="5-fitting",
@@ -284,7 +286,9 @@ def _statements() -> Iterator[Statement]:
             for row in ours["table5"]
             if not row["limited_by_demand"]
         },
-        holds=lambda of: max(one for (one,) in of.values()) <= files.published(NAME)["bound_pct"],
+        holds=lambda figures: (
+            max(one for (one,) in figures.values()) <= files.published(NAME)["bound_pct"]
+        ),
     )
     yield Statement(
         id="5-demand",

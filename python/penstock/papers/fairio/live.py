@@ -115,23 +115,23 @@ class Plan:
     charge: str | None = None
     cycle_ms: float | None = None
 
-    def params(self, of: Setting, law: str | None) -> Mapping[str, str]:
+    def params(self, setting: Setting, law: str | None) -> Mapping[str, str]:
         """Parameters of the policy, with costs of the device `law`, if that is named."""
         if self.mode is None or self.cycle_ms is None:
             return {"depth": f"{DEPTH}"} if self.policy == "sfq" else {}
-        params = cells.fairio(of, self.mode, self.cycle_ms)
+        params = cells.fairio(setting, self.mode, self.cycle_ms)
         if self.charge == LAW:
             params["charge"] = LAW
             if law is not None:
                 params["law"] = law
         return params
 
-    def simulated(self, of: Setting) -> Cell | None:
+    def simulated(self, setting: Setting) -> Cell | None:
         """The run of the simulated array that shares are compared with."""
         if self.charge == LAW:
             return None
-        params = self.params(of, None)
-        (cell,) = cells.illustration(self.illustration, of, self.policy, params, seeds=[1])
+        params = self.params(setting, None)
+        (cell,) = cells.illustration(self.illustration, setting, self.policy, params, seeds=[1])
         return cell
 
 
@@ -142,18 +142,18 @@ def settings(sets: Sequence[str]) -> dict[str, str]:
 
 def fairio_live(
     target: Target,
-    given: Mapping[str, str],
+    arguments: Mapping[str, str],
     *,
     law: str | None = None,
     rounds: int = ROUNDS,
     progress: Progress | None = None,
 ) -> Live:
     """Run both Illustrations under each policy in `rounds` of all, with what is `given` set."""
-    of = setting.read(given)
+    of = setting.read(arguments)
     horizon_ms = _horizon(of)
     known = law is not None or (target.on or "").startswith(EMULATED)
     plans = list(_plans(of, [TIME, LAW] if known else [TIME]))
-    with SETTINGS.errors(given):
+    with SETTINGS.errors(arguments):
         # Whatever is wrong is found before anything is measured.
         checked = _variants(plans, of, law, dict.fromkeys(ILLUSTRATIONS, 1.0))
         rates = _offered(target, checked, as_part(progress, "what the target serves", 0.0, 0.1))
@@ -161,7 +161,7 @@ def fairio_live(
         setup = Setup(target=target, reduce=whole, repeat=rounds)
         found = run_all(setup, variants, progress=as_part(progress, "rounds", 0.1, 1.0))
     # The array has a minute, as its tables have, however short the runs here are.
-    usual = setting.read({key: value for key, value in given.items() if key != "horizon"})
+    usual = setting.read({key: value for key, value in arguments.items() if key != "horizon"})
     simulated = [plan.simulated(usual) for plan in plans]
     theirs = cells.run([one for one in simulated if one is not None], usual)
     rows = [
@@ -194,12 +194,12 @@ def _horizon(of: Setting) -> float:
     return horizon_ms
 
 
-def _plans(of: Setting, charges: Sequence[str]) -> Iterator[Plan]:
+def _plans(setting: Setting, charges: Sequence[str]) -> Iterator[Plan]:
     """The rows in their order."""
     for number in ILLUSTRATIONS:
         yield Plan(number, "fcfs")
         yield Plan(number, "sfq")
-        for charge, mode, cycle_ms in product(charges, of.modes, of.cycles_ms):
+        for charge, mode, cycle_ms in product(charges, setting.modes, setting.cycles_ms):
             yield Plan(number, "fairio", mode, charge, cycle_ms)
 
 
@@ -235,13 +235,13 @@ def _probe(number: int) -> Variant:
 
 
 def _variants(
-    plans: Sequence[Plan], of: Setting, law: str | None, rates: Mapping[int, float]
+    plans: Sequence[Plan], setting: Setting, law: str | None, rates: Mapping[int, float]
 ) -> list[Variant]:
     """What each row runs, of a target that is asked for these rates."""
     found = []
     for plan in plans:
-        sets = _changes(of, rates[plan.illustration], plan)
-        params = tuple(plan.params(of, law).items())
+        sets = _changes(setting, rates[plan.illustration], plan)
+        params = tuple(plan.params(setting, law).items())
         cell = Cell(f"illustration-{plan.illustration}", plan.policy, params, (*sets,))
         found.append(cell.variant())
     return found

@@ -12,10 +12,10 @@ WORDS = ("paper", "fairio", "live", *SETS, "--repeat", "1")
 """The command whose figures the page shows."""
 
 
-def kept(found: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What `live.json` keeps of what the command printed: about all of it, and a line a row."""
-    about = {key: value for key, value in found["live"].items() if key != "rows"}
-    return {"words": WORDS, **about}, found["live"]["rows"]
+    about = {key: value for key, value in document["live"].items() if key != "rows"}
+    return {"words": WORDS, **about}, document["live"]["rows"]
 
 
 def words(kept: dict[str, Any]) -> dict[str, str]:

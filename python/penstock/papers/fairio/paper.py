@@ -15,9 +15,9 @@ from penstock.papers.study import Ours, Study
 class Fairio(Study):
     """What the report published, next to ours."""
 
-    def simulate(self, given: Mapping[str, str]) -> Ours:
+    def simulate(self, arguments: Mapping[str, str]) -> Ours:
         """Our figures under some settings."""
-        return simulate(given)
+        return simulate(arguments)
 
     def claims(self, ours: Ours) -> list[Claim]:
         """What the report says, held to our figures."""
@@ -37,9 +37,9 @@ class Fairio(Study):
         return {key: data[key] for key in (*(one.key for one in EXPERIMENTS), "table5", "weights")}
 
 
-def simulate(given: Mapping[str, str]) -> Ours:
+def simulate(arguments: Mapping[str, str]) -> Ours:
     """All tables under some settings, of one session."""
-    of = setting.read(given)
+    of = setting.read(arguments)
     every = [cell for one in EXPERIMENTS for cell in one.cells(of)]
     found = cells.run([*every, *workloads.cells(of)], of)
     return {

@@ -109,16 +109,16 @@ class Setting:
         return {key: self.given[key] for key in POLICY[1:] if key in self.given}
 
 
-def read(given: Mapping[str, str]) -> Setting:
+def read(arguments: Mapping[str, str]) -> Setting:
     """What is set, for the simulation."""
-    cycles = given.get("cycles")
+    cycles = arguments.get("cycles")
     published = [row["cycle_ms"] for row in files.published(NAME)["table1"]]
     return Setting(
-        given=given,
-        modes=[given["mode"]] if "mode" in given else MODES,
+        given=arguments,
+        modes=[arguments["mode"]] if "mode" in arguments else MODES,
         cycles_ms=published if cycles is None else _cycles(cycles),
-        seeds=seeds(given, SEEDS),
-        weights=_weights(given.get("weights", "1,2")),
+        seeds=seeds(arguments, SEEDS),
+        weights=_weights(arguments.get("weights", "1,2")),
     )
 
 

@@ -66,10 +66,10 @@ class Experiment:
         """What has to run."""
         return [cell for _, cells in self.plan(setting) for cell in cells]
 
-    def rows(self, setting: Setting, found: Found) -> list[Row]:
+    def rows(self, setting: Setting, results: Found) -> list[Row]:
         """The rows, of what ran."""
         plans = self.plan(setting)
-        return [self.row(about, [found[cell] for cell in cells]) for about, cells in plans]
+        return [self.row(about, [results[cell] for cell in cells]) for about, cells in plans]
 
 
 def _table(number: int, setting: Setting) -> Iterable[Plan]:
@@ -84,30 +84,30 @@ def _table(number: int, setting: Setting) -> Iterable[Plan]:
         yield about, illustration(number, setting, "fairio", fairio(setting, mode, cycle_ms))
 
 
-def _table_row(about: Mapping[str, Any], found: Sequence[Measured]) -> Row:
-    services = zip(*(one.service_ms for one in found), strict=True)
+def _table_row(about: Mapping[str, Any], measured: Sequence[Measured]) -> Row:
+    services = zip(*(one.service_ms for one in measured), strict=True)
     return {
         "mode": about["mode"],
         "cycle_ms": about["cycle_ms"],
-        **_shares(found),
+        **_shares(measured),
         "service_ms": [fmean(one) for one in services],
-        "busy": fmean(one.busy for one in found),
-        "requests": fmean(one.requests for one in found),
-        "policy_stats": stats(found),
+        "busy": fmean(one.busy for one in measured),
+        "requests": fmean(one.requests for one in measured),
+        "policy_stats": stats(measured),
         "published": about["published"],
     }
 
 
-def _shares(found: Sequence[Measured]) -> dict[str, Any]:
+def _shares(measured: Sequence[Measured]) -> dict[str, Any]:
     return {
-        "error_pct": error(found),
-        "spread_pct": spread(found),
-        "throughput_mib_s": throughput(found),
+        "error_pct": error(measured),
+        "spread_pct": spread(measured),
+        "throughput_mib_s": throughput(measured),
     }
 
 
-def _row(about: Mapping[str, Any], found: Sequence[Measured]) -> Row:
-    return {**about, **_shares(found)}
+def _row(about: Mapping[str, Any], measured: Sequence[Measured]) -> Row:
+    return {**about, **_shares(measured)}
 
 
 def _fcfs(setting: Setting) -> Iterable[Plan]:

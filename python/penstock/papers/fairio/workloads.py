@@ -37,7 +37,7 @@ def cells(setting: Setting) -> Iterable[Cell]:
         yield from _cells(row, setting).values()
 
 
-def rows(setting: Setting, found: Found) -> list[Row]:
+def rows(setting: Setting, results: Found) -> list[Row]:
     """Table V with ours."""
     published = files.published(NAME)["table5"]
     names = [f"{row['workload'].lower()}.toml" for row in published]
@@ -48,12 +48,12 @@ def rows(setting: Setting, found: Found) -> list[Row]:
     with SETTINGS.errors(setting.given):
         surveys = surveyed(jobs, Target(), load=LOAD)
         asked = [of_survey(survey, name) for survey, name in zip(surveys, names, strict=True)]
-    return [_row(row, one, setting, found) for row, one in zip(published, asked, strict=True)]
+    return [_row(row, one, setting, results) for row, one in zip(published, asked, strict=True)]
 
 
-def _row(row: Row, asked: Survey, setting: Setting, found: Found) -> Row:
+def _row(row: Row, survey: Survey, setting: Setting, results: Found) -> Row:
     cells = _cells(row, setting)
-    main, fcfs = found[cells[setting.modes[0]]], found[cells["fcfs"]]
+    main, fcfs = results[cells[setting.modes[0]]], results[cells["fcfs"]]
     return {
         "workload": row["workload"],
         "service_ms": row["service_ms"],
@@ -62,15 +62,15 @@ def _row(row: Row, asked: Survey, setting: Setting, found: Found) -> Row:
         "published_cycle_ms": row["cycle_ms"],
         "service_measured_ms": 1e3 * fcfs.device_time_s / fcfs.requests,
         "service_under_it_ms": 1e3 * main.device_time_s / main.requests,
-        "requests_measured": min(one.requests for one in asked.classes),
-        "cycle_measured_ms": asked.cycle.eq3_rounded_ns / 1e6,
+        "requests_measured": min(one.requests for one in survey.classes),
+        "cycle_measured_ms": survey.cycle.eq3_rounded_ns / 1e6,
         "mode": setting.modes[0],
         "error_pct": main.error_pct,
         "bound_pct": bound(main.error_pct),
         "published_bound_pct": row["bound_pct"],
         "limited_by_demand": any(main.limited),
         "limited_classes": [at for at, limited in enumerate(main.limited, 1) if limited],
-        "plus_bound_pct": bound(found[cells["plus"]].error_pct) if "plus" in cells else None,
+        "plus_bound_pct": bound(results[cells["plus"]].error_pct) if "plus" in cells else None,
         "fcfs_bound_pct": bound(fcfs.error_pct),
     }
 

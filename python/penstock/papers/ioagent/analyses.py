@@ -71,8 +71,8 @@ def chosen(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _added(whole: Fit, given: Sequence[Term], one: Term) -> float:
+def _added(model: Fit, terms: Sequence[Term], left_out: Term) -> float:
     """The part that a term explains in a model of the others."""
-    others = [term for term in given if term != one]
-    with_it = whole if one in given else whole.having([*others, one])
-    return with_it.r2 - whole.having(others).r2
+    others = [term for term in terms if term != left_out]
+    with_it = model if left_out in terms else model.having([*others, left_out])
+    return with_it.r2 - model.having(others).r2

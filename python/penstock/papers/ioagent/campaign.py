@@ -38,25 +38,25 @@ BATCH = 324
 """Runs whose results are in memory at once."""
 
 
-def design(of: Setting) -> list[Cell]:
+def design(setting: Setting) -> list[Cell]:
     """All cells: every combination of the factors in each pattern."""
-    return plan.every({"pattern": of.patterns, **of.factors})
+    return plan.every({"pattern": setting.patterns, **setting.factors})
 
 
-def rows(of: Setting, cells: Sequence[Cell] | None = None) -> list[Row]:
+def rows(setting: Setting, cells: Sequence[Cell] | None = None) -> list[Row]:
     """A row for each run: the cell, and what it did. Without `cells` all of the design run."""
-    runs = plan.in_rounds(design(of) if cells is None else cells, len(of.seeds))
+    runs = plan.in_rounds(design(setting) if cells is None else cells, len(setting.seeds))
     text = files.text(NAME, "job.toml")
     variants = [
         Variant(
             name=f"papers/{NAME}/job.toml",
             text=text,
-            sets=[*changes(cell), f"seed={of.seeds[number]}", *of.of_job],
+            sets=[*changes(cell), f"seed={setting.seeds[number]}", *setting.of_job],
         )
         for number, cell in runs
     ]
-    with _machine(of.of_machine) as on:
-        setup = Setup(target=Target(on=on), reduce=_figures, policies=[of.policy])
+    with _machine(setting.of_machine) as on:
+        setup = Setup(target=Target(on=on), reduce=_figures, policies=[setting.policy])
         figures = run_all(setup, variants, batch=BATCH)
     return [
         {**cell, "replicate": number, **own}
@@ -90,14 +90,14 @@ def _figures(comparison: Comparison) -> Row:
 
 
 @contextmanager
-def _machine(given: Mapping[str, str]) -> Iterator[str]:
+def _machine(arguments: Mapping[str, str]) -> Iterator[str]:
     """The paper's machine, or a changed one in a file."""
-    if not given:
+    if not arguments:
         yield MACHINE
         return
     with TemporaryDirectory() as folder:
         place = Path(folder) / f"{MACHINE}.toml"
-        place.write_text(machine(given, _native.device(MACHINE)))
+        place.write_text(machine(arguments, _native.device(MACHINE)))
         yield str(place)
 
 
@@ -141,11 +141,11 @@ def keep(ours: Mapping[str, Any], path: str) -> None:
         folder.append(frame(rows, kinds, [RESPONSE]))
 
 
-def cells(of: Sequence[Row]) -> list[Row]:
+def cells(rows: Sequence[Row]) -> list[Row]:
     """The mean rate of the runs of each cell."""
     found: dict[tuple[Any, ...], list[float]] = {}
     names = ("pattern", "O", "D", "A", "B", "S")
-    for row in of:
+    for row in rows:
         found.setdefault(tuple(row[name] for name in names), []).append(row["bw_bytes"])
     return [
         {**dict(zip(names, cell, strict=True)), "bw_bytes": sum(each) / len(each)}

@@ -70,12 +70,12 @@ def rises(rates: Sequence[float]) -> bool:
     return steps and rates[-1] >= MATTERS * rates[0]
 
 
-def _all_rise(of: Numbers) -> bool:
-    return all(rises(rates) for rates in of.values())
+def _all_rise(figures: Numbers) -> bool:
+    return all(rises(rates) for rates in figures.values())
 
 
-def _all_fall(of: Numbers) -> bool:
-    return all(rises(rates[::-1]) for rates in of.values())
+def _all_fall(figures: Numbers) -> bool:
+    return all(rises(rates[::-1]) for rates in figures.values())
 
 
 def _interaction(cells: Sequence[Row], pattern: str, line: str, by: str) -> dict[str, list[float]]:
@@ -96,11 +96,13 @@ def limit_at(rates: Sequence[float]) -> int:
     return next(at for at, rate in enumerate(rates) if rate >= REACHED * max(rates))
 
 
-def _reads_buffered(of: Numbers) -> bool:
+def _reads_buffered(figures: Numbers) -> bool:
     return all(
         buffered > MATTERS * direct
         for pair in ("by S", "by B")
-        for buffered, direct in zip(of[f"buffered {pair}"], of[f"direct {pair}"], strict=True)
+        for buffered, direct in zip(
+            figures[f"buffered {pair}"], figures[f"direct {pair}"], strict=True
+        )
     )
 
 
@@ -114,14 +116,15 @@ def _reads_numbers(ours: Ours) -> Numbers:
     return found if all(len(each) > 1 for each in found.values()) else {}
 
 
-def _direct_gains(of: Numbers) -> bool:
+def _direct_gains(figures: Numbers) -> bool:
     return all(
-        _gain(of[f"direct by {by}"]) > MATTERS * _gain(of[f"buffered by {by}"]) for by in ("S", "B")
+        _gain(figures[f"direct by {by}"]) > MATTERS * _gain(figures[f"buffered by {by}"])
+        for by in ("S", "B")
     )
 
 
-def _two_agents(of: Numbers) -> bool:
-    first, *more = of["buffered"]
+def _two_agents(figures: Numbers) -> bool:
+    first, *more = figures["buffered"]
     return first > MATTERS * more[0] and min(more) >= REACHED * max(more)
 
 
@@ -130,15 +133,15 @@ def _writes_by_agents(ours: Ours) -> Numbers:
     return {"buffered": rates} if len(rates) > 2 else {}
 
 
-def _saturates(of: Numbers) -> bool:
-    places = [limit_at(rates) for rates in of.values()]
-    first = len(next(iter(of.values()))) - 1
+def _saturates(figures: Numbers) -> bool:
+    places = [limit_at(rates) for rates in figures.values()]
+    first = len(next(iter(figures.values()))) - 1
     return places[0] < first and all(after >= before for before, after in pairwise(places))
 
 
-def _asymptote(of: Numbers) -> bool:
-    places = [limit_at(rates) for rates in of.values()]
-    slows = all(rates[-1] / rates[-2] < rates[1] / rates[0] for rates in of.values())
+def _asymptote(figures: Numbers) -> bool:
+    places = [limit_at(rates) for rates in figures.values()]
+    slows = all(rates[-1] / rates[-2] < rates[1] / rates[0] for rates in figures.values())
     return slows and all(after <= before for before, after in pairwise(places))
 
 
@@ -176,26 +179,28 @@ def _statements() -> Iterator[Statement]:
     yield Statement(
         id="4.1-r2",
         text="the models explain 81, 95, 99 and 99 % of the variance",
-        holds=lambda of: all(ours >= paper - R2_NEAR for ours, paper in of.values()),
+        holds=lambda figures: all(ours >= paper - R2_NEAR for ours, paper in figures.values()),
         numbers=_r2,
     )
     yield Statement(
         id="4.1-errors",
         text="the errors of the models are independent, normal and of constant variance",
-        holds=lambda of: all(p >= 0.05 for each in of.values() for p in each),
+        holds=lambda figures: all(p >= 0.05 for each in figures.values() for p in each),
         numbers=_residuals,
     )
     yield Statement(
         id="5.1-read",
         text="buffered access is faster for sequential reads",
-        holds=lambda of: of[SEQUENTIAL_READ][0] > MATTERS * of[SEQUENTIAL_READ][1],
+        holds=lambda figures: figures[SEQUENTIAL_READ][0] > MATTERS * figures[SEQUENTIAL_READ][1],
         numbers=_means_by("O", [SEQUENTIAL_READ]),
     )
     others = [SEQUENTIAL_WRITE, RANDOM_READ, RANDOM_WRITE]
     yield Statement(
         id="5.1-direct",
         text="direct access is faster for all other patterns",
-        holds=lambda of: all(direct > MATTERS * buffered for buffered, direct in of.values()),
+        holds=lambda figures: all(
+            direct > MATTERS * buffered for buffered, direct in figures.values()
+        ),
         numbers=_means_by("O", others),
     )
     yield Statement(
@@ -250,7 +255,7 @@ def _statements() -> Iterator[Statement]:
     yield Statement(
         id="5.2-size",
         text="S interacts with neither A nor B in random reads",
-        holds=lambda of: all(one < EXPLAINS for one in of["A:S and S:B add to R²"]),
+        holds=lambda figures: all(one < EXPLAINS for one in figures["A:S and S:B add to R²"]),
         numbers=_of_size,
     )
 

@@ -130,7 +130,7 @@ class Planned(NamedTuple):
 def ioagent_live(
     folder: str,
     budget_s: float,
-    given: Mapping[str, str],
+    arguments: Mapping[str, str],
     *,
     data: str | None = None,
     progress: Progress | None = None,
@@ -140,19 +140,19 @@ def ioagent_live(
     Every row goes to the folder of a study at `data` at once, if that is named.
     """
     needs("statsmodels", feature="paper ioagent live")
-    return _Study(folder, budget_s, given, progress).made(data)
+    return _Study(folder, budget_s, arguments, progress).made(data)
 
 
 class _Study:
     """All steps of it, with the clock."""
 
     def __init__(
-        self, folder: str, budget_s: float, given: Mapping[str, str], progress: Progress | None
+        self, folder: str, budget_s: float, arguments: Mapping[str, str], progress: Progress | None
     ) -> None:
         self.began = time.monotonic()
         self.budget_s = budget_s
         self.folder = folder
-        self.of: Setting = setting.read(given)
+        self.of: Setting = setting.read(arguments)
         self._say = progress or (lambda _what, _done: None)
         cells = plan.every(self.of.factors)
         self.cells, out = runnable(cells, available_memory())
@@ -412,27 +412,27 @@ class _Study:
 
     def _pattern(
         self,
-        of: Pattern,
+        pattern: Pattern,
         rows: Sequence[Row],
         simulated: Sequence[Row],
         here: Machine,
         model: Machine,
     ) -> PatternFound:
-        own = [row for row in rows if row["pattern"] == of.name]
+        own = [row for row in rows if row["pattern"] == pattern.name]
         references = [row[RESPONSE] for row in own if row["reference"]]
         pairs = _pairs(own, simulated)
-        fit = here.fits.get(of.name)
+        fit = here.fits.get(pattern.name)
         return PatternFound(
-            pattern=of.name,
+            pattern=pattern.name,
             cells=len(pairs),
             possible=len(plan.every(self.of.factors)),
-            coefficients=of.coefficients,
+            coefficients=pattern.coefficients,
             ranks=compare.ranks([row[RESPONSE] for row in pairs], [row[MODEL] for row in pairs]),
             references=len(references),
             noise_pct=compare.noise(references),
             drift=None if fit is None else drift(fit),
             here=[] if fit is None else compare.effects(fit),
-            model=compare.effects(model.fits[of.name]) if of.name in model.fits else [],
+            model=compare.effects(model.fits[pattern.name]) if pattern.name in model.fits else [],
         )
 
 

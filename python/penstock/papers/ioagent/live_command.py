@@ -82,10 +82,10 @@ def run(
     answer(measured, as_json=as_json, interrupted=f"interrupted{kept}")
 
 
-def _json(found: "Live", given: Mapping[str, str]) -> str:
+def _json(live: "Live", arguments: Mapping[str, str]) -> str:
     from penstock.papers.ioagent import live_json
 
-    plain = {"penstock": __version__, "set": given, **live_json.plain(found)}
+    plain = {"penstock": __version__, "set": arguments, **live_json.plain(live)}
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
@@ -101,15 +101,15 @@ def _seconds(text: str) -> float:
     return found
 
 
-def _blocks(found: "Live") -> Blocks:
+def _blocks(live: "Live") -> Blocks:
     from penstock.papers.ioagent import live_table
 
-    details = (f"  {line}" for line in live_table.details(found))
-    yield [headline(live_table.verdict(found), live_table.answer(found)), *details]
+    details = (f"  {line}" for line in live_table.details(live))
+    yield [headline(live_table.verdict(live), live_table.answer(live)), *details]
     tables = (
-        ("Ranks of the cells", live_table.patterns(found)),
-        ("Main effects", live_table.effects(found)),
-        ("Claims", live_table.claims(found)),
+        ("Ranks of the cells", live_table.patterns(live)),
+        ("Main effects", live_table.effects(live)),
+        ("Claims", live_table.claims(live)),
     )
     yield from ([replace(one, title=title)] for title, one in tables if one.rows)
-    yield [Line(line, style="dim") for line in (live_table.MARKS, *live_table.notes(found))]
+    yield [Line(line, style="dim") for line in (live_table.MARKS, *live_table.notes(live))]

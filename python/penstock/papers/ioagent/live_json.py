@@ -14,29 +14,29 @@ FIGURES = ("budget_s", "seconds", "planned", "runs", "stopped", "part", "files",
 """Figures of all runs together, which have their names in the JSON too."""
 
 
-def plain(of: Live) -> dict[str, Any]:
+def plain(live: Live) -> dict[str, Any]:
     """All of it."""
     return {
-        "on": of.folder,
-        "machine": of.machine,
-        "verdict": live_table.verdict(of).value,
-        **{name: getattr(of, name) for name in FIGURES},
-        "patterns": [_pattern(one) for one in of.patterns],
+        "on": live.folder,
+        "machine": live.machine,
+        "verdict": live_table.verdict(live).value,
+        **{name: getattr(live, name) for name in FIGURES},
+        "patterns": [_pattern(one) for one in live.patterns],
         "claims": [
             {
                 "id": name,
                 "text": one.claim["text"],
                 "here": _judged(one),
-                "model": _judged(of.model[name]) if name in of.model else None,
+                "model": _judged(live.model[name]) if name in live.model else None,
             }
-            for name, one in of.here.items()
+            for name, one in live.here.items()
         ],
         "not_judged": [
-            {"id": name, "text": text, "why": why} for name, text, why in undecided(of.here)
+            {"id": name, "text": text, "why": why} for name, text, why in undecided(live.here)
         ],
-        "left_out": [{"cell": one.cell, "why": one.why} for one in of.left_out],
-        "remarks": [{"remark": remark, "runs": runs} for remark, runs in of.remarks],
-        "rows": of.rows,
+        "left_out": [{"cell": one.cell, "why": one.why} for one in live.left_out],
+        "remarks": [{"remark": remark, "runs": runs} for remark, runs in live.remarks],
+        "rows": live.rows,
     }
 
 
@@ -55,18 +55,18 @@ def read(data: Mapping[str, Any]) -> Live:
     )
 
 
-def _pattern(of: PatternFound) -> dict[str, Any]:
+def _pattern(pattern: PatternFound) -> dict[str, Any]:
     return {
-        "pattern": of.pattern,
-        "cells": of.cells,
-        "possible": of.possible,
-        "coefficients": of.coefficients,
-        "spearman": None if of.ranks is None else of.ranks._asdict(),
-        "references": of.references,
-        "noise_pct": of.noise_pct,
-        "drift": None if of.drift is None else of.drift._asdict(),
-        "here": [_effect(one) for one in of.here],
-        "model": [_effect(one) for one in of.model],
+        "pattern": pattern.pattern,
+        "cells": pattern.cells,
+        "possible": pattern.possible,
+        "coefficients": pattern.coefficients,
+        "spearman": None if pattern.ranks is None else pattern.ranks._asdict(),
+        "references": pattern.references,
+        "noise_pct": pattern.noise_pct,
+        "drift": None if pattern.drift is None else pattern.drift._asdict(),
+        "here": [_effect(one) for one in pattern.here],
+        "model": [_effect(one) for one in pattern.model],
     }
 
 
@@ -82,13 +82,13 @@ def _read_pattern(data: Mapping[str, Any]) -> PatternFound:
     )
 
 
-def _effect(of: Effect) -> dict[str, Any]:
+def _effect(effect: Effect) -> dict[str, Any]:
     return {
-        "factor": of.factor,
-        "level": of.level,
-        "effect_pct": of.percent,
-        "low_pct": of.low,
-        "high_pct": of.high,
+        "factor": effect.factor,
+        "level": effect.level,
+        "effect_pct": effect.percent,
+        "low_pct": effect.low,
+        "high_pct": effect.high,
     }
 
 
@@ -97,12 +97,12 @@ def _read_effect(data: Mapping[str, Any]) -> Effect:
     return Effect(factor=data["factor"], level=data["level"], percent=data["effect_pct"], **ends)
 
 
-def _judged(of: Judged) -> dict[str, Any]:
+def _judged(claim: Judged) -> dict[str, Any]:
     return {
-        "holds": of.claim["holds"],
-        "certainty": of.certainty,
-        "certain": of.certain,
-        "numbers": of.claim["numbers"],
+        "holds": claim.claim["holds"],
+        "certainty": claim.certainty,
+        "certain": claim.certain,
+        "numbers": claim.claim["numbers"],
     }
 
 

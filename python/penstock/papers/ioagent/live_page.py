@@ -12,13 +12,13 @@ LISTS = {"patterns": "pattern", "claims": "id"}
 """What `live.json` keeps a line of each, and a key that only such have."""
 
 
-def kept(found: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What `live.json` keeps of what the command printed: about all of it, and the others.
 
     These are a line for each pattern and each claim. The rates of the cells are not kept.
     """
-    about = {key: value for key, value in found.items() if key not in (*LISTS, "rows")}
-    return {"words": WORDS, **about}, [one for name in LISTS for one in found[name]]
+    about = {key: value for key, value in document.items() if key not in (*LISTS, "rows")}
+    return {"words": WORDS, **about}, [one for name in LISTS for one in document[name]]
 
 
 def words(kept: dict[str, Any]) -> dict[str, str]:

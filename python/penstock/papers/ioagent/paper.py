@@ -21,9 +21,9 @@ KEYS = ("runs", "seconds", "patterns", "fits", "chosen", "cells")
 class IOAgent(Study):
     """What the paper says, next to ours."""
 
-    def simulate(self, given: Mapping[str, str]) -> Ours:
+    def simulate(self, arguments: Mapping[str, str]) -> Ours:
         """Our figures under some settings."""
-        return simulate(given)
+        return simulate(arguments)
 
     def claims(self, ours: Ours) -> list[Claim]:
         """What the paper says, held to our figures."""
@@ -46,17 +46,17 @@ class IOAgent(Study):
         """The analyses and rates by their names."""
         return {key: data[key] for key in KEYS}
 
-    def varied(self, given: Mapping[str, str], say: Callable[[str], object]) -> Sequence[Found]:
+    def varied(self, arguments: Mapping[str, str], say: Callable[[str], object]) -> Sequence[Found]:
         """How much hangs on what is open; `say` is called with the next variant."""
         assert self.sensitivity is not None
-        return found(self.sensitivity, _judged, self.away, given, say)
+        return found(self.sensitivity, _judged, self.away, arguments, say)
 
 
-def simulate(given: Mapping[str, str]) -> Ours:
+def simulate(arguments: Mapping[str, str]) -> Ours:
     """All figures under some settings."""
     from penstock.papers.ioagent import analyses
 
-    of = setting.read(given)
+    of = setting.read(arguments)
     rows = campaign.rows(of)
     rates = _rates(of, rows)
     return {

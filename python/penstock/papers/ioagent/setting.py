@@ -69,16 +69,16 @@ class Setting:
     of_machine: Mapping[str, str]
 
 
-def read(given: Mapping[str, str]) -> Setting:
+def read(arguments: Mapping[str, str]) -> Setting:
     """What is set, for the simulation."""
     machine = ("queue", *OF_MACHINE)
     return Setting(
-        patterns=_some(given, "patterns", PATTERNS),
-        factors={name: _some(given, name, levels) for name, levels in FACTORS.items()},
-        seeds=seeds(given, EXECUTIONS),
-        policy=given.get("policy", SCHEDULER),
-        of_job=tuple(SETTINGS.of_job(given)),
-        of_machine={key: given[key] for key in machine if key in given},
+        patterns=_some(arguments, "patterns", PATTERNS),
+        factors={name: _some(arguments, name, levels) for name, levels in FACTORS.items()},
+        seeds=seeds(arguments, EXECUTIONS),
+        policy=arguments.get("policy", SCHEDULER),
+        of_job=tuple(SETTINGS.of_job(arguments)),
+        of_machine={key: arguments[key] for key in machine if key in arguments},
     )
 
 
@@ -89,11 +89,11 @@ def live(sets: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def _some(given: Mapping[str, str], key: str, levels: Sequence[T]) -> list[T]:
+def _some(arguments: Mapping[str, str], key: str, levels: Sequence[T]) -> list[T]:
     """Those of the levels that are named, in their order; all if none is."""
-    if key not in given:
+    if key not in arguments:
         return list(levels)
-    named = listed(given[key])
+    named = listed(arguments[key])
     for one in named:
         if one not in map(str, levels):
             known = ", ".join(map(str, levels))
@@ -110,9 +110,9 @@ def machine(changes: Mapping[str, str], text: str) -> str:
     return f"machine = {plain(found)}\n"
 
 
-def _places(found: dict[str, Any], key: str) -> Iterator[tuple[dict[str, Any], str]]:
+def _places(document: dict[str, Any], key: str) -> Iterator[tuple[dict[str, Any], str]]:
     *way, name = OF_MACHINE.get(key, ("devices", "device", key))
-    tables: list[dict[str, Any]] = [found]
+    tables: list[dict[str, Any]] = [document]
     for part in way:
         inner = [table[part] for table in tables]
         tables = [one for some in inner for one in (some if isinstance(some, list) else [some])]

@@ -88,10 +88,10 @@ def _models(ours: Mapping[str, Any]) -> Table:
     return Table(headings, cells, name="models", title=title, notes=remarks)
 
 
-def _quality(of: Mapping[str, Any] | None) -> list[str]:
-    if of is None:
+def _quality(row: Mapping[str, Any] | None) -> list[str]:
+    if row is None:
         return [NONE] * 3
-    power, lack = of["boxcox"], of["lack_of_fit"]
+    power, lack = row["boxcox"], row["lack_of_fit"]
     lam = number(power and power["lambda"], ".2f")
     if lack is None:
         return [lam, NONE, NONE]

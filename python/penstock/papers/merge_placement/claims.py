@@ -46,10 +46,10 @@ def claims(ours: Ours) -> list[Claim]:
     return decided(STATEMENTS, ours)
 
 
-def _write_bound(of: Numbers) -> bool:
-    *apart, together = of["cases 1 to 4, s"]
+def _write_bound(figures: Numbers) -> bool:
+    *apart, together = figures["cases 1 to 4, s"]
     equal = max(apart) / min(apart) - 1 < EQUAL
-    return equal and together > MATTERS * apart[0] and of["writes queued in case 2"][0] > 100
+    return equal and together > MATTERS * apart[0] and figures["writes queued in case 2"][0] > 100
 
 
 def _near(pair: Sequence[float], within: float) -> bool:
@@ -67,159 +67,172 @@ def _statements() -> Iterator[Statement]:
         id="2.2-few",
         text="case 1 is suitable for up to D/2 jobs: here over case 3",
         numbers=evidence.dedicated(lambda jobs, disks: 1 < jobs <= disks / 2),
-        holds=lambda of: all(ratio < 1 for ratios in of.values() for ratio in ratios),
+        holds=lambda figures: all(ratio < 1 for ratios in figures.values() for ratio in ratios),
     )
     yield Statement(
         id="2.2-steep",
         text="with more jobs case 1 degrades steeply: here over case 3",
         numbers=evidence.dedicated(lambda jobs, disks: jobs > disks / 2),
-        holds=lambda of: all(ratios[-1] > STEEP for ratios in of.values()),
+        holds=lambda figures: all(ratios[-1] > STEEP for ratios in figures.values()),
     )
     yield Statement(
         id="2.2-load",
         text="in case 2 the time grows by more than the load of a disk accounts for",
         numbers=evidence.load,
-        holds=lambda of: of["2 jobs over 1"][0] > 1.5 and of["disks busy"][0] < 0.75,
+        holds=lambda figures: figures["2 jobs over 1"][0] > 1.5 and figures["disks busy"][0] < 0.75,
     )
     yield Statement(
         id="2.2-serial",
         text="in case 2 jobs that are alike are serialized",
         numbers=evidence.serial,
-        holds=lambda of: (
-            of["first to finish, s"][0] < MATTERS * of["alone, s"][0] and min(of["apart"]) > RACES
+        holds=lambda figures: (
+            figures["first to finish, s"][0] < MATTERS * figures["alone, s"][0]
+            and min(figures["apart"]) > RACES
         ),
     )
     yield Statement(
         id="2.2-case-3",
         text="case 3 is a significant improvement over case 2",
         numbers=evidence.shared,
-        holds=lambda of: min(of["case 2 over case 3"]) > MATTERS,
+        holds=lambda figures: min(figures["case 2 over case 3"]) > MATTERS,
     )
     yield Statement(
         id="2.2-seeks",
         text="it is, whatever seeks cost: here case 2 over case 3 by the blocks of a cylinder",
         numbers=evidence.geometry,
-        holds=lambda of: min(ratio for ratios in of.values() for ratio in ratios) > MATTERS,
+        holds=lambda figures: (
+            min(ratio for ratios in figures.values() for ratio in ratios) > MATTERS
+        ),
     )
     yield Statement(
         id="2.2-no-race",
         text="in cases 3 and 4 no race develops",
         numbers=evidence.apart(3, 4),
-        holds=lambda of: all(max(apart) < TOGETHER for apart in of.values()),
+        holds=lambda figures: all(max(apart) < TOGETHER for apart in figures.values()),
     )
     yield Statement(
         id="2.2-case-4",
         text="case 4 is consistent, albeit suboptimal, over the entire range",
         numbers=evidence.suboptimal,
-        holds=lambda of: (
-            max(of["case 4"]) < TOGETHER
-            and min(of["case 4 over case 3"]) > 1 - GROWTH
-            and max(of["case 4 over case 3"]) > MATTERS
+        holds=lambda figures: (
+            max(figures["case 4"]) < TOGETHER
+            and min(figures["case 4 over case 3"]) > 1 - GROWTH
+            and max(figures["case 4 over case 3"]) > MATTERS
         ),
     )
     yield Statement(
         id="2.3-policies",
         text="round robin and read priority are very effective against the race",
         numbers=evidence.policies,
-        holds=lambda of: all(max(ratios) * MATTERS < 1 for ratios in of.values()),
+        holds=lambda figures: all(max(ratios) * MATTERS < 1 for ratios in figures.values()),
     )
     yield Statement(
         id="2.3-buffer",
         text="under them the time is quite insensitive to the buffer size",
         numbers=evidence.insensitive,
-        holds=lambda of: all(abs(one - 1) < SLIGHT for ratios in of.values() for one in ratios),
+        holds=lambda figures: all(
+            abs(one - 1) < SLIGHT for ratios in figures.values() for one in ratios
+        ),
     )
     yield Statement(
         id="2.4-more",
         text="a small increase of the buffer may degrade performance significantly",
         numbers=evidence.degrades,
-        holds=lambda of: all(small > 1.08 and most > 1.2 for _, small, most in of.values()),
+        holds=lambda figures: all(
+            small > 1.08 and most > 1.2 for _, small, most in figures.values()
+        ),
     )
     yield Statement(
         id="2.4-single",
         text="for a single merge more buffer is never worse",
         numbers=evidence.single,
-        holds=lambda of: all(
-            more < (1 + SLIGHT) * less for times in of.values() for less, more in pairwise(times)
+        holds=lambda figures: all(
+            more < (1 + SLIGHT) * less
+            for times in figures.values()
+            for less, more in pairwise(times)
         ),
     )
     yield Statement(
         id="4-difference",
         text="different times of reads and writes, or input parallelism, result in a race",
         numbers=evidence.difference,
-        holds=lambda of: (
-            max(of[f"apart with f below {BELOW}"]) < APART_BELOW
-            and min(of[f"above {ABOVE}"]) >= APART_ABOVE
+        holds=lambda figures: (
+            max(figures[f"apart with f below {BELOW}"]) < APART_BELOW
+            and min(figures[f"above {ABOVE}"]) >= APART_ABOVE
         ),
     )
     yield Statement(
         id="3-two",
         text="of two disks N_1 = N_0 f + w b_r (1 - f)",
         numbers=evidence.recurrence,
-        holds=lambda of: of["found, ms"] == of["predicted, ms"],
+        holds=lambda figures: figures["found, ms"] == figures["predicted, ms"],
     )
     yield Statement(
         id="3-two-low",
         text="two disks are stable if f <= 1 and w b_r < N_0",
         numbers=evidence.settles,
-        holds=lambda of: of["N, ms"][-1] == of["w b_r, ms"][0],
+        holds=lambda figures: figures["N, ms"][-1] == figures["w b_r, ms"][0],
     )
     yield Statement(
         id="3-two-high",
         text="two disks are stable if f > 1 and w b_r > N_0",
         numbers=evidence.unstable,
-        holds=lambda of: max(of["N, ms"]) <= of["w b_r, ms"][0],
+        holds=lambda figures: max(figures["N, ms"]) <= figures["w b_r, ms"][0],
     )
     yield Statement(
         id="3-requests",
         text="as a read is serviced, b_w/b_r write requests are sent",
         numbers=evidence.requests,
-        holds=lambda of: of["blocks read"] == of["blocks written by b_w/b_r requests"],
+        holds=lambda figures: (
+            figures["blocks read"] == figures["blocks written by b_w/b_r requests"]
+        ),
     )
     yield Statement(
         id="3-cycle",
         text="N_1 is queued on d_1 when the initial demand in d_0's queue is serviced",
         numbers=evidence.cycle,
-        holds=lambda of: (
-            of["when what d_0 began with is served, at most"][0] > of["(f - 1) N_0, ms"][0]
+        holds=lambda figures: (
+            figures["when what d_0 began with is served, at most"][0]
+            > figures["(f - 1) N_0, ms"][0]
         ),
     )
     yield Statement(
         id="3-growth",
         text="of three disks with f > 2, N_1 is about (f - 1) N_0",
         numbers=evidence.growth,
-        holds=lambda of: all(_near(pair, GROWTH) for pair in of.values()),
+        holds=lambda figures: all(_near(pair, GROWTH) for pair in figures.values()),
     )
     yield Statement(
         id="3.6-peaks",
         text="in Figure 3.6 peaks eventually grow by a factor of 2",
         numbers=evidence.figure36,
-        holds=lambda of: _near([*of["found"], *of["the paper's"]], GROWTH),
+        holds=lambda figures: _near([*figures["found"], *figures["the paper's"]], GROWTH),
     )
     yield Statement(
         id="3-steady",
         text="with 1 < f < 2 the lengths of all read periods are approximately the same",
         numbers=evidence.steady,
-        holds=lambda of: all(_near(pair, STEADY) for pair in of.values()),
+        holds=lambda figures: all(_near(pair, STEADY) for pair in figures.values()),
     )
     yield Statement(
         id="3-short",
         text="with a small f queues are always quite short",
         numbers=evidence.short,
-        holds=lambda of: all(most <= SHORT for (most,) in of.values()),
+        holds=lambda figures: all(most <= SHORT for (most,) in figures.values()),
     )
     yield Statement(
         id="3-bound",
         text="they are for f < 1 - f b_w/b_r",
         numbers=evidence.bound,
-        holds=lambda of: of["f by the bound"] == of["by the curves"],
+        holds=lambda figures: figures["f by the bound"] == figures["by the curves"],
     )
     yield Statement(
         id="3-more",
         text="with more disks and jobs a race may still exist",
         numbers=evidence.more,
-        holds=lambda of: all(
-            _near(found, GROWTH) if len(found) == 2 else found[0] * 20 < 1 for found in of.values()
+        holds=lambda figures: all(
+            _near(found, GROWTH) if len(found) == 2 else found[0] * 20 < 1
+            for found in figures.values()
         ),
     )
 

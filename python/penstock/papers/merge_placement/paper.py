@@ -27,9 +27,9 @@ KEYS = (
 class MergePlacement(Study):
     """What the paper says, next to ours."""
 
-    def simulate(self, given: Mapping[str, str]) -> Ours:
+    def simulate(self, arguments: Mapping[str, str]) -> Ours:
         """Our figures under some settings."""
-        return simulate(given)
+        return simulate(arguments)
 
     def claims(self, ours: Ours) -> list[Claim]:
         """What the paper says, held to our figures."""
@@ -48,9 +48,9 @@ class MergePlacement(Study):
         return {key: data[key] for key in KEYS}
 
 
-def simulate(given: Mapping[str, str]) -> Ours:
+def simulate(arguments: Mapping[str, str]) -> Ours:
     """All figures under some settings."""
-    of = setting.read(given)
+    of = setting.read(arguments)
     # The fewest runs first: they say what is wrong with the settings.
     layouts, rows = courses.layouts(of), merges.rows(of)
     raced = rings.run(rings.needed(of))

@@ -70,12 +70,12 @@ def critical(disks: int) -> float:
     return 1.0 if disks % 2 == 0 else (disks + 1) / (disks - 1)
 
 
-def _root(of: Callable[[float], float], *, least: float) -> float:
+def _root(function: Callable[[float], float], *, least: float) -> float:
     """Where a function that is negative at `least`, or soon behind it, is positive again."""
     low, high = least, max(2 * least, 1.0)
-    while of(high) < 0:
+    while function(high) < 0:
         low, high = high, 2 * high
     for _ in range(STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if of(middle) < 0 else (low, middle)
+        low, high = (middle, high) if function(middle) < 0 else (low, middle)
     return high

@@ -150,46 +150,48 @@ def needed(setting: Setting) -> Iterator[Ring]:
     yield _drawn()
 
 
-def two_rows(setting: Setting, found: Found) -> list[Row]:
+def two_rows(setting: Setting, results: Found) -> list[Row]:
     """What the reads of the first of two jobs have found queued, in milliseconds."""
     return [
         {
             "f": f,
             "n0_ms": n0_ms,
-            "sequence_ms": [ns / 1e6 for ns in found[_two_ring(f, n0_ms)]["queued_ns"][:TWO_MOST]],
+            "sequence_ms": [
+                ns / 1e6 for ns in results[_two_ring(f, n0_ms)]["queued_ns"][:TWO_MOST]
+            ],
         }
         for f, n0_ms in _two(setting)
     ]
 
 
-def three_rows(setting: Setting, found: Found) -> list[Row]:
+def three_rows(setting: Setting, results: Found) -> list[Row]:
     """How peaks of three disks grow, and at which work they come to rest."""
     return [
         {
             "f": f,
             "predicted_growth": race.growth(3, f=f),
-            "simulated_growth": _growth(_three_seeds(f, setting), found),
-            "steady_ms": None if f >= race.critical(3) else _mean_peak(f, setting, found),
+            "simulated_growth": _growth(_three_seeds(f, setting), results),
+            "steady_ms": None if f >= race.critical(3) else _mean_peak(f, setting, results),
         }
         for f in _three(setting)
     ]
 
 
-def ring_rows(setting: Setting, found: Found) -> list[Row]:
+def ring_rows(setting: Setting, results: Found) -> list[Row]:
     """How peaks of rings grow; none where every second job starves."""
     return [
         {
             "disks": disks,
             "f": f,
             "predicted": race.growth(disks, f=f),
-            "simulated": _growth(_seeds(disks, f, setting), found) if disks % 2 else None,
+            "simulated": _growth(_seeds(disks, f, setting), results) if disks % 2 else None,
             "critical_f": race.critical(disks),
         }
         for disks, f in _rings(setting)
     ]
 
 
-def served_rows(setting: Setting, found: Found) -> list[Row]:
+def served_rows(setting: Setting, results: Found) -> list[Row]:
     """The reads of each job, and the most writes that were at a disk, at the first seed."""
     three = [_three_seeds(f, setting)[0] for f in _three(setting)]
     others = (_seeds(disks, f, setting)[0] for disks, f in _rings(setting) if disks != 3)
@@ -197,16 +199,16 @@ def served_rows(setting: Setting, found: Found) -> list[Row]:
         {
             "disks": ring.disks,
             "f": ring.work_ns / ring.read_ns,
-            "reads": found[ring]["reads"],
-            "most_writes": found[ring]["most"],
+            "reads": results[ring]["reads"],
+            "most_writes": results[ring]["most"],
         }
         for ring in (*three, *others)
     ]
 
 
-def queues(found: Found) -> Row:
+def queues(results: Found) -> Row:
     """Writes at each of three disks over time, which Figure 3.6 shows."""
-    sampled = found[_drawn()]["writes"]
+    sampled = results[_drawn()]["writes"]
     every_s = EVERY_MS / 1e3
     return {
         "f": COURSE_F,
@@ -215,15 +217,15 @@ def queues(found: Found) -> Row:
     }
 
 
-def _growth(seeds: Sequence[Ring], found: Found) -> float | None:
+def _growth(seeds: Sequence[Ring], results: Found) -> float | None:
     """The geometric mean over seeds of that of the last ratios of neighbouring peaks."""
-    each = [[peak["writes"] for peak in found[ring]["peaks"][-PEAKS:]] for ring in seeds]
+    each = [[peak["writes"] for peak in results[ring]["peaks"][-PEAKS:]] for ring in seeds]
     logs = [log(peaks[-1] / peaks[0]) / (PEAKS - 1) for peaks in each if len(peaks) == PEAKS]
     return exp(fmean(logs)) if logs else None
 
 
-def _mean_peak(f: float, setting: Setting, found: Found) -> float | None:
+def _mean_peak(f: float, setting: Setting, results: Found) -> float | None:
     """The mean work of a peak in milliseconds; none if no peak was one."""
-    each = (found[ring]["peaks"] for ring in _three_seeds(f, setting))
+    each = (results[ring]["peaks"] for ring in _three_seeds(f, setting))
     writes = [peak["writes"] for peaks in each for peak in peaks]
     return READ_MS * f * THREE_WRITE / THREE_READ * fmean(writes) if writes else None

@@ -121,12 +121,12 @@ def depletion(order: str) -> Sequence[str]:
     return (f"merge.depletion.keys={order}",)
 
 
-def read(given: Mapping[str, str]) -> Setting:
+def read(arguments: Mapping[str, str]) -> Setting:
     """What is set, for the simulation."""
-    of = _Reader(given)
+    of = _Reader(arguments)
     return Setting(
-        given=given,
-        seeds=seeds(given, SEEDS),
+        given=arguments,
+        seeds=seeds(arguments, SEEDS),
         disks=of.whole("disks", 1, DISKS_MOST, "5,10"),
         jobs=of.whole("jobs", 1, DISKS_MOST, "2,5"),
         cases=of.whole("cases", min(PLACEMENTS), max(PLACEMENTS), "2,3"),
@@ -144,8 +144,8 @@ def read(given: Mapping[str, str]) -> Setting:
 class _Reader:
     """Lists, as `--set` has them; of a key that is not set there is none."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = given
+    def __init__(self, arguments: Mapping[str, str]) -> None:
+        self._given = arguments
 
     def each(self, key: str, value: Callable[[str], T]) -> list[T] | None:
         """The value of each part, once."""

@@ -84,7 +84,7 @@ def points(figures: Sequence[Figures]) -> list[Point]:
     return found
 
 
-def table(found: Sequence[Point]) -> Table:
+def table(points: Sequence[Point]) -> Table:
     """The points as people read them."""
     rows = [
         [
@@ -94,7 +94,7 @@ def table(found: Sequence[Point]) -> Table:
             f"{one.ours_ms:.3g}",
             f"{one.deviation_pct:+.1f} %",
         ]
-        for one in found
+        for one in points
     ]
     return Table(["figure 5", "control", "paper, ms", "here, ms", "deviation"], rows, words=2)
 

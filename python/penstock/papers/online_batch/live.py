@@ -122,8 +122,8 @@ class Cell:
         return self.over(_piece)
 
 
-def _piece(one: dict[str, Any]) -> float:
-    long = one["gate"]["long"]
+def _piece(cell: dict[str, Any]) -> float:
+    long = cell["gate"]["long"]
     return float(long["service_ns"]["mean"] * long["requests"] / max(long["pieces"], 1))
 
 

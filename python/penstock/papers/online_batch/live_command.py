@@ -139,10 +139,10 @@ def run(
     answer(measured, as_json=as_json, interrupted=NO_RESULT)
 
 
-def _write(found: Live, to: Path | None) -> Iterator[str]:
+def _write(live: Live, to: Path | None) -> Iterator[str]:
     if to is not None:
         content = StringIO()
-        found.write_csv(content)
+        live.write_csv(content)
         files.write_new(to, content.getvalue())
         yield str(to)
 
@@ -155,33 +155,33 @@ def _new(csv: str | None) -> Path | None:
     return Path(csv)
 
 
-def _as_json(found: Live) -> dict[str, object]:
+def _as_json(live: Live) -> dict[str, object]:
     """All that was met, its figures, and the paper's points with ours."""
-    figures = found.figures()
+    figures = live.figures()
     pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
-    result = asdict(found)
+    result = asdict(live)
     del result["where"]["read_only"]  # All programs write.
     return {**result, "figures": [asdict(one) for one in figures], "figure5": pairs}
 
 
-def _blocks(found: Live, on: str) -> Blocks:
-    cpu = f"{units.latency(found.online_cpu_ns)} and {units.latency(found.batch_cpu_ns)}"
-    how = "as this disk takes for the writes" if found.calibrated else "as in the paper"
-    rounds = len(found.cells[0].rounds) if found.cells else 0
+def _blocks(live: Live, on: str) -> Blocks:
+    cpu = f"{units.latency(live.online_cpu_ns)} and {units.latency(live.batch_cpu_ns)}"
+    how = "as this disk takes for the writes" if live.calibrated else "as in the paper"
+    rounds = len(live.cells[0].rounds) if live.cells else 0
     about = [
         f"processor time of a transaction and a repetition: {cpu}, {how}",
         f"medians of {units.many(rounds, 'round')}, with the least and the greatest mean",
-        *found.notes,
+        *live.notes,
     ]
     world = "emulated" if on.startswith(EMULATED) else "measured"
     yield [headline(world, on), *(f"  {line}" for line in about)]
-    yield [_cells(found)]
-    if points := figure5.points(found.figures()):
+    yield [_cells(live)]
+    if points := figure5.points(live.figures()):
         yield [replace(figure5.table(points), notes=[figure5.NOTE])]
-    yield list(verdict(found))
+    yield list(verdict(live))
 
 
-def _cells(found: Live) -> Table:
+def _cells(live: Live) -> Table:
     headings = ["control", "cpu", "online", "batch"]
     figures = ["short write", "", "p50", "p99", "max", "transaction", "batch program"]
     rows = [
@@ -193,7 +193,7 @@ def _cells(found: Live) -> Table:
             *_of_short(cell),
             NONE if cell.batch_ns is None else units.latency(cell.batch_ns.median),
         ]
-        for cell in found.cells
+        for cell in live.cells
     ]
     return Table([*headings, *figures], rows, words=len(headings))
 

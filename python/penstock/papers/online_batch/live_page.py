@@ -16,16 +16,16 @@ WORDS = ("paper", "online-batch", "live", *MATRIX)
 """The command whose figures the page shows."""
 
 
-def kept(found: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What `live.json` keeps of what the command printed: about all of it, and a line a cell."""
     about = {
         "words": WORDS,
-        "on": found["where"]["on"],
+        "on": document["where"]["on"],
         "rounds": ROUNDS,
-        "online_cpu_ns": found["online_cpu_ns"],
-        "batch_cpu_ns": found["batch_cpu_ns"],
+        "online_cpu_ns": document["online_cpu_ns"],
+        "batch_cpu_ns": document["batch_cpu_ns"],
     }
-    return about, found["figures"]
+    return about, document["figures"]
 
 
 def words(kept: dict[str, Any]) -> dict[str, str]:

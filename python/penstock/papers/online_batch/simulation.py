@@ -58,9 +58,9 @@ SETTINGS = Settings(
 )
 
 
-def runs(given: Mapping[str, str]) -> Iterator[Simulation]:
+def runs(arguments: Mapping[str, str]) -> Iterator[Simulation]:
     """The nine runs, with what is set."""
-    sets = list(_sets(given))
+    sets = list(_sets(arguments))
     for control, case in product(CONTROLS, CASES):
         own = (f"program.1.phases.1.write={_WRITES[case]}", *_CONTROL[control])
         yield Simulation({"control": control, "case": case}, "size-priority", [*own, *sets])
@@ -88,23 +88,23 @@ def job() -> str:
     return files.text(NAME, "job.toml")
 
 
-def _sets(given: Mapping[str, str]) -> Iterator[str]:
+def _sets(arguments: Mapping[str, str]) -> Iterator[str]:
     """The same for the engine."""
-    if given.get("arrivals") != "poisson":
-        yield from SETTINGS.of_job(given)
+    if arguments.get("arrivals") != "poisson":
+        yield from SETTINGS.of_job(arguments)
         return
     groups = ("online.offsets", "online.period")
-    yield from SETTINGS.of_job({key: given[key] for key in given if key not in groups})
+    yield from SETTINGS.of_job({key: arguments[key] for key in arguments if key not in groups})
     yield "program.0.kind=poisson"
-    yield f"program.0.rate={_rate(given)}"
+    yield f"program.0.rate={_rate(arguments)}"
 
 
-def _rate(given: Mapping[str, str]) -> str:
+def _rate(arguments: Mapping[str, str]) -> str:
     """As many transactions a second as the groups have."""
     online = tomllib.loads(job())["program"][0]["arrivals"]
-    offsets = given.get("online.offsets")
+    offsets = arguments.get("online.offsets")
     many = len(online["offsets"]) if offsets is None else len(offsets.split(","))
-    return f"{many / _seconds(given.get('online.period', online['period'])):.9g}/s"
+    return f"{many / _seconds(arguments.get('online.period', online['period'])):.9g}/s"
 
 
 def _seconds(period: str) -> float:
