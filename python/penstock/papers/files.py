@@ -17,11 +17,11 @@ def text(paper: str, file: str) -> str:
 
 @cache
 def published(paper: str) -> dict[str, Any]:
-    """What a paper published."""
+    """Data that a paper published."""
     return tomllib.loads(text(paper, "published.toml"))
 
 
 def source(paper: str) -> str:
-    """Who published what where."""
+    """Reference to the publication."""
     of = published(paper)
     return f"{of['authors']}: {of['title']}. {of['published']}"

@@ -43,7 +43,7 @@ PERCENT = Away("percent", " %", "%", "pct")
 
 @dataclass(frozen=True, kw_only=True)
 class Deviation:
-    """One of our figures and the published one."""
+    """Figure of ours with the published one."""
 
     row: Row
     figure: str
@@ -78,7 +78,7 @@ class Published:
     cells: Mapping[str, Cell]
     away: Away = POINTS
     noun: str = "cell"
-    """What a cell is called."""
+    """Word for a cell."""
     suspect_because: str = ""
     """What is wrong with the suspect cells, as "contradict the paper's own total"."""
 
@@ -125,7 +125,7 @@ class Published:
         return Table([*self.names, *headings], rows)
 
     def remarks(self, ours: Sequence[Row]) -> Iterator[str]:
-        """What a reader of the table has to know."""
+        """Notes for a reader of the table."""
         suspect = [one for one in self.deviations(ours) if one.suspect]
         aside = f", {_many(suspect)} left aside" if suspect else ""
         yield (

@@ -31,7 +31,7 @@ class Result:
         }
 
     def json(self) -> dict[str, Any]:
-        """What the command prints."""
+        """Returns the JSON that the command prints."""
         data = self.data()
         if not self.variants:
             del data["sensitivity"]

@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Cell:
-    """One run."""
+    """Run of the report's experiments."""
 
     job: str
     policy: str
@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What one run gave; lists have a figure for each class."""
+    """Results of one run; lists have a figure for each class."""
 
     error_pct: Sequence[float]
     throughput_mib_s: float
@@ -78,7 +78,7 @@ class Measured:
 
 
 Found: TypeAlias = Mapping[Cell, Measured]
-"""What each cell gave."""
+"""Results by cell."""
 
 
 def run(cells: Iterable[Cell], setting: Setting) -> Found:

@@ -66,7 +66,7 @@ ILLUSTRATIONS = (1, 2)
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One policy under one load; lists have a figure for each class, the median of the rounds."""
+    """Results of a policy under a load; lists have a figure per class, the median of the rounds."""
 
     illustration: int
     policy: str
@@ -107,7 +107,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one row needs."""
+    """Settings of the run of one row."""
 
     illustration: int
     policy: str
@@ -181,7 +181,7 @@ def fairio_live(
 
 
 def _horizon(of: Setting) -> float:
-    """How long a run is, in milliseconds."""
+    """Returns the duration of a run, in milliseconds."""
     text = of.given["horizon"]
     if text == setting.SENT:
         message = f"--set horizon={text} belongs to the simulation"
@@ -285,12 +285,12 @@ def _row(plan: Plan, runs: Sequence[Run], theirs: Measured | None) -> Row:
 
 
 def _medians(rounds: Sequence[Sequence[float]]) -> list[float]:
-    """Of each class the median over the rounds."""
+    """Returns the median over the rounds for each class."""
     return [Spread.of(of_class).median for of_class in zip(*rounds, strict=True)]
 
 
 def _notes(runs: Sequence[Run]) -> Iterator[str]:
-    """What has to be known of the target, each once."""
+    """Returns the remarks on the target, each once."""
     disks = (places.below(run.get("schedulers", {})) for run in runs)
     remarks = (f"note: {remark}" for run in runs for remark in run.get("remarks", []))
     yield from (line for line in dict.fromkeys((*disks, *remarks)) if line is not None)

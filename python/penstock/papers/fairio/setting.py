@@ -110,7 +110,7 @@ class Setting:
 
 
 def read(arguments: Mapping[str, str]) -> Setting:
-    """What is set, for the simulation."""
+    """Returns the setting of the simulation."""
     cycles = arguments.get("cycles")
     published = [row["cycle_ms"] for row in files.published(NAME)["table1"]]
     return Setting(

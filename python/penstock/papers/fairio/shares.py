@@ -63,7 +63,7 @@ class Experiment:
     row: Callable[[Mapping[str, Any], Sequence[Measured]], Row]
 
     def cells(self, setting: Setting) -> list[Cell]:
-        """What has to run."""
+        """Returns the cells that have to run."""
         return [cell for _, cells in self.plan(setting) for cell in cells]
 
     def rows(self, setting: Setting, results: Found) -> list[Row]:

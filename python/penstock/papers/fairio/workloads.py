@@ -32,7 +32,7 @@ def _cells(row: Row, setting: Setting) -> dict[str, Cell]:
 
 
 def cells(setting: Setting) -> Iterable[Cell]:
-    """What has to run."""
+    """Yields the cells that have to run."""
     for row in files.published(NAME)["table5"]:
         yield from _cells(row, setting).values()
 

@@ -86,7 +86,7 @@ class PatternFound:
 
 @dataclass(frozen=True, kw_only=True)
 class Live:
-    """What came of all runs."""
+    """Results of all runs."""
 
     folder: str
     machine: str
@@ -113,7 +113,7 @@ class Live:
 
 
 class Machine(NamedTuple):
-    """What the cells of a machine come to."""
+    """Results of the cells of a machine."""
 
     fits: Mapping[str, Fit]
     """Of each pattern with enough cells."""
@@ -260,7 +260,7 @@ class _Study:
         return part, [sum(one) for one in found]
 
     def _timed(self, runs: Runs, part: int, until: float) -> list[tuple[float, float]]:
-        """Of each pattern the mean seconds of a cell: those that any amount takes, and the rest.
+        """Returns the mean time of a cell of each pattern: the fixed part, and the rest.
 
         No run begins after `until`: patterns are missing for which there was no time.
         """

@@ -51,7 +51,7 @@ class Ranks(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """What a level of a factor does on average, in per cent of the mean rate."""
+    """Mean effect of a level of a factor, in per cent of the mean rate."""
 
     factor: str
     level: Any
@@ -96,7 +96,7 @@ def ranks(one: Sequence[float], other: Sequence[float]) -> Ranks | None:
 
 
 def effects(of: Fit) -> list[Effect]:
-    """Of every level of every factor."""
+    """Returns the effects of every level of every factor."""
     return [
         Effect(
             factor=one.term[0],

@@ -44,7 +44,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """What of the design may run of a pattern."""
+    """Part of the design that may run for a pattern."""
 
     name: str
     terms: Sequence[Term]

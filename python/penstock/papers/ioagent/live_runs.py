@@ -116,7 +116,7 @@ class Runs:
     """What has to be known of each run, the pilot's too."""
 
     def run(self, cell: Cell, part: int, seed: int) -> Outcome | None:
-        """One run of a cell of a pattern; none if this machine cannot run it.
+        """Runs a cell of a pattern; returns `None` if this machine cannot run it.
 
         Raises `Over` if the time is up before it has ended.
         """

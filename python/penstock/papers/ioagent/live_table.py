@@ -58,7 +58,7 @@ def answer(live: Live) -> str:
 
 
 def details(live: Live) -> Iterator[str]:
-    """What holds of the paper, the price, and what speaks for and against the figures."""
+    """Returns what holds of the paper, the price, and what speaks for and against the figures."""
     held = [sum(one.claim["holds"] for one in each.values()) for each in (live.here, live.model)]
     yield (
         f"the paper: {held[0]} of {len(live.here)} claims hold here, "
@@ -118,7 +118,7 @@ def _ranks(pattern: PatternFound) -> list[str]:
 
 
 def effects(live: Live) -> Table:
-    """What the levels of each factor do on both machines, by the paper's models."""
+    """Returns the effects of the levels on both machines, by the paper's models."""
     headings = ["pattern", "", "here, % off the mean", "model, % off the mean"]
     cells = []
     for one in live.patterns:
@@ -162,7 +162,7 @@ def _holds(claim: Judged | None) -> str:
 
 
 def notes(live: Live) -> Iterator[str]:
-    """What has to be known to read the figures."""
+    """Returns the notes for reading the figures."""
     yield (
         "factor D is files here, all in one folder and so on one disk; pages of the files are "
         "dropped before each run, but not what the disk, its controller or a host keeps"

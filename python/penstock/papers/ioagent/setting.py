@@ -70,7 +70,7 @@ class Setting:
 
 
 def read(arguments: Mapping[str, str]) -> Setting:
-    """What is set, for the simulation."""
+    """Returns the setting of the simulation."""
     machine = ("queue", *OF_MACHINE)
     return Setting(
         patterns=_some(arguments, "patterns", PATTERNS),
@@ -90,7 +90,7 @@ def live(sets: Sequence[str]) -> dict[str, str]:
 
 
 def _some(arguments: Mapping[str, str], key: str, levels: Sequence[T]) -> list[T]:
-    """Those of the levels that are named, in their order; all if none is."""
+    """Returns the levels that are named, in their order; all if none is."""
     if key not in arguments:
         return list(levels)
     named = listed(arguments[key])

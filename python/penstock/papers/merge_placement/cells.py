@@ -58,7 +58,7 @@ class Point:
 
 
 class Merged(NamedTuple):
-    """What is kept of a run that came to its end."""
+    """Figures kept of a run that came to its end."""
 
     merge: Mapping[str, Any]
     utilisation: Sequence[float]
@@ -106,7 +106,7 @@ def _makespan(merge: Mapping[str, Any]) -> float:
 
 
 Found: TypeAlias = Mapping[Point, Runs]
-"""What each point gave."""
+"""Results by point."""
 
 
 def run(points: Iterable[Point], setting: Setting, seeds: Sequence[int]) -> Found:

@@ -244,7 +244,7 @@ def cycle(_: Ours) -> Numbers:
 
 
 def published_figure(number: str) -> Mapping[str, Any]:
-    """What the text gives of a figure."""
+    """Returns the values that the text gives of a figure."""
     figures: Sequence[Mapping[str, Any]] = files.published(NAME)["figure"]
     return next(one for one in figures if one["number"] == number)
 

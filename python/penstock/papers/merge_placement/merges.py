@@ -147,7 +147,7 @@ def _variants(setting: Setting) -> list[tuple[Change, Point]]:
 
 
 def variant_rows(setting: Setting) -> list[Row]:
-    """What came of them, of some of the seeds."""
+    """Results of the merges, from some of the seeds."""
     every = _variants(setting)
     found = run([point for _, point in every], setting, setting.seeds[:VARIANT_SEEDS])
     return [

@@ -150,7 +150,7 @@ def _geometry(ours: Ours) -> "alt.TopLevelMixin | None":
 
 
 def _courses(figure: str, title: str) -> "Callable[[Ours], alt.TopLevelMixin | None]":
-    """One figure of the runs over time, a panel for each."""
+    """Returns a function that draws the runs over time, a panel for each."""
 
     def draw(ours: Ours) -> "alt.TopLevelMixin | None":
         from penstock.papers.merge_placement import drawing

@@ -63,7 +63,7 @@ def of(disks: int, f: float) -> Ring:
 
 
 Found: TypeAlias = Mapping[Ring, Mapping[str, Any]]
-"""What each run gave."""
+"""Results by run."""
 
 
 def run(rings: Iterable[Ring]) -> Found:
@@ -140,7 +140,7 @@ def _drawn() -> Ring:
 
 
 def needed(setting: Setting) -> Iterator[Ring]:
-    """All that has to run, the longest first."""
+    """Yields the runs, the longest first."""
     for disks, f in reversed(_rings(setting)):
         yield from _seeds(disks, f, setting)
     for f in _three(setting):

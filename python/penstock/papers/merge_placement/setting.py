@@ -94,7 +94,7 @@ class Setting:
 
     @property
     def of_job(self) -> tuple[str, ...]:
-        """What is changed of every job."""
+        """Returns the changes of every job."""
         given = {key: self.given[key] for key in OF_JOB if key in self.given}
         return (*SETTINGS.of_job(given), *self._depletion())
 
@@ -122,7 +122,7 @@ def depletion(order: str) -> Sequence[str]:
 
 
 def read(arguments: Mapping[str, str]) -> Setting:
-    """What is set, for the simulation."""
+    """Returns the setting of the simulation."""
     of = _Reader(arguments)
     return Setting(
         given=arguments,

@@ -72,7 +72,7 @@ class Cell:
 
     @property
     def short_mean_ns(self) -> Spread:
-        """What a short write took on average."""
+        """Mean time of a short write."""
         return self.over(lambda one: one["short"]["ns"]["mean"])
 
     @property
@@ -99,12 +99,12 @@ class Cell:
 
     @property
     def transaction_ns(self) -> Spread:
-        """What a transaction took on average."""
+        """Mean time of a transaction."""
         return self.over(lambda one: one["transaction"]["ns"]["mean"])
 
     @property
     def batch_ns(self) -> Spread | None:
-        """What a batch program took on average; `None` without any."""
+        """Mean time of a batch program; `None` without any."""
         if not self.batch or not all(one["batch_ns"] for one in self.rounds):
             return None
         return self.over(lambda one: fmean(one["batch_ns"]))
@@ -184,7 +184,7 @@ class Live:
         return [line for line in dict.fromkeys((*disks, *remarks)) if line is not None]
 
     def figures(self) -> list[Figures]:
-        """Those of each cell."""
+        """Returns the figures of each cell."""
         return [Figures.of(cell) for cell in self.cells]
 
     def without_batch(self, cell: Cell) -> Cell | None:
@@ -265,7 +265,7 @@ def _words(cell: Cell) -> str:
 
 
 def _calibrated(where: Target) -> tuple[int, int]:
-    """As much processor time as this disk takes for two short writes, and for two long ones."""
+    """Returns the processor time that equals two short writes on this disk, and two long ones."""
     alone = Cell(mode="fifo", cpu_priority=False, online=1, batch=0)
     short = _run(where, alone, (0, 0))["transaction"]["ns"]["mean"]
     long = fmean(_run(where, replace(alone, online=0, batch=1), (0, 0))["batch_ns"]) / REPETITIONS

@@ -43,7 +43,7 @@ PICTURES = of_bars(
 
 
 def more(ours: Sequence[Row]) -> list[Table]:
-    """What figures 7 and 8 show."""
+    """Data of figures 7 and 8."""
     headings = ["online, ms", "batch, s", "online wait, ms", "batch wait, ms", "all batch, s"]
     rows = [
         [
