@@ -100,10 +100,16 @@ class Pace:
 class Session:
     """A target that stays open and locked while jobs run on it; `penstock.session` is its face."""
 
-    def __new__(cls, variants: Sequence[Variant], target: Target, options: Options) -> Session:
+    def __new__(
+        cls,
+        variants: Sequence[Variant],
+        target: Target,
+        options: Options,
+        progress: Callable[[Step], object] | None = None,
+    ) -> Session:
         """Open `target`. A missing file is made only if `variants` can run on it.
 
-        `options` must have `policies`.
+        `options` must have `policies`. `progress` is called with the steps of the creation.
         """
 
     def run(

@@ -68,11 +68,20 @@ class Session:
     """
 
     def __init__(
-        self, target: Target, jobs: Sequence[Job | Variant] = (), **options: Unpack[Options]
+        self,
+        target: Target,
+        jobs: Sequence[Job | Variant] = (),
+        *,
+        progress: Callable[[Step], object] | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        """Open the target; a missing file is made only if `jobs`, which run first, fit it."""
+        """Open the target; a missing file is made only if `jobs`, which run first, fit it.
+
+        `progress` is called with the steps of its creation.
+        """
+        usual: Options = {"policies": (), **options}
         with translated():
-            self._native = _native.Session(_variants(jobs), target, {"policies": (), **options})
+            self._native = _native.Session(_variants(jobs), target, usual, progress)
 
     def run(
         self,
@@ -110,7 +119,7 @@ def compare(
 
     An interrupt ends the run with the results so far, if there are any.
     """
-    with translated(), closing(Session(target, [variant], **options)) as session:
+    with translated(), closing(Session(target, [variant], progress=progress, **options)) as session:
         (text,) = session.run([variant], progress=progress, partial=True)
         return text
 

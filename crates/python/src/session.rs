@@ -184,19 +184,21 @@ fn ended() -> PyErr {
 #[pymethods]
 impl Session {
     /// Opens `target` for runs with `options`. A missing file is created only if `variants` can run
-    /// on it.
+    /// on it; `progress` is called with the steps of its creation.
     #[new]
+    #[pyo3(signature = (variants, target, options, progress=None))]
     fn new(
         py: Python<'_>,
         variants: Vec<Variant>,
         target: Target,
         options: SessionOptions,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let target: TargetOptions = target.into();
         let thrown = Raised::default();
         let options = options.options(target.clone(), &thrown);
         let (variants, on) = (Variants::new(variants), target.clone());
-        let watched = watch::run(py, None, move |progress| {
+        let watched = watch::run(py, progress, move |progress| {
             Opened::open(options, &variants.parsed(&on)?, progress)
         });
         let opened = Mutex::new(Some(watched.whole(py)?));

@@ -75,7 +75,7 @@ class Arm(TypedDict):
 
 
 class ArmAccess(TypedDict):
-    """One access of an arm."""
+    """An access of the arm."""
 
     begins_ns: int
     """When it begins, in nanoseconds of the run."""
@@ -94,7 +94,7 @@ class ArmAccess(TypedDict):
 
 
 class Asked(TypedDict):
-    """What a run asked for, however it was split or merged."""
+    """Requests and bytes that a run asked for, however they were split or merged."""
 
     reads: int
     """Requests that read."""
@@ -164,7 +164,7 @@ class Characteristic(TypedDict):
 
 
 class Class(TypedDict):
-    """What one class got.
+    """Figures of one class.
 
     Arrivals = requests + unfinished + errors.
     """
@@ -176,8 +176,7 @@ class Class(TypedDict):
     is then what it asks for, unless requests are left unfinished; only latency then shows what it
     gets."""
     demand: Demand | None
-    """What an open loop asked for; null for other classes, and if nothing came after the warm-
-    up."""
+    """Demand of an open loop; null for other classes, and if nothing came after the warm-up."""
     requests: int
     """Requests that were due after the warm-up and completed without error."""
     bytes: int
@@ -232,11 +231,11 @@ class Class(TypedDict):
     """Figures by operation; left out if no agent of the class mixes operations or asks for
     flushes."""
     programs: NotRequired[Programs]
-    """What its programs did; left out if the job has no programs."""
+    """Figures of its programs; left out if the job has no programs."""
 
 
 class ClassDetail(TypedDict):
-    """One class of a run in detail.
+    """Details of one class of a run.
 
     Requests due before the end of the warm-up count in the series only.
     """
@@ -258,17 +257,17 @@ class ClassStability(TypedDict):
     requests: int
     """Reads and writes that were asked for."""
     blocks: int
-    """Complete blocks of them."""
+    """Complete blocks of these requests."""
     block: int
     """Requests of a block."""
     service_ns: int | None
-    """Mean device time of those that completed without error; `None` if none did."""
+    """Mean device time of the requests that completed without error; `None` if none did."""
     characteristics: list[Characteristic]
     """Each characteristic that is known of two blocks or more."""
 
 
 class CounterSeries(TypedDict):
-    """One counter of the policy over time."""
+    """A counter of the policy over time."""
 
     name: str
     """Its name, as in `policy_stats`."""
@@ -286,7 +285,7 @@ class CounterSeries(TypedDict):
 
 
 class Demand(TypedDict):
-    """What an open loop asked for, and how far the device was behind when the last request came."""
+    """Demand of an open loop, and how far the device was behind it when the last request came."""
 
     iops: float
     """Requests a second that were due, from the end of the warm-up until the last of them."""
@@ -301,14 +300,14 @@ class Demand(TypedDict):
 
 
 class Detail(TypedDict):
-    """One run in detail."""
+    """Details of one run."""
 
     window_s: float
     """Seconds that a window lasts."""
     classes: list[ClassDetail]
     """Details of each class, in the order of the job."""
     arm: NotRequired[Arm]
-    """What the arm of the first disk did in the stretch of the run that is drawn; left out for a
+    """Accesses of the arm of the first disk in the stretch of the run that is drawn; left out for a
     device without an arm."""
     policy: NotRequired[list[CounterSeries]]
     """The policy's own counters over time; left out if it has none. At most the counters of the
@@ -317,7 +316,7 @@ class Detail(TypedDict):
 
 
 class DeviceStats(TypedDict):
-    """What the disks of a model did: all of them together, and each one if there are several."""
+    """Figures of the disks of a model: of all together, and of each one if there are several."""
 
     service_ms: Milliseconds
     """Time of the whole access, overhead and bus included; with a cache, and without an arm, device
@@ -367,7 +366,7 @@ class Distribution(TypedDict):
 
 
 class EachDisk(TypedDict):
-    """What one of several disks did."""
+    """Figures of one of several disks."""
 
     service_ms: Milliseconds
     """Time of the whole access, overhead and bus included; with a cache, and without an arm, device
@@ -432,7 +431,7 @@ class File(TypedDict):
     model, whose `device_stats` have it, and for a single file, where it is `device_busy` of the
     run."""
     device_stats: NotRequired[DeviceStats]
-    """What the disks of its device did; left out for a real target."""
+    """Figures of the disks of its device; left out for a real target."""
     path: NotRequired[str]
     """Path of the real target; left out for a model."""
 
@@ -482,10 +481,10 @@ class Job(TypedDict):
 
 
 class Kernel(TypedDict):
-    """What a live run asked for, warm-up included, and what the kernel counted meanwhile."""
+    """Requests that a live run asked for, warm-up included, and the kernel's counts meanwhile."""
 
     asked: Asked
-    """What the run asked for."""
+    """Requests and bytes that the run asked for."""
     disks: dict[str, KernelDisk]
     """The kernel's counts for each disk, by name."""
 
@@ -526,7 +525,7 @@ class Machine(TypedDict):
 
 
 class Merge(TypedDict):
-    """What the merges of a job did, from the beginning of the run on, warm-up included.
+    """Figures of the merges of a job, from the beginning of the run on, warm-up included.
 
     Lists have an entry for each job, in the order of the classes.
     """
@@ -574,7 +573,7 @@ class Milliseconds(TypedDict):
 
 
 class Ops(TypedDict):
-    """What one class got, by operation."""
+    """Figures of one class, by operation."""
 
     read: ByOp
     """Its reads."""
@@ -623,7 +622,7 @@ class Programs(TypedDict):
 
 
 class Row(TypedDict):
-    """One class in one window."""
+    """Figures of one class in one window."""
 
     at_s: float
     """Where the window begins, in seconds from the beginning of the run."""
@@ -642,7 +641,7 @@ class Row(TypedDict):
 
 
 class Run(TypedDict):
-    """One policy's run."""
+    """The run of one policy."""
 
     policy: str
     """Name of the policy."""
@@ -667,13 +666,13 @@ class Run(TypedDict):
     """Complete distributions and figures over time, if they were asked for; `--json` does not print
     them."""
     device_stats: NotRequired[DeviceStats]
-    """What the disks of a model did; left out of a run on a real target."""
+    """Figures of the disks of a model; left out of a run on a real target."""
     emulation: NotRequired[Emulation]
     """How late a model answered in real time; left out of other runs."""
     ended: NotRequired[Ended]
     """Why it was ended early, if it was."""
     failure: NotRequired[str]
-    """What failed, in words, if the run could not go on."""
+    """Description of the failure, if the run could not go on."""
     interrupted: NotRequired[bool]
     """Whether it was ended early, so that the figures are of the part that ran; left out if not."""
     kernel: NotRequired[Kernel]
@@ -684,7 +683,7 @@ class Run(TypedDict):
     measured_mean_ms: NotRequired[float]
     """Mean of the response times that were measured."""
     merge: NotRequired[Merge]
-    """What the merges of a job did; left out if the job has none."""
+    """Figures of the merges of a job; left out if the job has none."""
     policy_stats: NotRequired[dict[str, int]]
     """The policy's own counters, by name; left out if it has none."""
     remarks: NotRequired[list[str]]

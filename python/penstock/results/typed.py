@@ -63,7 +63,7 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What an open loop asked for, and how far the device was behind when the last request came."""
+    """Demand of an open loop, and how far the device was behind it when the last request came."""
 
     iops: float
     """Requests a second that were due, from the end of the warm-up until the last of them."""
@@ -112,7 +112,7 @@ class ByOp:
 
 @dataclass(frozen=True, kw_only=True)
 class Ops:
-    """What one class got, by operation."""
+    """Figures of one class, by operation."""
 
     read: ByOp
     """Its reads."""
@@ -148,7 +148,7 @@ class Programs:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassResult:
-    """What one class got.
+    """Figures of one class.
 
     Arrivals = requests + unfinished + errors.
     """
@@ -160,8 +160,7 @@ class ClassResult:
     is then what it asks for, unless requests are left unfinished; only latency then shows what it
     gets."""
     demand: Demand | None
-    """What an open loop asked for; null for other classes, and if nothing came after the warm-
-    up."""
+    """Demand of an open loop; null for other classes, and if nothing came after the warm-up."""
     requests: int
     """Requests that were due after the warm-up and completed without error."""
     bytes: int
@@ -216,7 +215,7 @@ class ClassResult:
     """Figures by operation; left out if no agent of the class mixes operations or asks for
     flushes."""
     programs: Programs | None
-    """What its programs did; left out if the job has no programs."""
+    """Figures of its programs; left out if the job has no programs."""
 
 
 @shaped(by_percent)
@@ -251,7 +250,7 @@ class Travel:
 
 @dataclass(frozen=True, kw_only=True)
 class DiskStats:
-    """What the disks of a model did: all of them together, and each one if there are several."""
+    """Figures of the disks of a model: of all together, and of each one if there are several."""
 
     service_ms: Milliseconds
     """Time of the whole access, overhead and bus included; with a cache, and without an arm, device
@@ -296,7 +295,7 @@ class FileResult:
     model, whose `device_stats` have it, and for a single file, where it is `device_busy` of the
     run."""
     device_stats: DiskStats | None
-    """What the disks of its device did; left out for a real target."""
+    """Figures of the disks of its device; left out for a real target."""
     path: str | None
     """Path of the real target; left out for a model."""
 
@@ -319,7 +318,7 @@ class Emulation:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a run asked for, however it was split or merged."""
+    """Requests and bytes that a run asked for, however they were split or merged."""
 
     reads: int
     """Requests that read."""
@@ -353,10 +352,10 @@ class KernelDisk:
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """What a live run asked for, warm-up included, and what the kernel counted meanwhile."""
+    """Requests that a live run asked for, warm-up included, and the kernel's counts meanwhile."""
 
     asked: Asked
-    """What the run asked for."""
+    """Requests and bytes that the run asked for."""
     disks: Mapping[str, KernelDisk]
     """The kernel's counts for each disk, by name."""
 
@@ -373,7 +372,7 @@ class Blocked:
 
 @dataclass(frozen=True, kw_only=True)
 class Merge:
-    """What the merges of a job did, from the beginning of the run on, warm-up included.
+    """Figures of the merges of a job, from the beginning of the run on, warm-up included.
 
     Lists have an entry for each job, in the order of the classes.
     """
@@ -437,11 +436,11 @@ class ClassStability:
     requests: int
     """Reads and writes that were asked for."""
     blocks: int
-    """Complete blocks of them."""
+    """Complete blocks of these requests."""
     block: int
     """Requests of a block."""
     service_ns: int | None
-    """Mean device time of those that completed without error; `None` if none did."""
+    """Mean device time of the requests that completed without error; `None` if none did."""
     characteristics: tuple[Characteristic, ...]
     """Each characteristic that is known of two blocks or more."""
 
@@ -496,7 +495,7 @@ class Verified:
 @shaped(against_measured)
 @dataclass(frozen=True, kw_only=True)
 class Run(ByClass):
-    """One policy's run."""
+    """The run of one policy."""
 
     policy: str
     """Name of the policy."""
@@ -518,20 +517,20 @@ class Run(ByClass):
     """Figures of each file, in the order of the job, or of each device of a trace with several
     devices; a job without files has one, `target`."""
     device_stats: DiskStats | None
-    """What the disks of a model did; left out of a run on a real target."""
+    """Figures of the disks of a model; left out of a run on a real target."""
     emulation: Emulation | None
     """How late a model answered in real time; left out of other runs."""
     ended: Ended | None
     """Why it was ended early, if it was."""
     failure: str | None
-    """What failed, in words, if the run could not go on."""
+    """Description of the failure, if the run could not go on."""
     interrupted: bool
     """Whether it was ended early, so that the figures are of the part that ran; left out if not."""
     kernel: Kernel | None
     """The kernel's counts for the disks below a real target; left out of other runs, and where no
     disk is listed."""
     merge: Merge | None
-    """What the merges of a job did; left out if the job has none."""
+    """Figures of the merges of a job; left out if the job has none."""
     policy_stats: Mapping[str, int]
     """The policy's own counters, by name; left out if it has none."""
     remarks: tuple[str, ...]
