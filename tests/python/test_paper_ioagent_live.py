@@ -466,7 +466,7 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ([], "--on is missing"),
+        ([], "Missing option '--on'"),
         (["--on", "gone"], "--on gone: found nothing there"),
         (["--on", "file"], "--on file: found a file, expected a folder"),
         (["--on", ".", "--budget", "10"], "--budget: found '10'; expected a time above 0"),
@@ -475,7 +475,7 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
         (["--on", ".", "--set", "queue=64"], "--set queue=64 belongs to the simulation"),
         (["--on", ".", "--set", "A=3"], "--set A: found 3; expected some of 1, 2, 4, 8, 16, 32"),
         (["--on", ".", "--data", "file"], "file"),
-        (["--on", ".", "--sensitivity"], "--sensitivity belongs to the simulation"),
+        (["--on", ".", "--sensitivity"], "No such option: --sensitivity"),
         (
             ["--on", ".", *words("O=direct", "D=1", "A=1", "B=1", "S=8")],
             "random-read has 1 cell of these levels, and the paper's model 1 coefficient",
