@@ -5,7 +5,7 @@ use penstock_jobs::Job;
 use penstock_jobs::workload::volley::VolleySpec;
 use penstock_workload::volley::{Volley, Volleys};
 
-use super::load::{Books, Load, Workload, classes};
+use super::load::{Load, SourceEvents, Workload, classes};
 use crate::failure::Failure;
 
 /// Loads the workload of a `job` with the volleys `spec` on a target of `capacity` bytes.
@@ -30,7 +30,7 @@ pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
 }
 
 impl Workload for Volley {
-    fn source(&self, _: Seed, _: u32, _: Books<'_>) -> Box<dyn Source> {
+    fn source(&self, _: Seed, _: u32, _: SourceEvents) -> Box<dyn Source> {
         Box::new(Volleys::new(self.clone()))
     }
 

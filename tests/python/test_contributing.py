@@ -236,7 +236,7 @@ MEASURE = {
     ],
     "crates/run/src/result/mod.rs": [
         (
-            "    /// One for each class, in the order of the job.\n    pub classes",
+            "    /// Figures of each class, in the order of the job.\n    pub classes",
             "    /// The most requests that were outstanding at once after the warm-up.\n"
             "    pub most_outstanding: u64,\n{}",
         ),
