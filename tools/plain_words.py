@@ -43,6 +43,9 @@ VAGUE = frozenset(
 )
 """Names of parameters that say nothing about what these hold."""
 
+JSON_TYPES = ("json_types.py", "merge_types.py")
+"""Modules of generated types, which are called as the dataclasses of the same results."""
+
 LIMITS = {
     "doc comments of Rust that open with a fragment": 479,
     "docstrings that open with a fragment": 345,
@@ -83,7 +86,7 @@ def findings() -> dict[str, list[str]]:
         if FRAGMENT.match(text):
             docs.append(f"{path}:{node.lineno}: {text.splitlines()[0]}")
         if isinstance(node, ast.ClassDef):
-            names[node.name] += 1
+            names[node.name] += path.name not in JSON_TYPES
             continue
         arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
         parameters += [
