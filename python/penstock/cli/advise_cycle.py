@@ -146,16 +146,16 @@ def run(
     answer(run, as_json=as_json)
 
 
-def _answer(of: Cycle, found: Found | None = None) -> Answer:
-    lines = cycle_words.lines(of, found)
+def _answer(cycle: Cycle, found: Found | None = None) -> Answer:
+    lines = cycle_words.lines(cycle, found)
     return Answer(
-        data=lambda: json.dumps(_plain(of, found, lines), indent=2),
+        data=lambda: json.dumps(_plain(cycle, found, lines), indent=2),
         blocks=_blocks(found, lines),
     )
 
 
 def _none_given(options: Mapping[str, object], source: str) -> None:
-    """That nothing is given that is measured."""
+    """Raise an error if an option gives what a run measures."""
     for option, value in options.items():
         if value is not None:
             raise wrong(

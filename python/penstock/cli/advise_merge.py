@@ -183,21 +183,21 @@ def _plain(found: Advice) -> Mapping[str, object]:
     }
 
 
-def _choice(one: Choice) -> Mapping[str, object]:
-    ended = one.failure is None
+def _choice(choice: Choice) -> Mapping[str, object]:
+    ended = choice.failure is None
     return {
-        "placement": one.placement,
-        "policy": one.policy,
-        "buffer": one.buffer,
-        "time_s": one.time if ended else None,
-        "sd_s": one.deviation if ended else None,
-        "seeds": one.seeds,
-        "times_s": {str(jobs): times for jobs, times in one.times.items()},
-        "failure": one.failure,
+        "placement": choice.placement,
+        "policy": choice.policy,
+        "buffer": choice.buffer,
+        "time_s": choice.time if ended else None,
+        "sd_s": choice.deviation if ended else None,
+        "seeds": choice.seeds,
+        "times_s": {str(jobs): times for jobs, times in choice.times.items()},
+        "failure": choice.failure,
     }
 
 
-def _other(found: Advice, one: Choice | None) -> Mapping[str, object] | None:
-    if one is None:
+def _other(found: Advice, choice: Choice | None) -> Mapping[str, object] | None:
+    if choice is None:
         return None
-    return {**_choice(one), "costs": found.costs(one), "alike": one in found.alike}
+    return {**_choice(choice), "costs": found.costs(choice), "alike": choice in found.alike}

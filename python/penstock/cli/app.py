@@ -88,8 +88,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         output.data(f"penstock {__version__}\n")
         raise typer.Exit
 

@@ -69,7 +69,7 @@ def run(
     predicts. The fit is judged by jobs that it has not seen.
     """
     if out is not None:
-        files.check(Path(out), is_ours=_is_ours, what="device file")
+        files.check(Path(out), is_ours=_is_ours, kind="device file")
 
     def measured(progress: Progress) -> Answer:
         found = calibrate_on(target, rounds=rounds, progress=progress)
@@ -94,7 +94,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def blocks(found: Calibration) -> Blocks:
-    """What was found, for a person."""
+    """Yield the model, how far it is off, and what it predicts, for a person."""
     about = [f"  model {found.model.name}: {found.model.needs}"]
     if len(found.errors) > 1:
         tried = ", ".join(f"{name} {100 * error:.0f} %" for name, error in found.errors.items())
@@ -119,14 +119,14 @@ def blocks(found: Calibration) -> Blocks:
 def _table(title: str, compared: Sequence[Compared]) -> Table:
     rows = []
     for one in compared:
-        seen = one.measured.middle
+        figures = one.measured.middle
         rows.append(
             [
                 str(one.measured.probe),
-                units.rate(seen.iops),
+                units.rate(figures.iops),
                 units.rate(one.predicted.iops),
                 f"{one.iops_off:+.0f} %",
-                units.latency(seen.p50_ns),
+                units.latency(figures.p50_ns),
                 units.latency(one.predicted.p50_ns),
                 f"{one.p50_off:+.0f} %",
                 f"±{100 * (one.measured.spread - 1):.0f} %",
@@ -136,21 +136,21 @@ def _table(title: str, compared: Sequence[Compared]) -> Table:
 
 
 def _plain(found: Calibration) -> object:
-    def row(one: Compared) -> object:
-        probe, seen = one.measured.probe, one.measured.middle
+    def row(compared: Compared) -> object:
+        probe, figures = compared.measured.probe, compared.measured.middle
         return {
             "op": probe.op,
             "pattern": probe.pattern,
             "size": probe.size,
             "depth": probe.depth,
             "region": probe.region,
-            "iops": seen.iops,
-            "p50_ns": seen.p50_ns,
-            "spread": one.measured.spread,
-            "predicted": {"iops": one.predicted.iops, "p50_ns": one.predicted.p50_ns},
-            "iops_off_percent": one.iops_off,
-            "p50_off_percent": one.p50_off,
-            **({} if one.good else {"why": found.why(one)}),
+            "iops": figures.iops,
+            "p50_ns": figures.p50_ns,
+            "spread": compared.measured.spread,
+            "predicted": {"iops": compared.predicted.iops, "p50_ns": compared.predicted.p50_ns},
+            "iops_off_percent": compared.iops_off,
+            "p50_off_percent": compared.p50_off,
+            **({} if compared.good else {"why": found.why(compared)}),
         }
 
     return {

@@ -25,7 +25,7 @@ class Estimate:
         """When work first reported a share, and which."""
 
     def of(self, step: Step) -> Iterator[str]:
-        """What there is to say of a step; mostly nothing."""
+        """Yields a line about a step if one is due; mostly nothing."""
         now_s = time.monotonic()
         if step["step"] == "creating":
             if now_s >= max(self._next_s, self._began_s + EVERY_S):
@@ -49,8 +49,8 @@ class Estimate:
             left = "serving what is left"
         yield f"{which(step)}: {percent(done)} done, {left}"
 
-    def of_share(self, what: str, share: float) -> Iterator[str]:
-        """Yields a line every ten seconds about work that reports which share of it is done."""
+    def of_share(self, part: str, share: float) -> Iterator[str]:
+        """Yields a line every ten seconds about a part of work and the share that is done."""
         now_s = time.monotonic()
         if self._first is None:
             self._first, self._next_s = (now_s, share), now_s + EVERY_S
@@ -58,4 +58,4 @@ class Estimate:
         if now_s >= self._next_s and share > before:
             self._next_s = now_s + EVERY_S
             left_s = (now_s - began_s) * (1 - share) / (share - before)
-            yield f"{what}: {percent(share)} done, about {seconds(left_s)} left"
+            yield f"{part}: {percent(share)} done, about {seconds(left_s)} left"

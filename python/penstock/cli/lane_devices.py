@@ -16,45 +16,45 @@ _FILE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?")
 """What a file of a job is called."""
 
 
-class Whole(NamedTuple):
-    """What `--on` places as a whole, or part by part."""
+class InputKind(NamedTuple):
+    """A kind of input that `--on` places as a whole, or part by part."""
 
     name: str
     part: str
     example: str
 
-    def both(self, one: str, other: str, what: str) -> PenstockError:
-        """The error for two arguments."""
+    def conflict(self, first: str, second: str, reason: str) -> PenstockError:
+        """The error for two arguments that do not go together."""
         return wrong(
-            f"--on {one} and --on {other} {what}",
+            f"--on {first} and --on {second} {reason}",
             f"name one place for all, or one for each {self.part}, as in --on {self.example}",
         )
 
 
-TRACE = Whole("trace", "device", "sda=hdd-7200")
-JOB = Whole("job", "file", "data=hdd-7200")
+TRACE = InputKind("trace", "device", "sda=hdd-7200")
+JOB = InputKind("job", "file", "data=hdd-7200")
 
 
-def divided(given: Sequence[str], whole: Whole) -> tuple[str | None, dict[str, str]]:
+def divided(arguments: Sequence[str], kind: InputKind) -> tuple[str | None, dict[str, str]]:
     """Where all is, if that is named, and what each part is on."""
     devices: dict[str, str] = {}
     place: str | None = None
-    for text in given:
-        pair = _named(text) if whole is TRACE else _file(text)
+    for text in arguments:
+        pair = _named(text) if kind is TRACE else _file(text)
         if pair is None:
             if place is not None:
-                raise whole.both(place, text, f"are two places for the whole {whole.name}")
+                raise kind.conflict(place, text, f"are two places for the whole {kind.name}")
             place = text
             continue
         name, model = pair
         if name in devices:
-            what = f"are for the same {whole.part} of the {whole.name}"
-            raise whole.both(f"{name}={devices[name]}", text, what)
+            reason = f"are for the same {kind.part} of the {kind.name}"
+            raise kind.conflict(f"{name}={devices[name]}", text, reason)
         devices[name] = model
     if place is not None and devices:
         (name, model), *_ = devices.items()
-        what = f"are for the whole {whole.name} and for one {whole.part} of it"
-        raise whole.both(place, f"{name}={model}", what)
+        reason = f"are for the whole {kind.name} and for one {kind.part} of it"
+        raise kind.conflict(place, f"{name}={model}", reason)
     return place, devices
 
 

@@ -17,7 +17,7 @@ app = verb()
 
 
 class Online(StrEnum):
-    """What people wait for."""
+    """The online work, which people wait for."""
 
     WRITES = "writes"
     READS = "reads"
@@ -25,7 +25,7 @@ class Online(StrEnum):
 
 
 class Background(StrEnum):
-    """What works behind them."""
+    """The work in the background."""
 
     WRITE = "write"
     READ = "read"

@@ -38,12 +38,12 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def __call__(self, what: str, share: float) -> None:
+    def __call__(self, part: str, share: float) -> None:
         """Shows which part of the work goes on, and which share of all of it is done."""
         if sys.stderr.isatty():
-            self._draw("work", what, share)
+            self._draw("work", part, share)
         else:
-            _say(self._estimate.of_share(what, share))
+            _say(self._estimate.of_share(part, share))
 
     def step(self, step: Step) -> None:
         """Shows a step that the engine reports."""
@@ -55,7 +55,7 @@ class Progress:
             done = (step["number"] + step["fraction"]) / step["of"]
             self._draw("running", which(step), done)
 
-    def _draw(self, kind: str, what: str, share: float) -> None:
+    def _draw(self, kind: str, description: str, share: float) -> None:
         """Draws the bar; one of another kind begins anew, with a time left of its own."""
         from rich.console import Console
         from rich.progress import (
@@ -74,10 +74,10 @@ class Progress:
         if kind != self._kind:
             for task in self._bar.task_ids:
                 self._bar.remove_task(task)
-            self._bar.add_task(what, total=1)
+            self._bar.add_task(description, total=1)
             self._kind = kind
         (task,) = self._bar.task_ids
-        self._bar.update(task, description=what, completed=share)
+        self._bar.update(task, description=description, completed=share)
 
 
 def _say(lines: Iterable[str]) -> None:

@@ -82,7 +82,7 @@ Matters = Annotated[
 
 
 class Transforms(StrEnum):
-    """What is fitted."""
+    """The transform of the response before the fit."""
 
     log = "log"
     none = "none"

@@ -82,35 +82,35 @@ def confirm(
     answer(run, as_json=as_json)
 
 
-def _plain(of: Confirmed) -> dict[str, Any]:
-    ends = of.interval_pct
+def _plain(result: Confirmed) -> dict[str, Any]:
+    ends = result.interval_pct
     return {
-        "level": of.level,
-        "response": of.response,
-        "came": of.came,
-        "promised_pct": of.promised_pct,
-        "gain_pct": of.gain_pct,
+        "level": result.level,
+        "response": result.response,
+        "came": result.came,
+        "promised_pct": result.promised_pct,
+        "gain_pct": result.gain_pct,
         "low_pct": None if ends is None else ends[0],
         "high_pct": None if ends is None else ends[1],
         "advice": {
-            "levels": dict(of.advice.levels),
-            "before": of.advice.before,
-            "now": of.advice.mean,
+            "levels": dict(result.advice.levels),
+            "before": result.advice.before,
+            "now": result.advice.mean,
         },
         "default": {
-            "levels": dict(of.default.levels),
-            "before": of.default.before,
-            "now": of.default.mean,
+            "levels": dict(result.default.levels),
+            "before": result.default.before,
+            "now": result.default.mean,
         },
         "neighbours": [
             {
                 "factor": factor,
-                "level": one.levels[factor],
-                "before": one.before,
-                "now": one.mean,
-                "against_advice_pct": of.against(one),
+                "level": neighbour.levels[factor],
+                "before": neighbour.before,
+                "now": neighbour.mean,
+                "against_advice_pct": result.against(neighbour),
             }
-            for factor, one in of.neighbours
+            for factor, neighbour in result.neighbours
         ],
     }
 

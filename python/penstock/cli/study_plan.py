@@ -72,7 +72,7 @@ def _answer(
     noise: float | None,
     workers: int | None,
 ) -> Answer:
-    """What a pilot, whose cells each took a time and had an outcome, says of the whole study."""
+    """Estimate the whole study from a pilot, whose cells each took a time and had an outcome."""
     failed = [one.failure for _, _, one in tried if one.failure is not None]
     met = remarks.lines([remarks.kept(one.remarks) for _, _, one in tried])
     each = sum(took for _, took, _ in tried) / len(tried)

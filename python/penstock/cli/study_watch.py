@@ -32,27 +32,27 @@ def watch(
 def _watch(folder: Path, *, once: bool) -> None:
     said = 0
     while True:
-        seen = look(folder)
-        output.data(f"{_line(seen, folder)}\n")
-        ends = once or not seen.written
+        progress = look(folder)
+        output.data(f"{_line(progress, folder)}\n")
+        ends = once or not progress.written
         # A kind of remark that is new is said at once, and all of them at the end.
-        kinds = len(remarks.counted(seen.remarks))
+        kinds = len(remarks.counted(progress.remarks))
         if ends or kinds > said:
             said = kinds
-            for line in remarks.lines(seen.remarks):
+            for line in remarks.lines(progress.remarks):
                 output.talk(f"note: {line}")
         if ends:
             return
         time.sleep(EVERY_S)
 
 
-def _line(seen: Seen, folder: Path) -> str:
-    far = f"{seen.done} of {seen.runs} runs ({percent(seen.done / seen.runs)})"
-    if seen.done >= seen.runs:
+def _line(progress: Seen, folder: Path) -> str:
+    far = f"{progress.done} of {progress.runs} runs ({percent(progress.done / progress.runs)})"
+    if progress.done >= progress.runs:
         return f"{far}: the study is complete"
-    if not seen.written:
+    if not progress.written:
         return f"{far}: no process writes to {folder}; go on with `penstock study run --resume`"
-    if not seen.rate:
+    if not progress.rate:
         return f"{far}: how long it takes is not known yet"
-    left = (seen.runs - seen.done) / seen.rate
-    return f"{far}, {seen.rate:.1f} a second, about {seconds(left)} left"
+    left = (progress.runs - progress.done) / progress.rate
+    return f"{far}, {progress.rate:.1f} a second, about {seconds(left)} left"

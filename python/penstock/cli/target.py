@@ -21,14 +21,14 @@ OPTIONS = {
 """Every option of a target, by its field."""
 
 
-def device_or_path(what: str) -> object:
+def device_or_path(purpose: str) -> object:
     """An option --on that has to be given; its help says what is done there."""
     return Annotated[
         str,
         typer.Option(
             "--on",
             metavar="DEVICE|PATH|emulated:…",
-            help=f"{what}, as --on of `compare` takes it.",
+            help=f"{purpose}, as --on of `compare` takes it.",
             show_default=False,
         ),
     ]

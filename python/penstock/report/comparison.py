@@ -125,9 +125,9 @@ def page(comparison: Comparison, *, command: str | None = None) -> Page:
     )
 
 
-def sweep_page(comparison: Comparison, of: Tradeoff, *, command: str | None = None) -> Page:
+def sweep_page(comparison: Comparison, candidates: Tradeoff, *, command: str | None = None) -> Page:
     """Returns the page of a sweep: the answer, the picture, and the table."""
-    settings = tradeoff.table(of)
+    settings = tradeoff.table(candidates)
     return Page(
         world=comparison["world"].upper(),
         title=_title(comparison),
@@ -136,9 +136,9 @@ def sweep_page(comparison: Comparison, of: Tradeoff, *, command: str | None = No
             Section(
                 "summary",
                 "What came of it",
-                [Bullets(tradeoff.lines(comparison, of), "verdict")],
+                [Bullets(tradeoff.lines(comparison, candidates), "verdict")],
             ),
-            *of_pictures([_tradeoff(comparison, of)], _kinds(ABOUT)),
+            *of_pictures([_tradeoff(comparison, candidates)], _kinds(ABOUT)),
             Section(settings.name, settings.title, [settings]),
             _job(comparison, "As it ran in the first setting, with every default in place."),
         ],
@@ -147,12 +147,12 @@ def sweep_page(comparison: Comparison, of: Tradeoff, *, command: str | None = No
 
 
 def sweep_contents(
-    comparison: Comparison, of: Tradeoff, frame: "Callable[[], pl.DataFrame] | None" = None
+    comparison: Comparison, candidates: Tradeoff, frame: "Callable[[], pl.DataFrame] | None" = None
 ) -> Contents:
     """Returns what can be written of a sweep; `frame` makes the table of every figure."""
     return Contents(
-        page=lambda command: sweep_page(comparison, of, command=command),
-        pictures=lambda: [_tradeoff(comparison, of)],
+        page=lambda command: sweep_page(comparison, candidates, command=command),
+        pictures=lambda: [_tradeoff(comparison, candidates)],
         parquet=frame,
     )
 
@@ -171,10 +171,10 @@ def pictures(comparison: Comparison) -> list[Picture]:
     return [_picture(name, chart, about) for name, chart in drawn.items()]
 
 
-def _tradeoff(comparison: Comparison, of: Tradeoff) -> Picture:
+def _tradeoff(comparison: Comparison, candidates: Tradeoff) -> Picture:
     from penstock.charts import tradeoff as charts
 
-    return _picture("tradeoff", charts.tradeoff(of), _about(comparison))
+    return _picture("tradeoff", charts.tradeoff(candidates), _about(comparison))
 
 
 def _picture(name: str, chart: "alt.TopLevelMixin", about: Sequence[str]) -> Picture:
@@ -321,14 +321,14 @@ def _data(comparison: Comparison) -> dict[str, Any]:
     return {"comparison": whole, "detail": detail}
 
 
-def _columns(one: ClassDetail) -> dict[str, Any]:
+def _columns(detail: ClassDetail) -> dict[str, Any]:
     """A class's detail with each name said once: a third of the bytes."""
     row = ("at_s", "requests", "bytes", "p50_ns", "p99_ns", "outstanding", "device_time_s")
-    rows: Any = one["series"]
+    rows: Any = detail["series"]
     return {
-        "name": one["name"],
-        "lat_ns": _pairs(one["lat_ns"]),
-        "wait_ns": _pairs(one["wait_ns"]),
+        "name": detail["name"],
+        "lat_ns": _pairs(detail["lat_ns"]),
+        "wait_ns": _pairs(detail["wait_ns"]),
         "series": {key: [each[key] for each in rows] for key in row},
     }
 

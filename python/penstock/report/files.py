@@ -76,28 +76,28 @@ def _head(path: Path) -> bytes:
 
 
 def check(
-    path: Path, *, is_ours: Callable[[Path], bool], what: str, ending: str | None = None
+    path: Path, *, is_ours: Callable[[Path], bool], kind: str, ending: str | None = None
 ) -> None:
-    """Raise an error unless a `what`, whose name has this `ending`, may be written to `path`."""
+    """Raise an error unless a `kind`, whose name has this `ending`, may be written to `path`."""
     _check_name(path)
     if path.is_dir():
-        raise wrong(f"{path} is a directory", f"name a file for the {what}")
+        raise wrong(f"{path} is a directory", f"name a file for the {kind}")
     _check_folder_of(path)
     if path.exists():
-        _check_ours(path, is_ours=is_ours, what=what)
+        _check_ours(path, is_ours=is_ours, kind=kind)
     if ending is not None and path.suffix.lower() != ending:
-        message = f"{path} does not end in {ending}, as a {what} does"
+        message = f"{path} does not end in {ending}, as a {kind} does"
         raise wrong(message, f"name it {path.with_suffix(ending)}")
 
 
-def _check_ours(path: Path, *, is_ours: Callable[[Path], bool], what: str) -> None:
+def _check_ours(path: Path, *, is_ours: Callable[[Path], bool], kind: str) -> None:
     try:
         ours = path.is_file() and is_ours(path)
     except OSError as error:
         raise wrong(f"{path} cannot be read: {error.strerror}", "name another file") from None
     if not ours:
         raise wrong(
-            f"{path} exists and is no {what} of penstock",
+            f"{path} exists and is no {kind} of penstock",
             "nothing else is overwritten: name another file, or move this one away",
         )
 
@@ -112,7 +112,7 @@ def check_folder(folder: Path) -> None:
         _check_writable(folder, folder)
         for ending, is_ours in ((PICTURE, is_picture), (DRAWING, is_drawing)):
             for picture in sorted(folder.glob(f"*{ending}")):
-                check(picture, is_ours=is_ours, what="picture")
+                check(picture, is_ours=is_ours, kind="picture")
         return
     if folder.exists():
         raise wrong(f"{folder} is not a directory", "pictures are several files: name a folder")
@@ -162,7 +162,7 @@ def check_new(path: Path) -> None:
 
 
 def _unfinished(path: Path) -> Path:
-    """What the file at `path` is called until it is whole."""
+    """Return the path of the file for `path` until it is whole."""
     return path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
 
 

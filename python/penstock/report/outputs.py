@@ -81,7 +81,7 @@ class Outputs:
             _check_page(self.report)
         if self.picture is not None:
             path = Path(self.picture)
-            files.check(path, is_ours=KINDS[path.suffix], what="picture")
+            files.check(path, is_ours=KINDS[path.suffix], kind="picture")
         if self.plots is not None:
             files.check_folder(Path(self.plots))
         if self.xlsx is not None:
@@ -130,7 +130,7 @@ class Outputs:
             (one.name, kind): folder / f"{one.name}{kind}" for one in pictures for kind in KINDS
         }
         for (_, kind), path in paths.items():
-            files.check(path, is_ours=KINDS[kind], what="picture")
+            files.check(path, is_ours=KINDS[kind], kind="picture")
         for one in pictures:
             slide = Slide.of(one.chart, title=one.title, about=one.about, dark=self.dark)
             files.write(paths[one.name, files.DRAWING], slide.svg)
@@ -142,7 +142,7 @@ def _save_whole(chart: "alt.TopLevelMixin", path: Path) -> None:
     from penstock.report import pictures
 
     draw = pictures.png if path.suffix == files.PICTURE else pictures.drawing
-    files.check(path, is_ours=KINDS[path.suffix], what="picture")
+    files.check(path, is_ours=KINDS[path.suffix], kind="picture")
     files.write(path, draw(chart))
 
 
@@ -169,13 +169,13 @@ def save_table(table: "pl.DataFrame | pl.LazyFrame", path: str | PathLike[str]) 
 
 def check_table(path: str | PathLike[str]) -> None:
     """Raise a `PenstockError` unless a table may be written there."""
-    files.check(Path(path), is_ours=files.is_parquet, what="table", ending=ENDINGS["parquet"])
+    files.check(Path(path), is_ours=files.is_parquet, kind="table", ending=ENDINGS["parquet"])
 
 
 def _check_page(path: str | PathLike[str]) -> None:
-    files.check(Path(path), is_ours=files.is_page, what="report", ending=ENDINGS["report"])
+    files.check(Path(path), is_ours=files.is_page, kind="report", ending=ENDINGS["report"])
 
 
 def _check_workbook(path: str | PathLike[str]) -> None:
     needs("xlsxwriter", feature="a workbook")
-    files.check(Path(path), is_ours=files.is_workbook, what="workbook", ending=ENDINGS["xlsx"])
+    files.check(Path(path), is_ours=files.is_workbook, kind="workbook", ending=ENDINGS["xlsx"])

@@ -57,7 +57,7 @@ class Slide(NamedTuple):
     def of(
         cls, chart: alt.TopLevelMixin, *, title: str, about: Sequence[str], dark: bool
     ) -> "Slide":
-        """The same, wider, with a title and what it is about."""
+        """Draw a chart at the width of a slide, with a title and what it is about."""
         spec = _spec(chart)
         for plot in (spec, *spec.get("vconcat", ())):
             if "width" in plot:
@@ -81,7 +81,7 @@ class Slide(NamedTuple):
         return cls(DRAWING_MARK + b"\n" + drawn.encode())
 
     def png(self) -> bytes:
-        """As a picture as wide as a screen."""
+        """Return the slide as a picture as wide as a screen."""
         drawn = self.svg.decode()
         width = _VIEW.search(drawn)
         assert width is not None

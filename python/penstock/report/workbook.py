@@ -137,20 +137,20 @@ def _rounds(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
     sheet.set_column(2, len(headings) + 3, 13)
 
 
-def _held(of: Schedule | None) -> tuple[float, ...]:
+def _held(figures: Schedule | None) -> tuple[float, ...]:
     """How much of a class's schedule was played, and how late; nothing if it has none."""
-    if of is None:
+    if figures is None:
         return ()
-    held, late = of["held"], percentile(of["lateness_ns"], 99) / 1e6
+    held, late = figures["held"], percentile(figures["lateness_ns"], 99) / 1e6
     shares = (held["within_100us"], held["within_1ms"], held["within_10ms"])
-    return (of["scheduled"], of["made"], *shares, late)
+    return (figures["scheduled"], figures["made"], *shares, late)
 
 
-def _spread(one: Class) -> tuple[float | None, ...]:
+def _spread(figures: Class) -> tuple[float | None, ...]:
     """Mean, percentiles and maximum in milliseconds; nothing where no request finished."""
-    if not one["requests"]:
+    if not figures["requests"]:
         return (None,) * (len(PERCENTS) + 2)
-    spread = one["lat_ns"]
+    spread = figures["lat_ns"]
     percentiles = [spread["percentile"][f"{percent:.6f}"] for percent in PERCENTS]
     return tuple(ns / 1e6 for ns in (spread["mean"], *percentiles, spread["max"]))
 
@@ -224,7 +224,7 @@ def _figures(row: Row, window_s: float | None) -> tuple[float | None, ...]:
 
 
 def _job(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
-    """What ran, where and how, and the job's text line by line."""
+    """Write what ran, where and how, and the job's text line by line."""
     machine, job = comparison["machine"], comparison["job"]
     facts = [
         ("job", job["file"]),
@@ -238,8 +238,8 @@ def _job(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
         ("disks", places.schedulers(comparison["runs"]) or ""),
         ("penstock", comparison["penstock"]),
     ]
-    for at, (what, fact) in enumerate(facts):
-        sheet.write(at, 0, what, bold)
+    for at, (name, fact) in enumerate(facts):
+        sheet.write(at, 0, name, bold)
         sheet.write(at, 1, fact)
     for at, line in enumerate(job["text"].splitlines(), start=len(facts) + 1):
         sheet.write_string(at, 0, line)
