@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Listed(NamedTuple):
-    """What is known of a paper before its folder is imported."""
+    """A paper's entry, known before its folder is imported."""
 
     line: str
     """Its line of help."""

@@ -62,7 +62,7 @@ class Paper(Study):
         return rows
 
     def claims(self, ours: Sequence[Row]) -> list[Claim]:
-        """What the paper says, held to these rows."""
+        """Returns the paper's claims, judged by these rows."""
         return judged(self.rules, ours, self.series)
 
     def tables(self, ours: Sequence[Row]) -> Sequence[Table]:

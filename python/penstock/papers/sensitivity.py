@@ -38,7 +38,7 @@ class Sensitivity:
     """Whether there are published cells to be away from."""
 
     def legend(self, away: Away) -> str:
-        """What the figures of the table are."""
+        """Returns the text that explains the figures of the table."""
         held = f"{self.about} Each number says at how many of them a claim held"
         if not self.distances:
             return f"{held}."

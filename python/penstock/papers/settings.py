@@ -31,7 +31,7 @@ class Settings:
         return [*self.keys, *self.choices]
 
     def read(self, sets: Sequence[str]) -> dict[str, str]:
-        """What `--set` says, checked by name; the engine checks the values."""
+        """Returns the values of `--set`, checked by name; the engine checks the values."""
         found: dict[str, str] = {}
         for one in sets:
             key, equals, value = (part.strip() for part in one.partition("="))
@@ -48,7 +48,7 @@ class Settings:
         return found
 
     def read_live(self, sets: Sequence[str], keys: Sequence[str]) -> dict[str, str]:
-        """The same of runs in real time: other keys than these belong to the simulation."""
+        """Returns the values of `--set` for real time; refuses other keys than `keys`."""
         given = self.read(sets)
         for key, value in given.items():
             if key not in keys:
@@ -57,7 +57,7 @@ class Settings:
         return given
 
     def of_job(self, arguments: Mapping[str, str]) -> Iterator[str]:
-        """The same for the engine."""
+        """Yields the arguments as settings of the job, for the engine."""
         for key, value in arguments.items():
             yield from (f"{one}={value}" for one in self.keys.get(key, ()))
 

@@ -47,7 +47,7 @@ class Study(ABC):
 
     @abstractmethod
     def claims(self, ours: Ours) -> list[Claim]:
-        """What the paper says, held to our figures."""
+        """Returns the paper's claims, judged by our figures."""
 
     @abstractmethod
     def tables(self, ours: Ours) -> Sequence[Table]:

@@ -32,7 +32,7 @@ class Cell:
     seed: int = 1
 
     def variant(self) -> Variant:
-        """The same for a session."""
+        """Returns the session variant that runs this cell."""
         # The driver of the report's simulator merges nothing.
         params = {"max_sectors": "off", **dict(self.params)} if self.params else {}
         sets = [f"{self.policy}.{key}={value}" for key, value in params.items()]

@@ -140,7 +140,7 @@ def _services(ours: Ours) -> Numbers:
 
 
 def _limited(ours: Ours) -> Numbers:
-    """Of each workload, the error and how many classes ask for less than their part."""
+    """Returns each workload's error and its number of classes that ask for less than their part."""
     return {
         row["workload"]: [row["bound_pct"], len(row["limited_classes"])] for row in ours["table5"]
     }

@@ -136,7 +136,7 @@ class Plan:
 
 
 def settings(sets: Sequence[str]) -> dict[str, str]:
-    """What `--set` says, checked: the keys of the simulated array are refused."""
+    """Returns the values of `--set`, checked: the keys of the simulated array are refused."""
     return {"cycles": CYCLES, "horizon": HORIZON} | SETTINGS.read_live(sets, KEYS)
 
 
@@ -180,14 +180,14 @@ def fairio_live(
     )
 
 
-def _horizon(of: Setting) -> float:
+def _horizon(run_setting: Setting) -> float:
     """Returns the duration of a run, in milliseconds."""
-    text = of.given["horizon"]
+    text = run_setting.given["horizon"]
     if text == setting.SENT:
         message = f"--set horizon={text} belongs to the simulation"
         raise wrong(message, f"name a length of time, as horizon={HORIZON}")
     horizon_ms = milliseconds("horizon", text, HORIZON)
-    longest = max(of.cycles_ms)
+    longest = max(run_setting.cycles_ms)
     if longest > horizon_ms:
         message = f"--set horizon={text} is shorter than a cycle of {longest:g} ms"
         raise wrong(message, "shares hold over some cycles: measure for longer")
@@ -237,7 +237,7 @@ def _probe(number: int) -> Variant:
 def _variants(
     plans: Sequence[Plan], setting: Setting, law: str | None, rates: Mapping[int, float]
 ) -> list[Variant]:
-    """What each row runs, of a target that is asked for these rates."""
+    """Returns the variant of each row, for a target asked for these rates."""
     found = []
     for plan in plans:
         sets = _changes(setting, rates[plan.illustration], plan)
@@ -247,12 +247,12 @@ def _variants(
     return found
 
 
-def _changes(of: Setting, rate: float, plan: Plan) -> Iterator[str]:
-    """What is changed of an Illustration for a target that is asked for `rate` of each class."""
-    horizon_ms = _horizon(of)
+def _changes(run_setting: Setting, rate: float, plan: Plan) -> Iterator[str]:
+    """Yields the settings that adapt an Illustration to a target asked for `rate` of each class."""
+    horizon_ms = _horizon(run_setting)
     requests = min(max(round(rate * horizon_ms / 1e3), 1), REQUESTS_MOST)
     rate = requests / horizon_ms * 1e3
-    yield from of.of_job
+    yield from run_setting.of_job
     for agent in (0, 1):
         yield f"agent.{agent}.arrivals.rate={rate:.3f}/s"
         yield f"agent.{agent}.arrivals.count={requests}"
@@ -260,9 +260,9 @@ def _changes(of: Setting, rate: float, plan: Plan) -> Iterator[str]:
     yield f"agent.1.start={round(5e8 / rate)}ns"
     if plan.illustration == 2:
         yield f"agent.0.growth.every={max(round(100 * requests / REPORTS), 1)}"
-    asked = of.given.get("cap", of.given.get("load", ""))
-    if asked != setting.UNLIMITED:
-        yield f"live.depth={max(DEPTH, int(asked) if asked.isdecimal() else 0)}"
+    depth = run_setting.given.get("cap", run_setting.given.get("load", ""))
+    if depth != setting.UNLIMITED:
+        yield f"live.depth={max(DEPTH, int(depth) if depth.isdecimal() else 0)}"
 
 
 def _row(plan: Plan, runs: Sequence[Run], theirs: Measured | None) -> Row:

@@ -13,7 +13,7 @@ WORDS = ("paper", "fairio", "live", *SETS, "--repeat", "1")
 
 
 def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What `live.json` keeps of what the command printed: about all of it, and a line a row."""
+    """Returns what `live.json` keeps of the printed JSON: about all of it, and a line a row."""
     about = {key: value for key, value in document["live"].items() if key != "rows"}
     return {"words": WORDS, **about}, document["live"]["rows"]
 

@@ -13,14 +13,14 @@ from penstock.papers.study import Ours, Study
 
 
 class Fairio(Study):
-    """What the report published, next to ours."""
+    """The report's published figures, next to ours."""
 
     def simulate(self, arguments: Mapping[str, str]) -> Ours:
         """Our figures under some settings."""
         return simulate(arguments)
 
     def claims(self, ours: Ours) -> list[Claim]:
-        """What the report says, held to our figures."""
+        """Returns the report's claims, judged by our figures."""
         return claims(ours)
 
     def tables(self, ours: Ours) -> Sequence[Table]:

@@ -90,7 +90,7 @@ class Setting:
 
     @property
     def of_job(self) -> tuple[str, ...]:
-        """What else is changed of an Illustration."""
+        """The changes to an Illustration's job: the weights of its classes and its duration."""
         weights = (f"class.class{at}.weight={one}" for at, one in enumerate(self.weights, 1))
         return (*weights, *self._horizon())
 

@@ -115,14 +115,17 @@ def _table5(rows: Sequence[Row]) -> Table:
     )
 
 
-def _weights(of: Mapping[str, Any]) -> Table:
-    cells = [[row["workload"], f"{row['above']:.3f}", f"{row['up_to']:.3f}"] for row in of["rows"]]
-    possible = ", ".join(":".join(map(str, one)) for one in of["possible"])
+def _weights(implied: Mapping[str, Any]) -> Table:
+    cells = [
+        [row["workload"], f"{row['above']:.3f}", f"{row['up_to']:.3f}"] for row in implied["rows"]
+    ]
+    possible = ", ".join(":".join(map(str, one)) for one in implied["possible"])
     remarks = [
         "The report does not publish the weights. All six cycle lengths come out only if all "
-        f"weights over the least are above {of['above']:.3f} and at most {of['up_to']:.3f}. Of "
-        f"four small weights that leaves {possible}; the report speaks of two classes with higher "
-        f"ones, so {':'.join(map(str, of['used']))} is used.",
+        f"weights over the least are above {implied['above']:.3f} and at most "
+        f"{implied['up_to']:.3f}. Of four small weights that leaves {possible}; the report "
+        f"speaks of two classes with higher ones, so {':'.join(map(str, implied['used']))} is "
+        "used.",
     ]
     table = Table(["workload", "sum of weights / least weight, above", "at most"], cells)
     return replace(table, name="weights", title="Weights that Table V implies", notes=remarks)

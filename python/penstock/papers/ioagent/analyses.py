@@ -23,7 +23,7 @@ def published(pattern: str) -> str:
 
 
 def terms(pattern: str, factors: Sequence[str]) -> list[Term]:
-    """The same, of the factors that have several levels."""
+    """Returns the terms of the paper's model whose factors are all among `factors`."""
     every = model.parse(published(pattern), FACTORS)
     return [one for one in every if set(one) <= set(factors)]
 

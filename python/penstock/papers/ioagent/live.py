@@ -294,7 +294,7 @@ class _Study:
         return found
 
     def _too_small(self, seconds: Sequence[float]) -> PenstockError:
-        """Of a budget, if a cell of each pattern takes so many, as far as that is known."""
+        """Returns the error for too small a budget, by the seconds of a cell of known patterns."""
         what = f"--budget {as_text(self.budget_s)} is too small"
         fewer = "fewer levels, as --set A=1,8,32 --set B=1,8,32"
         if not seconds:

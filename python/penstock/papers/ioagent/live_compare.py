@@ -77,35 +77,39 @@ def fitted(pattern: str, rows: Sequence[Row]) -> Fit:
     return fit(of, analyses.terms(pattern, list(of.factors)))
 
 
-def ranks(one: Sequence[float], other: Sequence[float]) -> Ranks | None:
+def ranks(first_rates: Sequence[float], second_rates: Sequence[float]) -> Ranks | None:
     """How alike two machines rank the same cells; none of too few, or if one has no order.
 
     The interval is Fisher's, with the standard error of Bonett and Wright (2000).
     """
     from scipy import stats
 
-    if len(one) < FEWEST or min(one) == max(one) or min(other) == max(other):
+    if (
+        len(first_rates) < FEWEST
+        or min(first_rates) == max(first_rates)
+        or min(second_rates) == max(second_rates)
+    ):
         return None
-    found = stats.spearmanr(one, other)
+    found = stats.spearmanr(first_rates, second_rates)
     rho = float(found.statistic)
     if abs(rho) >= 1:
         return Ranks(rho, rho, rho, float(found.pvalue))
-    reach = NORMAL * sqrt((1 + rho * rho / 2) / (len(one) - 3))
+    reach = NORMAL * sqrt((1 + rho * rho / 2) / (len(first_rates) - 3))
     low, high = tanh(atanh(rho) - reach), tanh(atanh(rho) + reach)
     return Ranks(rho, low, high, float(found.pvalue))
 
 
-def effects(of: Fit) -> list[Effect]:
+def effects(model_fit: Fit) -> list[Effect]:
     """Returns the effects of every level of every factor."""
     return [
         Effect(
             factor=one.term[0],
             level=one.levels[0],
-            percent=of.percent(one.effect),
-            low=None if one.low is None else of.percent(one.low),
-            high=None if one.high is None else of.percent(one.high),
+            percent=model_fit.percent(one.effect),
+            low=None if one.low is None else model_fit.percent(one.low),
+            high=None if one.high is None else model_fit.percent(one.high),
         )
-        for one in of.effects
+        for one in model_fit.effects
         if len(one.term) == 1
     ]
 
@@ -200,18 +204,18 @@ def undecided(judged: Mapping[str, Judged]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _known(of: Fit, cell: Cell) -> bool:
+def _known(model_fit: Fit, cell: Cell) -> bool:
     """Whether a fit knows all levels of a cell."""
-    return all(cell[factor] in levels for factor, levels in of.levels.items())
+    return all(cell[factor] in levels for factor, levels in model_fit.levels.items())
 
 
-def _drawn(of: Fit, random: Any) -> Any:  # noqa: ANN401
+def _drawn(model_fit: Fit, random: Any) -> Any:  # noqa: ANN401
     """Coefficients that the rows allow as well: as t has them, about those of the fit."""
     import numpy as np
 
-    spread = of.noise
+    spread = model_fit.noise
     if spread is None or not spread.variance:
-        return of.beta
+        return model_fit.beta
     scale = np.sqrt(spread.variance * spread.df / random.chisquare(spread.df))
-    root = np.linalg.cholesky(of.unscaled)
-    return of.beta + scale * (root @ random.standard_normal(len(of.beta)))
+    root = np.linalg.cholesky(model_fit.unscaled)
+    return model_fit.beta + scale * (root @ random.standard_normal(len(model_fit.beta)))

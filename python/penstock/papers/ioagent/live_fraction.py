@@ -117,7 +117,7 @@ def needed(patterns: Sequence[Pattern], seconds: Sequence[float]) -> float:
 
 
 def with_references(seconds: float) -> float:
-    """What a cell takes, with its part of the runs of the reference cells."""
+    """Returns the time of a cell plus its part of the runs of the reference cells."""
     return seconds * (1 + 1 / REFERENCE_EVERY)
 
 

@@ -41,7 +41,7 @@ def plain(live: Live) -> dict[str, Any]:
 
 
 def read(data: Mapping[str, Any]) -> Live:
-    """The same again; `rows` may be missing."""
+    """Reads an evaluation from its JSON; `rows` may be missing."""
     return Live(
         folder=data["on"],
         machine=data["machine"],

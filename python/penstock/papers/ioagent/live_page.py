@@ -13,7 +13,7 @@ LISTS = {"patterns": "pattern", "claims": "id"}
 
 
 def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What `live.json` keeps of what the command printed: about all of it, and the others.
+    """Returns what `live.json` keeps of the printed JSON: about all of it, and the others.
 
     These are a line for each pattern and each claim. The rates of the cells are not kept.
     """

@@ -130,7 +130,7 @@ def effects(live: Live) -> Table:
 
 
 def _of_factor(effects: Sequence[Effect], factor: str) -> list[Effect]:
-    """Of its levels, in the order of the paper: a table has words as they come."""
+    """Returns the effects of a factor, with its levels in the paper's order."""
     own = [one for one in effects if one.factor == factor]
     return sorted(own, key=lambda one: FACTORS[factor].index(one.level))
 

@@ -19,14 +19,14 @@ KEYS = ("runs", "seconds", "patterns", "fits", "chosen", "cells")
 
 @dataclass(frozen=True, kw_only=True)
 class IOAgent(Study):
-    """What the paper says, next to ours."""
+    """The paper's statements, next to our figures."""
 
     def simulate(self, arguments: Mapping[str, str]) -> Ours:
         """Our figures under some settings."""
         return simulate(arguments)
 
     def claims(self, ours: Ours) -> list[Claim]:
-        """What the paper says, held to our figures."""
+        """Returns the paper's claims, judged by our figures."""
         return claims(ours)
 
     def tables(self, ours: Ours) -> Sequence[Table]:
@@ -72,11 +72,14 @@ def simulate(arguments: Mapping[str, str]) -> Ours:
     }
 
 
-def _rates(of: setting.Setting, rows: Sequence[Row]) -> dict[str, Any]:
+def _rates(study_setting: setting.Setting, rows: Sequence[Row]) -> dict[str, Any]:
     from penstock.papers.ioagent import analyses
 
     cells = campaign.cells(rows)
-    return {"fits": [analyses.explained(one, cells) for one in of.patterns], "cells": cells}
+    return {
+        "fits": [analyses.explained(one, cells) for one in study_setting.patterns],
+        "cells": cells,
+    }
 
 
 def _judged(every: Sequence[Mapping[str, str]]) -> Iterator[Judged]:

@@ -83,7 +83,7 @@ def read(arguments: Mapping[str, str]) -> Setting:
 
 
 def live(sets: Sequence[str]) -> dict[str, str]:
-    """What `--set` says of runs in real time, checked: other keys than `LIVE_KEYS` are refused."""
+    """Returns the values of `--set` for real time; refuses other keys than `LIVE_KEYS`."""
     given = SETTINGS.read_live(sets, LIVE_KEYS)
     read(given)
     return given

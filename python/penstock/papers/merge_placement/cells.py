@@ -36,7 +36,7 @@ class Point:
         return self.jobs <= self.disks and self.disks >= least
 
     def changes(self, setting: Setting) -> list[str]:
-        """What makes the paper's job this one."""
+        """Returns the settings that turn the paper's job into this point's."""
         memory = () if self.buffer is None else (f"merge.memory.partition={self.buffer}",)
         return [
             *setting.of_job,
@@ -48,7 +48,7 @@ class Point:
         ]
 
     def variant(self, setting: Setting, seed: int) -> Variant:
-        """The same at a seed for the engine."""
+        """Returns the session variant that runs this point at a seed."""
         return Variant(
             name="job.toml",
             text=job(),
@@ -72,7 +72,7 @@ def job() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """What the seeds of a point gave, without those that came to no end."""
+    """Results of a point's seeds, without the runs that ended in a deadlock."""
 
     merges: Sequence[Mapping[str, Any]]
     utilisation: Sequence[Sequence[float]]

@@ -119,7 +119,7 @@ class Area(NamedTuple):
 
 
 def disks(panels: Sequence[tuple[str, Sequence[Area]]], kinds: Sequence[str]) -> alt.TopLevelMixin:
-    """What lies on each disk, in panels with a title; each job has a colour, light and dark."""
+    """Draws the areas on each disk, in titled panels; each job has a colour, light and dark."""
     count = (len(kinds) + 1) // 2
     pairs = zip(palette.CLASSES * count, palette.POLICIES * count, strict=True)
     colours = [one.light for pair in pairs for one in pair][: len(kinds)]

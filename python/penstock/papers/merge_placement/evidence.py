@@ -136,7 +136,7 @@ def policies(ours: Ours) -> Numbers:
 
 
 def insensitive(ours: Ours) -> Numbers:
-    """The same with a small buffer over a large one."""
+    """Returns the time with a small buffer over that with a large one, under each other policy."""
     return {
         f"{policy}, 480 over 1,500": _ratios(
             _rows(ours, 2, policy=policy, buffer=480),
@@ -193,7 +193,7 @@ def _sequence(ours: Ours, which: Callable[[float, float], bool]) -> Row | None:
 
 
 def recurrence(ours: Ours) -> Numbers:
-    """What two disks with f above 1 have queued, and what follows from the term before."""
+    """Returns the work queued on two disks with f above 1, and each predicted from the last."""
     row = _sequence(ours, lambda f, n0: f > 1 and n0 >= 1)
     if row is None:
         return {}
@@ -203,12 +203,12 @@ def recurrence(ours: Ours) -> Numbers:
 
 
 def settles(ours: Ours) -> Numbers:
-    """What they have queued with f below 1."""
+    """Returns the work queued on two disks with f below 1, and N_0 above the work of a read."""
     return _of_sequence(_sequence(ours, lambda f, n0: f < 1 < n0))
 
 
 def unstable(ours: Ours) -> Numbers:
-    """What they have with f above 1 and less at first than a read makes."""
+    """Returns the work queued on two disks with f above 1, and N_0 below the work of a read."""
     return _of_sequence(_sequence(ours, lambda f, n0: f > 1 > n0))
 
 
@@ -234,7 +234,7 @@ def requests(_: Ours) -> Numbers:
 
 
 def cycle(_: Ours) -> Numbers:
-    """What is queued on d_1 in the end, of 1,000 ms on d_2 and f of the paper's picture."""
+    """Returns the work left on d_1, from 1,000 ms on d_2 and the f of the paper's picture."""
     n, f = 1000.0, published_figure("3.6")["f"]
     return {
         "(f - 1) N_0, ms": [(f - 1) * n],

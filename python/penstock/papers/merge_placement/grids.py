@@ -24,7 +24,7 @@ class Grid:
     buffers: Sequence[Buffer] = (None,)
 
     def points(self, setting: Setting) -> Iterator[Point]:
-        """Those with what is set in the place of what is usual, as far as the disks are enough."""
+        """Yields the points with enough disks, with set values in place of the usual ones."""
         chosen = {key: getattr(setting, key) for key in KEYS}
         grid = replace(
             self, **{key: values for key, values in chosen.items() if values is not None}

@@ -73,7 +73,7 @@ THRESHOLDS = (
 
 
 def _thresholds(setting: Setting) -> list[Threshold]:
-    """Those with what is set in the place of what is usual. One job alone does not race."""
+    """Returns the thresholds, with set values for the usual ones. One job alone does not race."""
     if not setting.includes(cases=[2]):
         return []
     found = [
@@ -104,14 +104,14 @@ def threshold_rows(setting: Setting) -> list[Row]:
 
 
 class Change(NamedTuple):
-    """What is changed of the model, in words and as settings."""
+    """A change of the model, in words and as settings."""
 
     text: str
     sets: tuple[str, ...]
 
 
 def _changes(setting: Setting) -> Iterator[Change]:
-    """What the paper leaves open, or the model simplifies, but for what is set."""
+    """Yields changes of what the paper leaves open or the model simplifies, except what is set."""
     if not setting.includes(cases=[2, 3]):
         return
     given = setting.given

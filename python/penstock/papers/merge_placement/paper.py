@@ -25,14 +25,14 @@ KEYS = (
 
 
 class MergePlacement(Study):
-    """What the paper says, next to ours."""
+    """The paper's statements, next to our figures."""
 
     def simulate(self, arguments: Mapping[str, str]) -> Ours:
         """Our figures under some settings."""
         return simulate(arguments)
 
     def claims(self, ours: Ours) -> list[Claim]:
-        """What the paper says, held to our figures."""
+        """Returns the paper's claims, judged by our figures."""
         return claims(ours)
 
     def tables(self, ours: Ours) -> Sequence[Table]:

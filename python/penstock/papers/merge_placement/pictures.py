@@ -210,7 +210,7 @@ def _queues(ours: Ours) -> "alt.TopLevelMixin":
 
 
 def _rings(ours: Ours) -> "alt.TopLevelMixin | None":
-    """What peaks grow by: predicted as lines, simulated as marks."""
+    """Draws the factor by which peaks grow: predicted as lines, simulated as marks."""
     from penstock.papers.merge_placement import drawing
 
     rows = [row for row in ours["ring"] if row["simulated"] is not None]

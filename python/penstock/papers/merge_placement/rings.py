@@ -151,7 +151,7 @@ def needed(setting: Setting) -> Iterator[Ring]:
 
 
 def two_rows(setting: Setting, results: Found) -> list[Row]:
-    """What the reads of the first of two jobs have found queued, in milliseconds."""
+    """Returns the work that the reads of the first of two jobs found queued, in milliseconds."""
     return [
         {
             "f": f,

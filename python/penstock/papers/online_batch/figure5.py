@@ -62,7 +62,7 @@ def published() -> list[Published]:
 
 
 def points(figures: Sequence[Figures]) -> list[Point]:
-    """Those that were measured too: programs of one kind alone."""
+    """Returns the published points that were measured too: programs of one kind alone."""
     found = []
     for one in published():
         program, many = one["program"], one["concurrency"]
@@ -100,7 +100,7 @@ def table(points: Sequence[Point]) -> Table:
 
 
 def short_times(figures: Sequence[Figures], batch: int) -> Table:
-    """What a short write took with so many batch programs, in ms; and the paper's, if any."""
+    """Tables short writes' times beside `batch` batch programs, in ms, with the paper's if any."""
     online = [one for one in points(figures) if one.program == "online" and not batch]
     paper = {one.concurrency: one for one in online}
     many = sorted({one.online for one in figures if one.online})
@@ -116,7 +116,7 @@ def short_times(figures: Sequence[Figures], batch: int) -> Table:
 
 
 def long_times(figures: Sequence[Figures], batch: int) -> Table:
-    """What 1,000 bytes of a long write took where there are so many batch programs, in ms."""
+    """Tables the time of 1,000 bytes of a long write with `batch` batch programs, in ms."""
     many = sorted({one.online for one in figures if one.batch == batch})
     rows = [
         [mode, *(_milliseconds(figures, mode, _long, n, batch) for n in many)] for mode in MODES
@@ -137,7 +137,7 @@ def _milliseconds(
 
 
 def claims(figures: Sequence[Figures]) -> list[Claim]:
-    """What the paper says of its measurement, as far as these cells decide it.
+    """Returns the paper's claims about its measurement, as far as these cells decide them.
 
     Numbers are ms for 1,000 bytes, the fewest programs first. Of several settings of the processors
     the first is looked at.

@@ -77,7 +77,7 @@ class Cell:
 
     @property
     def long_per_1000_bytes_ns(self) -> Spread | None:
-        """What 1,000 bytes of a long write took on average; `None` without any."""
+        """Mean time of 1,000 bytes of a long write; `None` without batch programs."""
         if not self.batch:
             return None
         return self.over(lambda one: one["long"]["ns"]["mean"] * 1_000 / LONG_BYTES)
@@ -129,7 +129,7 @@ def _piece(cell: dict[str, Any]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """What a cell shows of 1,000 bytes, over its rounds."""
+    """Times of a cell's writes, over its rounds; those of long writes are for 1,000 bytes."""
 
     mode: str
     cpu_priority: bool
@@ -144,7 +144,7 @@ class Figures:
 
     @classmethod
     def of(cls, cell: Cell) -> Self:
-        """Those of a cell."""
+        """Returns the figures of a cell."""
         return cls(
             mode=cell.mode,
             cpu_priority=cell.cpu_priority,
@@ -157,7 +157,7 @@ class Figures:
 
     @classmethod
     def read(cls, figures: dict[str, Any]) -> Self:
-        """The same from JSON."""
+        """Reads the figures from JSON."""
         spreads = ("short_ns", "long_per_1000_bytes_ns")
         return cls(
             **{**figures, **{key: figures[key] and Spread(*figures[key]) for key in spreads}}
@@ -177,7 +177,7 @@ class Live:
 
     @property
     def notes(self) -> list[str]:
-        """What has to be known of the target to read the figures, a line each."""
+        """Notes on the target that are needed to read the figures, a line each."""
         rounds = [one for cell in self.cells for one in cell.rounds]
         disks = (places.below(one.get("schedulers", {})) for one in rounds)
         remarks = (f"note: {remark}" for one in rounds for remark in one.get("remarks", []))
@@ -188,7 +188,7 @@ class Live:
         return [Figures.of(cell) for cell in self.cells]
 
     def without_batch(self, cell: Cell) -> Cell | None:
-        """The same without batch programs, if that was measured."""
+        """Returns the cell equal to this one but without batch programs, if that was measured."""
         return next(
             (
                 one
@@ -291,7 +291,7 @@ def _run(
 
 
 def verdict(live: Live) -> Iterable[str]:
-    """What the cells say, a sentence for each control with the most batch programs."""
+    """Yields a sentence of result for each control with the most batch programs."""
     most = max((cell.batch for cell in live.cells), default=0)
     for cell in live.cells:
         slower, alone, piece = live.slower(cell), live.without_batch(cell), cell.piece_ns

@@ -156,7 +156,7 @@ def _new(csv: str | None) -> Path | None:
 
 
 def _as_json(live: Live) -> dict[str, object]:
-    """All that was met, its figures, and the paper's points with ours."""
+    """Returns the whole evaluation, its figures, and the paper's points with ours, as JSON."""
     figures = live.figures()
     pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
     result = asdict(live)
@@ -199,7 +199,7 @@ def _cells(live: Live) -> Table:
 
 
 def _of_short(cell: Cell) -> list[str]:
-    """What short writes met, and transactions: mean, its range, and the others."""
+    """Returns the times of short writes (mean, range, p50, p99, maximum) and of transactions."""
     if not cell.online:
         return [NONE, "", NONE, NONE, NONE, NONE]
     mean = cell.short_mean_ns

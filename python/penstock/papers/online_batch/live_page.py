@@ -17,7 +17,7 @@ WORDS = ("paper", "online-batch", "live", *MATRIX)
 
 
 def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What `live.json` keeps of what the command printed: about all of it, and a line a cell."""
+    """Returns what `live.json` keeps of the printed JSON: about all of it, and a line a cell."""
     about = {
         "words": WORDS,
         "on": document["where"]["on"],

@@ -89,7 +89,7 @@ def job() -> str:
 
 
 def _sets(arguments: Mapping[str, str]) -> Iterator[str]:
-    """The same for the engine."""
+    """Yields the arguments as settings of the job; Poisson arrivals replace its groups."""
     if arguments.get("arrivals") != "poisson":
         yield from SETTINGS.of_job(arguments)
         return
@@ -100,7 +100,7 @@ def _sets(arguments: Mapping[str, str]) -> Iterator[str]:
 
 
 def _rate(arguments: Mapping[str, str]) -> str:
-    """As many transactions a second as the groups have."""
+    """Returns the rate of Poisson arrivals: as many transactions a second as the groups have."""
     online = tomllib.loads(job())["program"][0]["arrivals"]
     offsets = arguments.get("online.offsets")
     many = len(online["offsets"]) if offsets is None else len(offsets.split(","))
