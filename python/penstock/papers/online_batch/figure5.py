@@ -100,7 +100,7 @@ def table(points: Sequence[Point]) -> Table:
 
 
 def short_times(figures: Sequence[Figures], batch: int) -> Table:
-    """Tables short writes' times beside `batch` batch programs, in ms, with the paper's if any."""
+    """Returns a table of short writes' times beside the batch, in ms, with the paper's if any."""
     online = [one for one in points(figures) if one.program == "online" and not batch]
     paper = {one.concurrency: one for one in online}
     many = sorted({one.online for one in figures if one.online})
@@ -116,7 +116,7 @@ def short_times(figures: Sequence[Figures], batch: int) -> Table:
 
 
 def long_times(figures: Sequence[Figures], batch: int) -> Table:
-    """Tables the time of 1,000 bytes of a long write with `batch` batch programs, in ms."""
+    """Returns a table of the time of 1,000 bytes of a long write in such a batch, in ms."""
     many = sorted({one.online for one in figures if one.batch == batch})
     rows = [
         [mode, *(_milliseconds(figures, mode, _long, n, batch) for n in many)] for mode in MODES
