@@ -116,7 +116,7 @@ def short_times(figures: Sequence[Figures], batch: int) -> Table:
 
 
 def long_times(figures: Sequence[Figures], batch: int) -> Table:
-    """Returns a table of the time of 1,000 bytes of a long write in such a batch, in ms."""
+    """Returns a table of the time of 1,000 bytes of a batch program's long write, in ms."""
     many = sorted({one.online for one in figures if one.batch == batch})
     rows = [
         [mode, *(_milliseconds(figures, mode, _long, n, batch) for n in many)] for mode in MODES
