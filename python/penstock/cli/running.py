@@ -128,10 +128,11 @@ def _check(baseline: str, policies: Sequence[str]) -> None:
 def _write(
     outputs: Outputs, comparison: Comparison, table: "Callable[[], pl.LazyFrame] | None"
 ) -> Iterator[str]:
-    # What makes pages takes longer to import than a short run to finish.
-    from penstock.report.comparison import contents
+    if outputs.wanted:
+        # What makes pages takes longer to import than a short run to finish.
+        from penstock.report.comparison import contents
 
-    yield from outputs.write(contents(comparison, table))
+        yield from outputs.write(contents(comparison, table))
 
 
 def _early(comparison: Comparison, planned: int) -> list[str]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from penstock.answer.picture import Picture
 from penstock.errors import needs, wrong
 from penstock.report import files
-from penstock.report.page import Page
 
 if TYPE_CHECKING:
     import altair as alt
     import polars as pl
+
+    from penstock.report.page import Page
 
 Place: TypeAlias = str | PathLike[str] | None
 """Where a file is to be; nowhere if it was not asked for."""
@@ -30,7 +31,7 @@ KINDS = {files.DRAWING: files.is_drawing, files.PICTURE: files.is_picture}
 class Contents:
     """The files that an answer offers; each is made when it is asked for."""
 
-    page: Callable[[str | None], Page]
+    page: "Callable[[str | None], Page]"
     """Makes the page, which names the command line if that is given."""
     pictures: Callable[[], Sequence[Picture]] = lambda: ()
     whole: "Callable[[], alt.TopLevelMixin] | None" = None
@@ -60,6 +61,11 @@ class Outputs:
     """The command line, for the page."""
     options: Sequence[str] = ("report", "plots", "xlsx", "requests")
     """The options of the verb."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether any file is to be written."""
+        return any(getattr(self, name) is not None for name in self.options)
 
     @property
     def need_detail(self) -> bool:
