@@ -179,7 +179,7 @@ impl JobError {
     }
 }
 
-/// Quotes `text` in backticks, cut to [`QUOTED_CHARS`].
+/// Quotes `text` in backticks, cut to `QUOTED_CHARS`.
 pub fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS) {
         Some((end, _)) => format!("`{}…`", &text[..end]),

@@ -36,7 +36,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     near.min_by_key(|&(rank, _)| rank).map(|(_, candidate)| candidate)
 }
 
-/// Returns a hint for an unknown name: the nearest known name, or the first [`LISTED`] known names.
+/// Returns a hint for an unknown name: the nearest known name, or the first `LISTED` known names.
 pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(name, known.iter().copied()) {
