@@ -30,8 +30,11 @@ fn equal(first: f64, second: f64, tolerance: f64) -> bool {
 pub(super) fn sound(job: &Job, run: &RunResult) {
     assert!(run.duration_s.is_finite() && run.duration_s >= 0.0, "duration {}", run.duration_s);
     assert!(run.failure.is_none() && run.ended.is_none());
-    // A short run may end while a drive's write buffer is still filling.
-    assert!(run.remarks.iter().all(|remark| remark.contains("write buffer")), "{:?}", run.remarks);
+    // A short run may end while a drive's write buffer is still filling, and on a device with faults
+    // the flush that ends a durable run may fail.
+    let known =
+        |remark: &String| remark.contains("write buffer") || remark.contains("at the last flush");
+    assert!(run.remarks.iter().all(known), "{:?}", run.remarks);
     assert!(run.schedule.is_none() && run.emulation.is_none(), "virtual time is never late");
     assert!(!run.classes.is_empty());
     for result in &run.classes {
