@@ -358,7 +358,7 @@ class TestFailures:
         self.resumed(path, out, "--on", disk)
 
     def test_a_disk_that_is_full(self, tmp_path: Path, disk: Path) -> None:
-        path, out = study(tmp_path, STUDY, WRITERS.replace("50ms", "500ms")), tmp_path / "out"
+        path, out = study(tmp_path, STUDY, WRITERS.replace("50ms", "1s")), tmp_path / "out"
         with ext4(disk, "32M", "-O", "^has_journal") as system:
             target, theirs = system.path / "disk.img", system.path / "theirs"
             process = self.started(path, out, "--on", target, "--create", "8MiB")
