@@ -356,7 +356,7 @@ pub fn transfer_text(rate: u64) -> String {
     largest(&TRANSFER, rate).unwrap_or_else(|| decimal(rate, 3) + "kB/s")
 }
 
-/// Returns a size that nobody wrote, with an approximation such as `4.00TB` if the exact one has
+/// Returns a computed size, with an approximation such as `4.00TB` if the exact one has
 /// many digits.
 pub(crate) fn about(bytes: u64) -> String {
     let exact = size_text(bytes);

@@ -25,7 +25,7 @@ impl<T: Send + 'static> Handover<T> {
     pub fn spawn(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(1);
         Builder::new().name(name.into()).spawn(move || {
-            // A failure means that nobody waits for the result.
+            // It fails if the receiver is gone; then the result is not needed.
             let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
         })?;
         Ok(Self(receiver))

@@ -3,7 +3,8 @@
 //! Cells of a design on all cores, the parts of a load, the programs of a paper: each run of several
 //! threads goes through [`scatter`] or [`one_each`]. Results are never lost. Progress is, where the
 //! caller is slow, so that no queue grows. A thread that panics ends the others, and its panic goes
-//! on in the caller. Whoever waits at a [`StartLine`] is released by every ticket that is dropped.
+//! on in the caller. A ticket of a [`StartLine`] that is dropped counts as arrival, so no thread waits
+//! for one that has ended.
 
 use std::any::Any;
 use std::io;

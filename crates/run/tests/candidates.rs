@@ -123,7 +123,7 @@ fn counters_of_a_policy_are_in_its_result_alone() {
     assert_eq!(runs[1].get("policy_stats"), None);
 }
 
-/// Returns what a policy is told about `job` on `on`, as `name/weight/prio/ioprio`, and the number
+/// Returns the facts that a policy gets about `job` on `on`, as `name/weight/prio/ioprio`, and the number
 /// of disks.
 fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
     let found = Arc::new(Mutex::new(None));

@@ -732,7 +732,7 @@ class Schedule(TypedDict):
 
 
 class Survey(TypedDict):
-    """Inputs to the cycle length of `fairio`, beside the figures of the run."""
+    """Inputs to the cycle length of `fairio`, in addition to the figures of the run."""
 
     disks: int
     """Disks that work side by side."""

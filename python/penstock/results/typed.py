@@ -447,7 +447,7 @@ class ClassStability:
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """Inputs to the cycle length of `fairio`, beside the figures of the run."""
+    """Inputs to the cycle length of `fairio`, in addition to the figures of the run."""
 
     disks: int
     """Disks that work side by side."""

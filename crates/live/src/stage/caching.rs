@@ -19,10 +19,10 @@ pub enum Caching {
     Mixed,
 }
 
-/// The order of buffered commands, which the kernel is told.
+/// The order of buffered commands, as advice to the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// The kernel is not told.
+    /// The kernel gets no advice.
     #[default]
     Unknown,
     /// Sequential: the kernel may read far ahead.

@@ -350,7 +350,7 @@ impl Hub {
 }
 
 impl Drop for Hub {
-    /// Waits until the engine no longer uses any buffer. Results are only counted: nobody takes them, and comparing data
+    /// Waits until the engine no longer uses any buffer. Results are counted and not read, and comparing data
     /// could panic a second time.
     fn drop(&mut self) {
         let longest = if std::thread::panicking() {

@@ -1,4 +1,4 @@
-//! Figures over time in the detail of a run beside those of its classes: the policy's counters and
+//! Figures over time in the detail of a run, in addition to those of its classes: the policy's counters and
 //! the arm.
 
 use penstock_core::{Policy, Time};

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::stability::ClassStability;
 
-/// Inputs to the cycle length of `fairio`, beside the figures of the run.
+/// Inputs to the cycle length of `fairio`, in addition to the figures of the run.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Survey")]
 pub struct SurveyResult {
