@@ -71,7 +71,7 @@ impl PolicySeries {
     }
 
     /// Reads the last values of `policy`, the one of `disk`, when the run has ended.
-    pub(crate) fn ended(&self, disk: usize, policy: &impl Policy) {
+    pub(crate) fn ended(&self, disk: usize, policy: &dyn Policy) {
         let policies = self.policies.borrow();
         let mut course = policies[disk].borrow_mut();
         course.close(self.end.get(), policy);

@@ -50,7 +50,8 @@ pub(crate) struct Medium {
     pub(crate) corrupt: Option<(f64, Rng)>,
 }
 
-/// The data of one run.
+/// The data of one run. Clones share it.
+#[derive(Clone)]
 pub(crate) struct ModelData(Rc<RefCell<DataBook>>);
 
 struct DataBook {

@@ -223,6 +223,19 @@ impl RunResult {
         Self { policy: policy.into(), params, ..Self::default() }
     }
 
+    /// Adds the counters, the end and the remarks of `other`, of another thread of the run.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.policy_stats.extend(other.policy_stats);
+        self.interrupted |= other.interrupted;
+        // A thread that failed has ended the others.
+        self.ended = match (self.ended, other.ended) {
+            (None | Some(Ended::Asked), Some(ended)) => Some(ended),
+            (ended, _) => ended,
+        };
+        self.failure = self.failure.take().or(other.failure);
+        self.remarks.extend(other.remarks);
+    }
+
     /// Keeps only the figures of `class`.
     pub(crate) fn only(mut self, class: ClassId) -> Self {
         let keep = |number: usize| number == class.index();

@@ -1,13 +1,17 @@
 //! A session: a target that stays open and locked while jobs run on it.
 
+mod bottom;
 mod cells;
 mod design;
-mod ending;
+mod drive;
 mod independent;
 mod observer;
+mod outcome;
 mod run_errors;
 mod runner;
 mod side_by_side;
+mod single_stack;
+mod stack;
 mod threads;
 mod verify;
 

@@ -17,24 +17,24 @@ use crate::result::RunResult;
 use crate::result::parts::ThreadParts;
 
 /// Conditions that end a run before its time.
-pub(crate) struct Ends<'a> {
+pub(crate) struct Ends {
     /// Set when the policy quits.
-    pub(crate) quit: &'a QuitFlag,
-    /// Reports trouble of the target.
-    pub(crate) guard: Option<&'a Guard>,
+    pub(crate) quit: QuitFlag,
+    /// Reports trouble of a device that may not answer.
+    pub(crate) guard: Option<Guard>,
     /// Ends the run when the programs that it waits for have ended, or when too many are under way.
-    pub(crate) programs: Option<&'a ProgramBook>,
+    pub(crate) programs: Option<ProgramBook>,
     /// Ends the run when the last request of the class that it waits for was dispatched.
-    pub(crate) sent: Option<&'a LastSent>,
+    pub(crate) sent: Option<LastSent>,
     /// Ends the run when a block on the models differs from what was written.
-    pub(crate) data: Option<&'a ModelData>,
+    pub(crate) data: Option<ModelData>,
 }
 
-impl Ends<'_> {
+impl Ends {
     /// When what the run waits for was over; `None` if it is not, or if the run waits for nothing.
-    fn over(&self) -> Option<Time> {
-        let sent = self.sent.and_then(LastSent::over);
-        self.programs.and_then(ProgramBook::over).or(sent)
+    pub(crate) fn over(&self) -> Option<Time> {
+        let sent = self.sent.as_ref().and_then(LastSent::over);
+        self.programs.as_ref().and_then(ProgramBook::over).or(sent)
     }
 
     /// Whether the run continues at `now`.
@@ -42,9 +42,9 @@ impl Ends<'_> {
         self.quit.get().is_none()
             // What is decided at the end's instant belongs to the run.
             && self.over().is_none_or(|over| now <= over)
-            && self.programs.and_then(ProgramBook::full).is_none()
-            && self.data.is_none_or(|data| !data.differs())
-            && self.guard.is_none_or(|guard| guard.look(now))
+            && self.programs.as_ref().and_then(ProgramBook::full).is_none()
+            && self.data.as_ref().is_none_or(|data| !data.differs())
+            && self.guard.as_ref().is_none_or(|guard| guard.look(now))
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct CellObserver<'a> {
     ledger: Option<Ledger>,
     recorder: Option<Recorder>,
     reporter: Reporter<'a>,
-    ends: Ends<'a>,
+    ends: &'a Ends,
     /// The flushes at the end of the run, which are not measured; `None` if it does not end with
     /// flushes.
     flushing: Option<Flushing>,
@@ -78,7 +78,7 @@ impl<'a> CellObserver<'a> {
         ledger: Option<Ledger>,
         recorder: Option<Recorder>,
         reporter: Reporter<'a>,
-        ends: Ends<'a>,
+        ends: &'a Ends,
     ) -> Self {
         let turned = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
         let (arrivals, flushing) = (0, None);
@@ -107,11 +107,6 @@ impl<'a> CellObserver<'a> {
         self.flushing.as_ref().is_some_and(Flushing::has_begun)
     }
 
-    /// When what the run waits for was over, if it was.
-    pub(crate) fn over(&self) -> Option<Time> {
-        self.ends.over()
-    }
-
     /// Records that the run ended at `end`; what `source` plans before `until` did not take place.
     pub(crate) fn ended(&mut self, source: &mut dyn Source, end: Time, until: Time) {
         self.charge();
@@ -123,6 +118,7 @@ impl<'a> CellObserver<'a> {
     /// Writes what was measured until `end` into `result`; as a part to join with those of other
     /// threads if `is_part`.
     pub(crate) fn write(&mut self, end: Time, is_part: bool, result: &mut RunResult) {
+        result.remarks.extend(self.flushing.as_ref().and_then(Flushing::remark));
         if is_part {
             let measures = self.measures.iter_mut().map(|measure| measure.part(end)).collect();
             result.parts = Some(ThreadParts { end, measures });

@@ -18,7 +18,7 @@ use crate::place::live_target::Live;
 use crate::pool::{self, Message, Reports, StartLine, Ticket};
 use crate::progress::report::Progress;
 use crate::progress::snapshot::Snapshot;
-use crate::result::{Ended, RunResult};
+use crate::result::RunResult;
 use crate::session::runner::Runner;
 use crate::workload::Load;
 
@@ -208,8 +208,7 @@ fn run_task(
     let staged = runner.stage(live, task.engine(live), task.load.workload.caching());
     // Every thread comes here, whether its stage failed or not.
     start.wait();
-    let (mut clock, device) = staged?;
-    runner.run_live(place, device, &mut clock, &mut reporter)
+    runner.run_live(place, staged?, &mut reporter)
 }
 
 /// The progress of one of the threads.
@@ -241,6 +240,7 @@ fn joined(
     let subject = runner.subject(true);
     let mut measures = measures::all(&subject);
     let several = runner.load.lanes.len() > 1 && place.is_real();
+    let lasted_s = |end: Time| end.since(subject.warmup).ns() as f64 / 1e9;
     // The busy time of each target in seconds.
     let mut busy_s = vec![0.0_f64; if several { runner.load.lanes.len() } else { 1 }];
     // A thread that finished early counts until the end of its load's time; not if another was
@@ -248,47 +248,31 @@ fn joined(
     let early = results.iter().any(|result| result.interrupted);
     let mut end = Time::ZERO;
     let mut series = Vec::new();
-    let mut all: Option<RunResult> = None;
+    let mut all = RunResult::new(runner.policy.name(), runner.policy.params_json());
     for (task, mut result) in tasks.iter().zip(results) {
         let lane = task.load.lane.unwrap_or(0);
-        let series_of_one = result.detail.take();
         let parts = result.parts.take().expect("each thread hands over what it has measured");
         if result.interrupted || !early {
             end = end.max(parts.end);
         }
         // Threads of one target measure the same device.
-        let lasted_s = parts.end.since(subject.warmup).ns() as f64 / 1e9;
-        busy_s[lane] = busy_s[lane].max(result.device_busy * lasted_s);
+        busy_s[lane] = busy_s[lane].max(result.device_busy * lasted_s(parts.end));
         for (measure, part) in measures.iter_mut().zip(parts.measures) {
             if let Some(part) = part {
                 measure.join(part);
             }
         }
         if several {
-            series.extend(series_of_one.map(|detail| policy_series::of_disk(detail, lane)));
-            let stats = std::mem::take(&mut result.policy_stats);
+            series.extend(result.detail.take().map(|detail| policy_series::of_disk(detail, lane)));
             let of_disk = |(name, value)| (format!("disk{lane}.{name}"), value);
-            result.policy_stats = stats.into_iter().map(of_disk).collect();
+            result.policy_stats = result.policy_stats.into_iter().map(of_disk).collect();
         }
-        let Some(all) = &mut all else {
-            all = Some(result);
-            continue;
-        };
-        all.policy_stats.append(&mut result.policy_stats);
-        all.interrupted |= result.interrupted;
-        // A thread that failed has ended the others.
-        all.ended = match (all.ended, result.ended) {
-            (None | Some(Ended::Asked), Some(ended)) => Some(ended),
-            (ended, _) => ended,
-        };
-        all.failure = all.failure.take().or(result.failure);
-        all.remarks.append(&mut result.remarks);
+        all.absorb(result);
     }
-    let mut all = all.expect("there is a thread");
     for measure in &mut measures {
         measure.write(end, &mut all);
     }
-    let lasted_s = end.since(subject.warmup).ns() as f64 / 1e9;
+    let lasted_s = lasted_s(end);
     all.device_busy = ratio(busy_s.iter().sum::<f64>() / busy_s.len() as f64, lasted_s);
     if place.targets().len() > 1 {
         for (file, busy_s) in all.files.iter_mut().zip(&busy_s) {
