@@ -6,10 +6,10 @@ use std::num::NonZeroU32;
 use penstock_core::Span;
 use serde_json::{Value as Json, json};
 
+use crate::describe;
 use crate::diagnose::JobError;
 use crate::kinds::{Kind, value_of, word_of, words};
 use crate::nearest::nearest;
-use crate::schema::build;
 use crate::text::quoted;
 use crate::tree::Node;
 use crate::units::{self, OFF, Quantity, Share, pattern};
@@ -170,7 +170,7 @@ impl Amount {
 
     /// Refers to the schema definition.
     pub(crate) fn reference(&self) -> Json {
-        build::defined(self.defined())
+        describe::defined(self.defined())
     }
 }
 
@@ -219,7 +219,7 @@ impl<T: Clone + PartialEq, Q: BaseUnits> Kind<T> for OrWord<T, Q> {
     }
 
     fn schema(&self) -> Json {
-        build::any([words(self.words), build::from_digit(self.amount.defined())])
+        describe::any([words(self.words), describe::from_digit(self.amount.defined())])
     }
 }
 
@@ -259,7 +259,7 @@ impl<T: BaseUnits> Kind<T> for Count {
     }
 
     fn schema(&self) -> Json {
-        build::count(self.0, self.1)
+        describe::count(self.0, self.1)
     }
 }
 
@@ -292,6 +292,6 @@ impl Kind<f64> for Rate {
     }
 
     fn schema(&self) -> Json {
-        build::defined(RATE)
+        describe::defined(RATE)
     }
 }

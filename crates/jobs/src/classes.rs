@@ -4,13 +4,13 @@ use penstock_core::{ClassId, ClassInfo, IoPrio};
 use serde_json::{Value as Json, json};
 
 use crate::amount::Count;
+use crate::describe;
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
 use crate::kinds::{Own, section};
 use crate::nearest::{nearest, suggest};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build;
 use crate::text::{Lines, quoted};
 use crate::tree::{KeyValue, Node, Value};
 
@@ -36,7 +36,7 @@ keys! {
     IOPRIO ioprio: IoPrio = Own {
         read: ioprio,
         text: |ioprio| quoted(&ioprio.to_string()),
-        schema: || build::matching("^((rt|be):[0-7]|idle)$"),
+        schema: || describe::matching("^((rt|be):[0-7]|idle)$"),
     }, or IoPrio::DEFAULT;
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::describe::{self, described, with};
 use crate::kinds::Kind;
-use crate::schema::build::{self, described, with};
 
 /// A key that holds a `T`.
 pub(crate) struct Key<T: 'static, A = Given<T>> {
@@ -116,7 +116,7 @@ pub(crate) fn table(keys: Keys) -> Json {
 /// the first is shown.
 pub(crate) fn table_with(keys: Keys, more: &[Keys]) -> Json {
     let all = more.iter().copied().flatten().rev().chain(keys);
-    with(build::table(all.map(|key| (key.name(), key.schema()))), needed(keys))
+    with(describe::table(all.map(|key| (key.name(), key.schema()))), needed(keys))
 }
 
 /// Requires the keys that have no default.
@@ -172,7 +172,7 @@ impl Cases {
             let others = without(&foreign(&[self.head, keys], &self.keys()));
             json!({"if": is(self.head[0], words), "then": with(needed(keys), others)})
         };
-        let rules = build::all(self.cases.iter().map(rule).collect::<Vec<_>>());
+        let rules = describe::all(self.cases.iter().map(rule).collect::<Vec<_>>());
         with(table_with(self.head, &self.keys()), rules)
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
+use crate::describe;
 use crate::diagnose::JobError;
-use crate::schema::build;
 use crate::text::quoted;
 use crate::tree::{Node, Value};
 
@@ -51,7 +51,7 @@ pub(crate) fn value_of<T: Clone>(words: &[(&'static str, T)], word: &str) -> T {
 
 /// Describes a choice between these words.
 pub(crate) fn words<T>(words: &[(&'static str, T)]) -> Json {
-    build::words(words.iter().map(|(word, _)| *word))
+    describe::words(words.iter().map(|(word, _)| *word))
 }
 
 /// A text that is not empty; the field names it in messages.
@@ -67,7 +67,7 @@ impl Kind<String> for Text {
     }
 
     fn schema(&self) -> Json {
-        build::text()
+        describe::text()
     }
 }
 
@@ -90,8 +90,8 @@ impl<T> Kind<Vec<T>> for Each<T> {
 
     fn schema(&self) -> Json {
         let item = self.0.schema();
-        let list = build::list(&item);
-        build::any([item, list])
+        let list = describe::list(&item);
+        describe::any([item, list])
     }
 }
 
@@ -123,7 +123,7 @@ impl<T> Kind<T> for Own<T> {
 
 /// True or false.
 pub(crate) const SWITCH: Own<bool> =
-    Own { read: Node::boolean, text: bool::to_string, schema: build::switch };
+    Own { read: Node::boolean, text: bool::to_string, schema: describe::switch };
 
 /// A section. Its content is read together with the rest of the file, and written below a header.
 pub(crate) const fn section(schema: fn() -> Json) -> Own<Node> {

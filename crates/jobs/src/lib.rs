@@ -23,6 +23,7 @@ pub mod workload;
 
 mod amount;
 mod classes;
+mod describe;
 mod file;
 mod fio;
 mod from_fio;
@@ -34,6 +35,7 @@ mod machine_names;
 mod merge_files;
 mod named_device;
 mod page_cache;
+mod policy_keys;
 mod reader;
 mod rows;
 mod sets;

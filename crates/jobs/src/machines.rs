@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use crate::amount::Count;
 use crate::classes;
+use crate::describe::{self, any, words};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Source, quote};
 use crate::keys::{Keys, keys, table};
@@ -19,7 +20,6 @@ use crate::machine_names::{BUILT_IN, is_machine, names};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{self, any, words};
 use crate::text::{Lines, quoted};
 use crate::tree::{self, Node, Value};
 use crate::{file, named_device, params};
@@ -56,7 +56,7 @@ keys! {
 
 keys! {
     /// The machine's devices. Each may hold one file of a job.
-    DEVICES devices: Node = section(|| build::some(&table(DEVICE_KEYS))),
+    DEVICES devices: Node = section(|| describe::some(&table(DEVICE_KEYS))),
         needs "[{ name = \"disk\", device = \"hdd-7200\" }]";
 }
 
@@ -68,7 +68,7 @@ keys! {
     DEVICE_NAME name: String = Own {
         read: device_name,
         text: |name| quoted(name),
-        schema: || build::matching(classes::NAME_PATTERN),
+        schema: || describe::matching(classes::NAME_PATTERN),
     }, needs "\"disk\"";
     /// Number of such devices.
     COUNT count: u32 = Count(1, DEVICES_MOST), or 1;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
+use crate::describe::{any, defined, words};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::JobError;
-use crate::schema::build::{any, defined, words};
 use crate::tree::{Node, Value};
 
 /// Describes a device that is named or is a table.

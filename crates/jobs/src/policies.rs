@@ -5,8 +5,8 @@ use std::path::Path;
 use penstock_policy::{Entry, POLICIES, Params};
 
 use crate::diagnose::{JobError, Source};
+use crate::policy_keys::POLICY;
 use crate::reader::Reader;
-use crate::schema::policy::POLICY;
 use crate::tree::{self, Node};
 use crate::{named_device, params, sets};
 

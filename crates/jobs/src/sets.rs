@@ -22,7 +22,7 @@ use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Cases, foreign, names};
 use crate::named_device;
 use crate::nearest::suggest;
-use crate::schema::policy::POLICY;
+use crate::policy_keys::POLICY;
 use crate::tree::{Node, Table, Value};
 use crate::units::OFF;
 use crate::workload::agents::{self, AGENT, NAME};

@@ -5,10 +5,10 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::TIME;
 use crate::classes::{self, Class};
+use crate::describe::{any, from_digit, words};
 use crate::diagnose::{JobError, Origin, quote};
 use crate::kinds::{Kind, Own};
 use crate::nearest::suggest;
-use crate::schema::build::{any, from_digit, words};
 use crate::text::quoted;
 use crate::tree::Node;
 use crate::units::duration_text;

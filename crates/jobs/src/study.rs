@@ -13,12 +13,12 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::Count;
 use crate::classes::{NAME_HINT, NAME_PATTERN, is_name};
+use crate::describe;
 use crate::diagnose::{JobError, Source, quote};
 use crate::keys::{keys, table};
 use crate::kinds::{Choice, Each, Text, section};
 use crate::nearest::suggest;
 use crate::reader::Reader;
-use crate::schema::build;
 use crate::text::quoted;
 use crate::tree::{self, KeyValue, Node, Value};
 use crate::{file, sets};
@@ -78,7 +78,7 @@ keys! {
     RUNS runs: u32 = Count(2, RUNS_MOST);
     /// Combinations of levels that are left out: tables of a level, or a list of levels, for each
     /// of some factors.
-    EXCEPT except: Node = section(|| build::list(&json!({"type": "object"})));
+    EXCEPT except: Node = section(|| describe::list(&json!({"type": "object"})));
     /// In real time: number of runs after which a reference cell, the first, runs again, which
     /// shows drift.
     REFERENCE reference: u32 = Count(1, RUNS_MOST);
@@ -95,7 +95,7 @@ keys! {
     LEVELS levels: Node = section(|| json!({"type": "array", "minItems": 2})), needs "[1, 2, 4]";
     /// Names of the levels in tables and charts: a number or a text for each. If not given, the
     /// values in `levels`, lists as they are written.
-    NAMES names: Node = section(|| build::list(&json!({"type": ["string", "number", "boolean"]})));
+    NAMES names: Node = section(|| describe::list(&json!({"type": ["string", "number", "boolean"]})));
 }
 
 fn factors_schema() -> Json {

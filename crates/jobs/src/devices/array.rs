@@ -9,12 +9,12 @@ use rand::RngExt;
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE, or_off};
+use crate::describe::{count, with};
 use crate::diagnose::JobError;
 use crate::keys::{is, keys, table_with, without};
 use crate::kinds::{Choice, Kind, Own};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{count, with};
 use crate::tree::Node;
 use crate::units::about;
 

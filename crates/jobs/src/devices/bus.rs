@@ -4,6 +4,7 @@ use penstock_device::hdd::Bus;
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Amount, TRANSFER};
+use crate::describe::{any, words};
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::keys::{keys, table};
@@ -11,7 +12,6 @@ use crate::kinds::Own;
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{any, words};
 use crate::text::quoted;
 use crate::tree::{Node, Value};
 

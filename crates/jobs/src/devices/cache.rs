@@ -4,13 +4,13 @@ use penstock_device::hdd::{Cache, ReadAhead};
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, OrWord, SIZE};
+use crate::describe::{any, switch, words};
 use crate::diagnose::JobError;
 use crate::keys::{Keys, keys, table, without};
 use crate::kinds::Own;
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{any, switch, words};
 use crate::text::quoted;
 use crate::tree::{Node, Value};
 

@@ -5,12 +5,12 @@ use penstock_device::{Faults, Rates};
 use serde_json::{Value as Json, json};
 
 use crate::amount::{SHARE, TIME};
+use crate::describe::with;
 use crate::diagnose::JobError;
 use crate::keys::{keys, needed, table_with, without};
 use crate::kinds::Own;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::with;
 use crate::tree::Node;
 use crate::units::Share;
 

@@ -7,12 +7,12 @@ use serde_json::{Value as Json, json};
 use super::entry::ModelEntry;
 use super::memory::COMMAND;
 use crate::amount::{Count, SIZE, TIME};
+use crate::describe::{any, with};
 use crate::diagnose::JobError;
 use crate::keys::{Declared, Keys, keys, needed, required, table_with, without};
 use crate::kinds::Own;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{any, with};
 use crate::tree::Node;
 
 keys! {

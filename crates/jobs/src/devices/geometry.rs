@@ -12,12 +12,12 @@ use serde_json::Value as Json;
 
 use super::seek::{self, SeekSpec};
 use crate::amount::{Amount, Count, SIZE, TIME};
+use crate::describe;
 use crate::diagnose::JobError;
 use crate::keys::{keys, table};
 use crate::kinds::{Own, list};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build;
 use crate::tree::{Node, Value};
 use crate::units::size_text;
 
@@ -33,7 +33,7 @@ keys! {
     ZONES zones: Vec<ZoneSpec> = Own {
         read: zones,
         text: |zones| list(zones, ZoneSpec::text),
-        schema: || build::some(&table(ZONE_KEYS)),
+        schema: || describe::some(&table(ZONE_KEYS)),
     }, needs "[{ first = 0, last = 11473, sectors = 390 }]";
     /// Cylinders that the arm can reach.
     CYLINDERS cylinders: u32 = Count(12, CYLINDERS_MOST), needs "11474";

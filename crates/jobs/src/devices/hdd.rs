@@ -15,6 +15,7 @@ use super::queue::{self, QueueSpec};
 use super::sheet::{self, SheetSpec};
 use super::watch::Watch;
 use crate::amount::{OrWord, TIME};
+use crate::describe::{all, any, words};
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::keys::{keys, needed};
@@ -22,7 +23,6 @@ use crate::kinds::{Own, SWITCH};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{all, any, words};
 use crate::text::quoted;
 use crate::tree::{Node, Value};
 

@@ -5,14 +5,14 @@ use penstock_policy::{Entry, MAX_SECTORS, POLICIES, Param, Params, Value as Set}
 use serde_json::{Value as Json, json};
 
 use crate::amount::Count;
+use crate::describe::{any, table, with};
 use crate::diagnose::JobError;
 use crate::keys::{Declared, keys, names};
 use crate::kinds::{Choice, Own};
 use crate::params;
+use crate::policy_keys;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{any, table, with};
-use crate::schema::policy;
 use crate::text::{param, quoted};
 use crate::tree::{Node, Value};
 
@@ -112,7 +112,7 @@ fn schema() -> Json {
         let name = with(POLICY.schema(), json!({"const": entry.name}));
         let overhead = (OVERHEAD.name, OVERHEAD.schema());
         let all = [(POLICY.name, name), (DEPTH.name, DEPTH.schema()), overhead];
-        let table = table(all.into_iter().chain(policy::properties(own(entry))));
+        let table = table(all.into_iter().chain(policy_keys::properties(own(entry))));
         let named: &[&str] = if entry.name == USUAL { &[] } else { &[POLICY.name] };
         with(table, json!({"required": named}))
     };

@@ -9,12 +9,12 @@ use penstock_device::hdd::SeekLaw;
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Amount, Count, TIME};
+use crate::describe::{any, list as list_of, with};
 use crate::diagnose::JobError;
 use crate::keys::{Keys, keys, required, table, without};
 use crate::kinds::{Own, list};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{any, list as list_of, with};
 use crate::tree::{Node, Value};
 
 /// Bound of a seek.

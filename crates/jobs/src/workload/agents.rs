@@ -10,13 +10,13 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, TIME};
 use crate::classes::{self, Class};
+use crate::describe::{self, with};
 use crate::diagnose::{JobError, Origin, quote};
 use crate::engines;
 use crate::keys::{Declared, Key, Keys, Maybe, is, keys, required, table_with, without};
 use crate::kinds::{Choice, Kind, Own, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{self, with};
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::units::{duration_text, size_text};
@@ -40,7 +40,7 @@ pub(crate) const CLASSES: Text = Text("the name of a class");
 
 keys! {
     /// The agents, which issue requests.
-    AGENT agent: Node = section(|| build::some(&schema()));
+    AGENT agent: Node = section(|| describe::some(&schema()));
 }
 
 keys! {
@@ -81,7 +81,7 @@ keys! {
             engines::engine(name).map_err(|error| error.at(&node.origin))
         },
         text: |engine| quoted(engine.name()),
-        schema: || build::words(engines::names()),
+        schema: || describe::words(engines::names()),
     };
     /// Whether data is verified, on a file or device: `write` stamps each block that it writes and
     /// records it, `read` compares the data that it reads with the record of an earlier job, `both`
@@ -498,8 +498,8 @@ fn schema() -> Json {
     let arrivals =
         |rule: Json| with(required(&[&ARRIVALS]), json!({"properties": {ARRIVALS.name: rule}}));
     let single_size = json!({"properties": {BYTES.name: {"type": "string"}}});
-    let turns = build::all([places::in_turns(), without(lists), single_size.clone()]);
-    let counted = build::any([required(&[&quota::COUNT]), arrivals(arrivals::counted())]);
+    let turns = describe::all([places::in_turns(), without(lists), single_size.clone()]);
+    let counted = describe::any([required(&[&quota::COUNT]), arrivals(arrivals::counted())]);
     let one_quota = |key: &dyn Declared, others: &[&dyn Declared]| json!({"if": required(&[key]), "then": with(without(others), json!({"not": arrivals(arrivals::counted())}))});
     let own = [
         json!({"if": arrivals(arrivals::turns()), "then": turns}),
@@ -521,7 +521,7 @@ fn schema() -> Json {
 pub(crate) fn ends_by_itself() -> Json {
     let arrivals = json!({"properties": {ARRIVALS.name: arrivals::counted()}});
     let quota = quota::has_one(with(required(&[&ARRIVALS]), arrivals));
-    build::any([quota, required(&[&STOP])])
+    describe::any([quota, required(&[&STOP])])
 }
 
 /// Reads the operations of an agent. Keys that an argument sets override those of the file.

@@ -7,12 +7,12 @@ use penstock_workload::{Arrivals, Pace, Think};
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, Rate, TIME};
+use crate::describe::{self, one_of, with};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Cases, Declared, is, keys, required, table};
 use crate::kinds::{Choice, Kind, Own, list};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{self, one_of, with};
 use crate::tree::{Node, Value};
 
 /// Most requests outstanding. Their tables take up to 1.4 GiB, depending on the policy; a larger
@@ -79,7 +79,7 @@ const PAUSE: Own<Think> = Own {
         Think::Fixed(span) => TIME.text(span),
         Think::Exponential(mean) => Rows::of(&[THINK_KEYS]).put(&EXPONENTIAL, mean).inline(),
     },
-    schema: || build::any([TIME.reference(), one_of(table(THINK_KEYS))]),
+    schema: || describe::any([TIME.reference(), one_of(table(THINK_KEYS))]),
 };
 
 /// Keys of each kind of arrivals.
@@ -137,7 +137,7 @@ const FACTORS: Own<Vec<f64>> = Own {
     schema: || {
         let factor = json!({"type": "number", "minimum": 0, "maximum": FACTOR_MAX});
         // The curve must be above zero somewhere.
-        with(build::list(&factor), json!({"contains": {"exclusiveMinimum": 0}}))
+        with(describe::list(&factor), json!({"contains": {"exclusiveMinimum": 0}}))
     },
 };
 

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE};
 use crate::classes;
+use crate::describe;
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
@@ -16,7 +17,6 @@ use crate::named_device;
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build;
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::units::{about, size_text};
@@ -29,7 +29,7 @@ const FILES_MOST: u64 = 1 << 10;
 
 keys! {
     /// The files of the agents: one, or several that are alike, each on a device of its own.
-    FILE file: Node = section(|| build::some(&table(KEYS)));
+    FILE file: Node = section(|| describe::some(&table(KEYS)));
 }
 
 keys! {
@@ -40,7 +40,7 @@ keys! {
     NAME name: String = Own {
         read: name,
         text: |name| quoted(name),
-        schema: || build::matching(classes::NAME_PATTERN),
+        schema: || describe::matching(classes::NAME_PATTERN),
     }, needs "\"data\"";
     /// Number of such files, each on a device of its own.
     COUNT count: u32 = Count(1, FILES_MOST), or 1;
@@ -60,8 +60,8 @@ keys! {
     /// Other devices or paths for single files of this name, by their number.
     ON on: Node = section(|| json!({
         "type": "object",
-        "propertyNames": build::matching("^[0-9]+$"),
-        "additionalProperties": build::any([device_schema(), path_schema()]),
+        "propertyNames": describe::matching("^[0-9]+$"),
+        "additionalProperties": describe::any([device_schema(), path_schema()]),
     }));
 }
 
@@ -171,7 +171,7 @@ fn name(node: &Node) -> Result<String, JobError> {
 fn device_schema() -> Json {
     // Names of a machine's devices are like names of files.
     let of_machine = classes::NAME_PATTERN.replace('$', "([.][0-9]+)?$");
-    build::any([named_device::schema(), build::matching(&of_machine)])
+    describe::any([named_device::schema(), describe::matching(&of_machine)])
 }
 
 /// Reads the sections `[[file]]`.
@@ -593,7 +593,7 @@ pub(crate) fn all_have_devices(files: &[FileSpec]) -> bool {
 /// Matches a job in which each file names a device.
 pub(crate) fn with_devices() -> Json {
     let item = json!({"type": "object", "required": [DEVICE.name]});
-    json!({"properties": {FILE.name: build::some(&item)}})
+    json!({"properties": {FILE.name: describe::some(&item)}})
 }
 
 /// Matches a job whose files name no devices of a machine.
@@ -601,7 +601,7 @@ pub(crate) fn on_named_devices() -> Json {
     let device = named_device::schema();
     let item = json!({"properties": {
         DEVICE.name: device.clone(),
-        ON.name: {"additionalProperties": build::any([device, path_schema()])},
+        ON.name: {"additionalProperties": describe::any([device, path_schema()])},
     }});
     json!({"properties": {FILE.name: {"items": item}}})
 }

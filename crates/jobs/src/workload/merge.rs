@@ -11,13 +11,13 @@ use serde_json::Value as Json;
 
 use crate::amount::{Amount, Count, SIZE, TIME};
 use crate::classes::{CLASSES, Class};
+use crate::describe::{any, matching, one_of, some};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Key, keys, table};
 use crate::kinds::{Choice, Each, Kind, Own, list, section, value_of, word_of, words};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{any, matching, one_of, some};
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Table, Value};
 use crate::units::size_text;

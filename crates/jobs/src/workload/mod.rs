@@ -31,12 +31,12 @@ use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
 use self::traces::{RULE, TRACE, TraceSpec};
 use crate::classes::{CLASS, Class};
+use crate::describe::with;
 use crate::devices::DeviceSpec;
 use crate::diagnose::JobError;
 use crate::keys::{Declared, Keys, required, without};
 use crate::page_cache::PAGE_CACHE;
 use crate::reader::Reader;
-use crate::schema::build::with;
 use crate::text::Lines;
 
 /// Sections of workloads, in the order in which they are written.

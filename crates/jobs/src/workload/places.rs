@@ -4,12 +4,12 @@ use penstock_workload::{Arrivals, Growth, Pattern, Spacing, Spread, Weighted};
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE};
+use crate::describe;
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Declared, is, keys, needed, required, table, without};
 use crate::kinds::{Choice, Own};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build;
 use crate::tree::Node;
 use crate::units::size_text;
 use crate::workload::quota::Quota;
@@ -161,7 +161,7 @@ impl Places {
 /// requests may grow.
 pub(crate) fn rules(single_size: Json, counted: Json) -> [Json; 6] {
     let in_line = json!({"properties": {PATTERN.name: {"enum": [PATTERNS.0[1].0, BACKWARDS]}}});
-    let growing = build::all([counted, without(&[&STRIDE]), single_size]);
+    let growing = describe::all([counted, without(&[&STRIDE]), single_size]);
     [
         needed(KEYS),
         json!({"if": is(&PATTERN, &[RANDOM]), "then": without(&[&FIRST, &STRIDE, &GAP])}),
@@ -175,7 +175,7 @@ pub(crate) fn rules(single_size: Json, counted: Json) -> [Json; 6] {
 /// Describes the places of an agent that takes turns.
 pub(crate) fn in_turns() -> Json {
     let forwards = json!({"properties": {PATTERN.name: {"not": {"const": BACKWARDS}}}});
-    build::all([without(OWN), forwards])
+    describe::all([without(OWN), forwards])
 }
 
 fn read_spread(reader: &Reader<'_>, pattern: Pattern) -> Result<SpreadSpec, JobError> {

@@ -6,12 +6,12 @@ use penstock_workload::{Pattern, Program};
 
 use crate::amount::{Amount, Count, TIME};
 use crate::classes::{self, Class};
+use crate::describe;
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{keys, table};
 use crate::kinds::{Choice, Own, SWITCH, list, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build;
 use crate::text::Lines;
 use crate::tree::{self, Node, Value};
 use crate::units::size_text;
@@ -31,7 +31,7 @@ keys! {
 
 keys! {
     /// Programs on processors, instead of agents.
-    PROGRAM program: Node = section(|| build::some(&table(KEYS)));
+    PROGRAM program: Node = section(|| describe::some(&table(KEYS)));
 }
 
 keys! {
@@ -60,7 +60,7 @@ keys! {
     PHASES phases: Vec<Phase> = Own {
         read: phases,
         text: |phases| list(phases, phase_text),
-        schema: || build::some(&build::one_of(table(PHASE_KEYS))),
+        schema: || describe::some(&describe::one_of(table(PHASE_KEYS))),
     }, needs "[{ cpu = \"10ms\" }]";
     /// Number of times that the phases are repeated.
     REPEAT repeat: u32 = Count(1, u32::MAX as u64), or 1;

@@ -3,10 +3,10 @@
 use serde_json::Value as Json;
 
 use crate::amount::{Count, SIZE};
+use crate::describe;
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Declared, Key, Maybe, keys, required};
 use crate::reader::Reader;
-use crate::schema::build;
 use crate::units::size_text;
 
 keys! {
@@ -84,7 +84,7 @@ pub(crate) fn stated(
 
 /// Describes an agent with a quota, which its arrivals may state.
 pub(crate) fn has_one(in_arrivals: Json) -> Json {
-    build::any([required(&[&TOTAL]), required(&[&COUNT]), required(&[&PASSES]), in_arrivals])
+    describe::any([required(&[&TOTAL]), required(&[&COUNT]), required(&[&PASSES]), in_arrivals])
 }
 
 impl Quota {

@@ -5,9 +5,9 @@ use std::ops::Range;
 use serde_json::Value as Json;
 
 use crate::amount::{SHARE, SIZE};
+use crate::describe::{any, pair};
 use crate::diagnose::{JobError, Origin};
 use crate::kinds::{Kind, Own, list};
-use crate::schema::build::{any, pair};
 use crate::text::quoted;
 use crate::tree::Node;
 use crate::units::{self, Share, about, size_text};

@@ -4,9 +4,9 @@ use penstock_workload::Weighted;
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Amount, Count, SIZE};
+use crate::describe::{self, with};
 use crate::diagnose::JobError;
 use crate::kinds::{Kind, Own, list};
-use crate::schema::build::{self, with};
 use crate::tree::{Node, Value};
 
 /// Longest request in bytes. A longer one is a mistake in the unit: no kernel takes a tenth of it
@@ -42,7 +42,7 @@ fn text(sizes: &Weighted<u32>) -> String {
 
 fn schema() -> Json {
     let single = Kind::<u32>::schema(&REQUEST);
-    build::any([single.clone(), weighted_schema(&single)])
+    describe::any([single.clone(), weighted_schema(&single)])
 }
 
 /// Reads a list of pairs: a value, which `expected` describes, and its weight.
@@ -81,8 +81,8 @@ pub(crate) fn weighted_text<T>(
 /// Describes values with weights; `value` describes the values.
 pub(crate) fn weighted_schema(value: &Json) -> Json {
     let pair = |weight: &Json| json!({"type": "array", "prefixItems": [value, weight], "minItems": 2, "maxItems": 2});
-    let items = build::list(&pair(&Kind::<u32>::schema(&WEIGHT)));
-    let weighs = pair(&build::count(1, WEIGHT_MOST));
+    let items = describe::list(&pair(&Kind::<u32>::schema(&WEIGHT)));
+    let weighs = pair(&describe::count(1, WEIGHT_MOST));
     with(items, json!({"maxItems": VALUES_MOST, "contains": weighs}))
 }
 

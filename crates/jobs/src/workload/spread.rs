@@ -4,12 +4,12 @@ use penstock_workload::{Spread, WHOLE_REGION, Weighted};
 use serde_json::{Value as Json, json};
 
 use crate::amount::SHARE;
+use crate::describe::{self, one_of};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Keys, keys, names, table};
 use crate::kinds::{Own, words};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{self, one_of};
 use crate::text::quoted;
 use crate::tree::{Node, Value};
 use crate::units::{Share, share_text, size_text};
@@ -161,7 +161,7 @@ fn text(spread: &SpreadSpec) -> String {
 }
 
 fn schema() -> Json {
-    build::any([words(&[(UNIFORM, ()), (ONCE, ())]), one_of(table(KEYS))])
+    describe::any([words(&[(UNIFORM, ()), (ONCE, ())]), one_of(table(KEYS))])
 }
 
 fn theta(node: &Node) -> Result<f64, JobError> {

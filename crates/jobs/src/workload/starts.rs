@@ -4,12 +4,12 @@ use penstock_core::Span;
 use penstock_workload::program::Starts;
 
 use crate::amount::{Count, Rate, TIME};
+use crate::describe;
 use crate::diagnose::JobError;
 use crate::keys::{Cases, foreign, keys};
 use crate::kinds::{Choice, Kind, Own, list};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build;
 use crate::tree::Node;
 use crate::units::duration_text;
 
@@ -32,7 +32,7 @@ keys! {
     OFFSETS offsets: Vec<Span> = Own {
         read: offsets,
         text: |offsets| list(offsets, |offset| TIME.text(offset)),
-        schema: || build::some(&TIME.reference()),
+        schema: || describe::some(&TIME.reference()),
     }, or vec![Span::ZERO];
     /// Time from one group to the next.
     PERIOD period: Span = TIME.above_zero().hint("what takes no time is left out"),

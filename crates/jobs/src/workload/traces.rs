@@ -11,13 +11,13 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE, TIME};
 use crate::classes::{self, Class};
+use crate::describe::{self, any, one_of, pair, with, words};
 use crate::diagnose::{JobError, quote};
 use crate::keys::{keys, table};
 use crate::kinds::{Choice, Each, Kind, Own, SWITCH, Text, list, section};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{self, any, one_of, pair, with, words};
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::workload::lanes::LaneDevice;
@@ -37,7 +37,7 @@ keys! {
 
 keys! {
     /// Rules for the classes of requests of a trace: the first rule that fits wins.
-    RULE rule: Node = section(|| build::list(&table(RULE_KEYS)));
+    RULE rule: Node = section(|| describe::list(&table(RULE_KEYS)));
 }
 
 keys! {
@@ -47,7 +47,7 @@ keys! {
     FILE file: PathBuf = Own {
         read: |node| node.text("the path of a trace").map(PathBuf::from),
         text: |path| quoted(&path.display().to_string()),
-        schema: build::text,
+        schema: describe::text,
     }, needs "\"day.blkparse.gz\"";
     /// Format of the trace; if not given, it is found from the contents.
     FORMAT format: &'static str = Own {

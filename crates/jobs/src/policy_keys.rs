@@ -1,9 +1,9 @@
-//! Describes the parameters of policies as the registry declares them.
+//! Keys of the parameters of policies, as the registry declares them.
 
 use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
 
-use super::build::{
+use crate::describe::{
     NAMED_DEVICE, any, count, defined, described, from_digit, switch, table, words,
 };
 use crate::keys::keys;

@@ -1,4 +1,4 @@
-//! Builds the parts of schemas.
+//! Describes values in JSON Schemas: builds the parts of schemas.
 
 use serde_json::{Map, Value, json};
 

@@ -6,18 +6,15 @@
 //! what a schema cannot express: that a class is declared, that times fit one another, that a
 //! number with a unit is not too large. A schema accepts everything that the parser accepts.
 
-pub(crate) mod build;
-pub(crate) mod policy;
-
 use serde_json::{Map, Value};
 
 use crate::amount::{SHARE, SIZE, TIME, TRANSFER, rate_definition};
+use crate::describe::NAMED_DEVICE;
 use crate::devices;
 use crate::job;
 use crate::keys::table;
 use crate::machines;
 use crate::named_device;
-use crate::schema::build::NAMED_DEVICE;
 use crate::study;
 use crate::units::pattern;
 
