@@ -14,8 +14,8 @@ use serde_json::Value;
 /// Texts with another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
 /// files and of quantities, streams of random numbers.
 const OTHERS: [(&str, &[&str]); 22] = [
-    ("schema/build.rs", &["array", "pattern"]),
-    ("schema/mod.rs", &["device", "job", "machine", "study"]),
+    ("describe.rs", &["array", "pattern"]),
+    ("schema.rs", &["device", "job", "machine", "study"]),
     ("machine_names.rs", &["machine"]),
     ("named_device.rs", &["pattern"]),
     ("stop.rs", &["pattern"]),
