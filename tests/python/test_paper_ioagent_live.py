@@ -23,6 +23,7 @@ from forking import Ended
 from penstock.errors import CANNOT_HERE, PenstockError
 from penstock.experiment import plan
 from penstock.experiment.bench import Bench
+from penstock.experiment.budget import SPARE
 from penstock.experiment.plan import Cell
 from penstock.papers.claims import Claim
 from penstock.papers.ioagent import analyses, campaign, live, live_json, live_table, setting
@@ -106,17 +107,17 @@ def test_the_budget_says_how_many_cells_run() -> None:
     least = fraction.needed(patterns, seconds)
     assert least == pytest.approx(1.1 * (95 * 0.1 + 95 * 0.2 + 60 * 0.3 + 95 * 0.4))
     assert fraction.counts(patterns, seconds, least) is None, "some is kept in reserve"
-    budget = (least + 10.5 * 1.1 * sum(seconds)) / fraction.SPARE
+    budget = (least + 10.5 * 1.1 * sum(seconds)) / SPARE
     assert fraction.counts(patterns, seconds, budget) == [105, 105, 70, 105]
     assert fraction.counts(patterns, seconds, 1e6) == [648] * 4
     # What is left of a pattern that is complete goes to the others.
     almost = fraction.needed(patterns, seconds) + 1.1 * (553 * 0.6 + 563 * 0.3 + 553 * 0.1)
-    budget = (almost + 1.1 * 5 * 0.3) / fraction.SPARE
+    budget = (almost + 1.1 * 5 * 0.3) / SPARE
     found = fraction.counts(patterns, seconds, budget)
     assert found is not None
     assert sum(found) > fewest
     spent = 1.1 * sum(many * each for many, each in zip(found, seconds, strict=True))
-    assert fraction.SPARE * budget - 1.1 * sum(seconds) < spent <= fraction.SPARE * budget
+    assert SPARE * budget - 1.1 * sum(seconds) < spent <= SPARE * budget
 
 
 def test_amounts_are_as_large_as_the_budget_allows_for_all_cores() -> None:
@@ -128,10 +129,10 @@ def test_amounts_are_as_large_as_the_budget_allows_for_all_cores() -> None:
         return fraction.part_of(patterns, seconds, 16, budget_s)
 
     for parts in fraction.PARTS:
-        enough = 1.1 * cells * (0.01 + 0.1 * 16 / parts) / fraction.SPARE
+        enough = 1.1 * cells * (0.01 + 0.1 * 16 / parts) / SPARE
         assert part(1.001 * enough) == parts
         assert part(0.999 * enough) == (2 * parts if parts < 16 else None)
-    nearly = 1.1 * cells * (0.01 + 0.2) / fraction.SPARE
+    nearly = 1.1 * cells * (0.01 + 0.2) / SPARE
     assert fraction.part_of(patterns, seconds, 16, 1.001 * nearly, pilot=8) == 16
 
 

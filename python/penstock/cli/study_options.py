@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from penstock import _native
 from penstock.cli.lane_devices import JOB, divided, of_files
+from penstock.errors import PenstockError, translated, wrong
 from penstock.study.definition import Definition
 from penstock.target import Target
 
@@ -32,6 +34,18 @@ Workers = Annotated[
 Folder = Annotated[
     str, typer.Argument(metavar="DIR", help="The folder of the study.", show_default=False)
 ]
+
+
+def budget_s(text: str) -> float:
+    """Returns the seconds of `--budget`."""
+    try:
+        with translated():
+            length = _native.duration(text.strip()) / 1e9
+    except PenstockError:
+        length = 0.0
+    if length <= 0:
+        raise wrong(f"--budget: found {text!r}; expected a time above 0, with its unit", "as 10min")
+    return length
 
 
 def placed(study: Definition, target: Target, sets: Sequence[str]) -> tuple[Target, list[str]]:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Annotated, Any
@@ -18,12 +17,9 @@ from penstock.cli.target import targeted
 from penstock.study import remarks
 from penstock.study.cells import Outcome
 from penstock.study.definition import Definition
-from penstock.study.run import Ready, opened, pilot, ready, work
+from penstock.study.run import PILOT, Ready, opened, pilot, ready, work
 from penstock.target import Target
 from penstock.text.units import seconds
-
-PILOT = 6
-"""Cells of a pilot; each runs twice."""
 
 Noise = Annotated[
     float | None,
@@ -76,7 +72,7 @@ def _answer(
     failed = [one.failure for _, _, one in tried if one.failure is not None]
     met = remarks.lines([remarks.kept(one.remarks) for _, _, one in tried])
     each = sum(took for _, took, _ in tried) / len(tried)
-    processors = 1 if plan.live else workers or len(os.sched_getaffinity(0))
+    processors = plan.processors(workers)
     measured = _noise([(cell, one) for cell, _, one in tried if one.failure is None])
     sd = measured if noise is None else noise / 100
     found: dict[str, Any] = {

@@ -2,23 +2,25 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from penstock.answer.value import Answer
+from penstock.cli import output
 from penstock.cli.answering import answer
 from penstock.cli.options import Json, Sets
 from penstock.cli.progress import Progress
-from penstock.cli.study_options import StudyFile, Workers, placed
+from penstock.cli.study_options import StudyFile, Workers, budget_s, placed
 from penstock.cli.target import targeted
 from penstock.errors import RUN_FAILED
+from penstock.experiment.budget import Budget as TimeBudget
 from penstock.study import remarks, rows
 from penstock.study.definition import Definition
 from penstock.study.run import Ran
 from penstock.study.run import run as ran
 from penstock.target import Target
-from penstock.text.units import seconds
+from penstock.text.units import many, seconds
 
 SHOWN = 5
 """So many failures are shown."""
@@ -39,6 +41,15 @@ Resume = Annotated[
     typer.Option("--resume", help="Go on with the study in DIR. What is recorded does not run."),
 ]
 
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="How long all of it may take, as 2h. Blocks that do not fit are left out.",
+    ),
+]
+
 Cluster = Annotated[
     str | None,
     typer.Option(
@@ -57,6 +68,7 @@ def run(
     workers: Workers = None,
     cluster: Cluster = None,
     resume: Resume = False,
+    budget: Budget = None,
     target: Target,
     sets: Sets = None,
     as_json: Json = False,
@@ -64,8 +76,10 @@ def run(
     """Run every cell of a study in random order, in blocks of replicates, and record each run.
 
     On a model cells run on all processors, on a real target one after another. A run that is
-    recorded is never made again: after Ctrl-C or a crash --resume goes on with the rest.
+    recorded is never made again: after Ctrl-C or a crash --resume goes on with the rest. With
+    --budget a pilot says first how long the whole study takes, and only whole blocks run.
     """
+    length = None if budget is None else budget_s(budget)
     definition = Definition.load(study)
     where, places = placed(definition, target, sets or [])
 
@@ -78,16 +92,18 @@ def run(
             workers=workers,
             cluster=cluster,
             resume=resume,
+            budget=None if length is None else TimeBudget(length),
             report=lambda done, runs: progress(f"{done} of {runs} runs", done / runs),
+            say=output.talk,
         )
-        return _answer(study, out, found)
+        return _answer(study, out, found, length)
 
     kept = f"interrupted: what is recorded is in {out}; --resume goes on with it"
     answer(recorded, as_json=as_json, interrupted=kept)
 
 
-def _answer(study: str, out: str, found: Ran) -> Answer:
-    plain = {
+def _answer(study: str, out: str, found: Ran, budget: float | None) -> Answer:
+    plain: dict[str, Any] = {
         "study": study,
         "runs": found.runs,
         "done": found.done,
@@ -95,6 +111,26 @@ def _answer(study: str, out: str, found: Ran) -> Answer:
         "failed": len(found.failures),
         "seconds": round(found.seconds, 3),
     }
+    messages = []
+    if found.price is not None and budget is not None:
+        blocks = len(found.price.blocks)
+        left_out = blocks - found.blocks
+        plain["budget"] = {
+            "budget_s": budget,
+            "whole_s": found.price.whole_s,
+            "blocks": blocks,
+            "blocks_left_out": left_out,
+        }
+        if left_out:
+            messages.append(
+                f"note: --budget {seconds(budget)} leaves out {left_out} of "
+                f"{many(blocks, 'block')}; --resume goes on with them"
+            )
+        if found.seconds > budget:
+            messages.append(
+                f"note: it took longer than --budget {seconds(budget)}, as a block that has begun "
+                "is made whole"
+            )
     again = f", {found.resumed} of them before" if found.resumed else ""
     line = (
         f"{study}: {found.done} of {found.runs} runs are recorded{again}, "
@@ -105,6 +141,7 @@ def _answer(study: str, out: str, found: Ran) -> Answer:
         data=lambda: json.dumps(plain, ensure_ascii=False),
         blocks=[[line]],
         messages=[
+            *messages,
             *(f"error: {why}" for why in found.failures[:SHOWN]),
             *([f"error: {more} more runs failed"] if more > 0 else []),
             *(f"note: {line}" for line in remarks.lines(rows.remarks(rows.every_part(out)))),

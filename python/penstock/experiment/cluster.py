@@ -56,6 +56,11 @@ class Cluster:
             with suppress(OSError):
                 self._client.cancel(list(running))
 
+    @property
+    def threads(self) -> int:
+        """Runs that its workers make at once."""
+        return max(1, _threads(self._client))
+
     def close(self) -> None:
         """Leave the cluster; it goes on without us."""
         self._client.close()
@@ -70,6 +75,10 @@ def _connected(address: str) -> "Client":
         message = f"error: the cluster at {address} does not answer: {error or 'no connection'}"
         hint = "hint: name the address of its scheduler, as tcp://host:8786"
         raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE) from None
+
+
+def _threads(client: "Client") -> int:
+    return sum(int(threads) for threads in client.nthreads().values())
 
 
 def _version() -> str:
@@ -111,7 +120,7 @@ def _run(
     alone_since: float | None = None
     more = True
     while True:
-        threads = sum(client.nthreads().values())
+        threads = _threads(client)
         while more and len(running) < 2 * max(1, threads):
             batch = batches.next(max(1, threads))
             more = bool(batch)

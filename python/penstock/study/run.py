@@ -1,11 +1,13 @@
 """A study is run: every cell once in each replicate, recorded as runs end."""
 
 import json
+import os
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from penstock import __version__, _native
 from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.experiment.batches import on_processors
 from penstock.experiment.bench import Bench
+from penstock.experiment.budget import SPARE, Budget, whole_rounds, within
 from penstock.experiment.cluster import Cluster
 from penstock.experiment.trial import Trial
 from penstock.session import Variant
@@ -22,12 +25,17 @@ from penstock.study.definition import Definition
 from penstock.study.folder import Folder, changes
 from penstock.study.schedule import Planned, Schedule
 from penstock.target import Target
+from penstock.text.units import many
+from penstock.text.units import seconds as as_text
 
 FAILURES_MOST = 20
 """Runs that may fail before the study ends."""
 
 SIMULATED = "simulated"
 """The world of runs in virtual time."""
+
+PILOT = 6
+"""Cells of a pilot."""
 
 Report = Callable[[int, int], object]
 """Is called with how many runs are recorded, and of how many."""
@@ -47,6 +55,29 @@ class Ran:
     """Duration of this call."""
     failures: list[str] = field(default_factory=list)
     """Why runs failed; they are not recorded."""
+    price: "Price | None" = None
+    """Price of the runs of this call, if it had a budget."""
+    blocks: int = 0
+    """Blocks that were made; without a budget all runs count as one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """Price of runs, by a pilot."""
+
+    each_s: float
+    processors: int
+    blocks: Sequence[Sequence[Planned]]
+    """The runs that are to be made, block by block."""
+
+    def of_block(self, block: Sequence[Planned]) -> float:
+        """Returns the seconds that a block takes."""
+        return self.each_s * -(-len(block) // self.processors)
+
+    @property
+    def whole_s(self) -> float:
+        """Seconds that all blocks take."""
+        return sum(map(self.of_block, self.blocks))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +94,10 @@ class Ready:
     def live(self) -> bool:
         """Whether it runs in real time, one run after another."""
         return self.world != SIMULATED
+
+    def processors(self, workers: int | None) -> int:
+        """Returns how many runs are made at once, on so many `workers` if they are given."""
+        return 1 if self.live else workers or len(os.sched_getaffinity(0))
 
     def variant(self, planned: Planned) -> Variant:
         """The job of a run."""
@@ -178,12 +213,15 @@ def run(
     workers: int | None = None,
     cluster: str | None = None,
     resume: bool = False,
+    budget: Budget | None = None,
     report: Report | None = None,
+    say: Callable[[str], object] = lambda _: None,
 ) -> Ran:
     """Run what of the study is not recorded in the folder at `path`, and record it there.
 
     Modelled cells run on `workers` processors, all if not given, or on the Dask cluster at the
-    address `cluster`; live cells run one after another.
+    address `cluster`; live cells run one after another. With a `budget` only the blocks run that
+    fit into it; `say` is called with its price before.
     """
     began = time.monotonic()
     with closing(Folder(path, resume=resume)) as folder, ExitStack() as stack:
@@ -192,23 +230,70 @@ def run(
         plan = ready(study, task, bench)
         _check_workers(plan, workers, cluster)
         elsewhere = None if cluster is None else stack.enter_context(closing(Cluster(cluster)))
-        _same(plan, folder)
+        _check_same(plan, folder)
         made = rows.recorded(path)
         pending = [run for run in plan.planned if run.run not in made]
         ran = Ran(len(plan.planned), len(made), len(made))
+        blocks: Iterable[Sequence[Planned]] = [pending]
+        if budget is not None and pending:
+            at_once = plan.processors(workers) if elsewhere is None else elsewhere.threads
+            ran.price = _priced(plan, bench, budget, pending, at_once)
+            say(_fitting(ran.price, budget))
+            blocks = within(ran.price.blocks, budget, ran.price.of_block)
+        if folder.about is None:
+            folder.begin(plan.about)
         recorder = _Recorder(plan, folder, ran, report)
         recorder.say()
-        trials = (Trial(run.run, plan.variant(run)) for run in pending)
-        if plan.live:
-            for trial in trials:
-                (outcome,) = bench.run([trial.variant])
-                recorder.take([(trial.number, outcome)])
-        elif elsewhere is not None:
-            elsewhere.run(task.setup(), trials, len(pending), recorder.take)
-        else:
-            on_processors(task.setup(), trials, len(pending), recorder.take, workers)
+        for block in blocks:
+            trials = (Trial(run.run, plan.variant(run)) for run in block)
+            if plan.live:
+                for trial in trials:
+                    (outcome,) = bench.run([trial.variant])
+                    recorder.take([(trial.number, outcome)])
+            elif elsewhere is not None:
+                elsewhere.run(task.setup(), trials, len(block), recorder.take)
+            else:
+                on_processors(task.setup(), trials, len(block), recorder.take, workers)
+            ran.blocks += 1
     ran.seconds = time.monotonic() - began
     return ran
+
+
+def _priced(
+    plan: Ready, bench: Bench[Outcome], budget: Budget, pending: Sequence[Planned], at_once: int
+) -> Price:
+    """Prices the pending runs by a pilot; raises an error if the budget allows no block."""
+    blocks = [list(block) for _, block in groupby(pending, lambda run: run.block)]
+    until, times = budget.pilot(), list[float]()
+    for _, took, _ in pilot(plan, bench, PILOT, times=1, clock=budget.clock):
+        times.append(took)
+        if until.left_s <= 0:
+            break
+    each_s = sum(times) / len(times)
+    price = Price(each_s=each_s, processors=at_once, blocks=blocks)
+    takes_s = price.of_block(blocks[0])
+    if not whole_rounds([takes_s], budget.left_s):
+        fit = int(SPARE * budget.left_s / each_s) * at_once
+        chosen = f" ({many(fit, 'run')} would fit)" if fit > 1 else ""
+        raise budget.too_small(
+            f"the next block, {many(len(blocks[0]), 'run')}, takes",
+            takes_s,
+            "a pilot",
+            f'fewer cells{chosen}: `design = "fraction"` chooses some',
+            pilot_s=(PILOT - len(times)) * each_s,
+        )
+    return price
+
+
+def _fitting(price: Price, budget: Budget) -> str:
+    """The price of all blocks, and how many of them the budget allows."""
+    every, runs = len(price.blocks), sum(map(len, price.blocks))
+    fit = whole_rounds(map(price.of_block, price.blocks), budget.left_s)
+    return (
+        f"{many(every, 'block')}, {many(runs, 'run')} in all, take about {as_text(price.whole_s)}: "
+        f"{as_text(price.each_s)} a run in a pilot, on {many(price.processors, 'processor')}; "
+        f"{f'{fit} of them' if fit < every else 'all'} fit into --budget {as_text(budget.seconds)}"
+    )
 
 
 def _check_workers(plan: Ready, workers: int | None, cluster: str | None) -> None:
@@ -220,11 +305,10 @@ def _check_workers(plan: Ready, workers: int | None, cluster: str | None) -> Non
         )
 
 
-def _same(plan: Ready, folder: Folder) -> None:
-    """Begin the study, or raise an error if it is not the one that was begun."""
+def _check_same(plan: Ready, folder: Folder) -> None:
+    """Raise an error if another study was begun in the folder."""
     before = folder.about
     if before is None:
-        folder.begin(plan.about)
         return
     free = ("study", "job")
     kept = [{key: one for key, one in of.items() if key not in free} for of in (before, plan.about)]
@@ -290,13 +374,20 @@ class _Recorder:
         return row
 
 
-def pilot(plan: Ready, bench: Bench[Outcome], runs: int) -> Iterator[tuple[int, float, Outcome]]:
-    """A few cells, each run in two replicates: its cell, how long it took, what came of it."""
+def pilot(
+    plan: Ready,
+    bench: Bench[Outcome],
+    runs: int,
+    *,
+    times: int = 2,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[tuple[int, float, Outcome]]:
+    """A few cells, each run in some replicates: its cell, how long it took, what came of it."""
     every = len(plan.schedule.cells)
     some = dict.fromkeys(at * every // max(1, min(runs, every)) for at in range(min(runs, every)))
-    seeds = iter(range(1, 2 * runs + 1))
+    seeds = iter(range(1, times * runs + 1))
     for cell in some:
-        for _ in range(2):
-            began = time.monotonic()
+        for _ in range(times):
+            began = clock()
             (outcome,) = bench.run([plan.work.variant(plan.schedule.sets(cell), next(seeds))])
-            yield cell, time.monotonic() - began, outcome
+            yield cell, clock() - began, outcome

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from penstock import _native
-from penstock.errors import CANNOT_HERE, PenstockError, needs, wrong
+from penstock.errors import CANNOT_HERE, PenstockError, needs
 from penstock.experiment import plan
+from penstock.experiment.budget import SPARE, Budget, Over
 from penstock.experiment.plan import Cell
 from penstock.papers.ioagent import analyses, campaign, setting
 from penstock.papers.ioagent import live_compare as compare
@@ -25,7 +25,6 @@ from penstock.papers.ioagent.live_compare import Effect, Judged, Ranks
 from penstock.papers.ioagent.live_fraction import (
     PARTS,
     REFERENCE_EVERY,
-    SPARE,
     LeftOut,
     Pattern,
     counts,
@@ -35,7 +34,7 @@ from penstock.papers.ioagent.live_fraction import (
     runnable,
     with_references,
 )
-from penstock.papers.ioagent.live_runs import Over, Runs, available_memory, opened, own_folder
+from penstock.papers.ioagent.live_runs import Runs, available_memory, opened, own_folder
 from penstock.papers.ioagent.setting import FACTORS, Setting
 from penstock.papers.published import Row
 from penstock.results.steps import Progress
@@ -44,7 +43,6 @@ from penstock.study.drift import Drift, drift
 from penstock.study.fit import Fit
 from penstock.study.folder import Folder
 from penstock.study.rows import frame
-from penstock.text.units import seconds as as_text
 
 SEED = 1
 """Of the fraction, the order and what is drawn."""
@@ -57,9 +55,6 @@ MEASURED = "measured"
 
 PILOT = 8
 """Cells of each pattern whose time is measured before."""
-
-OF_BUDGET = 4
-"""The pilot takes one of so many parts of the budget at most."""
 
 AGAIN = 4
 """The comparison after the runs may take so many times what it took of the model before: it is made
@@ -149,8 +144,7 @@ class _Study:
     def __init__(
         self, folder: str, budget_s: float, arguments: Mapping[str, str], progress: Progress | None
     ) -> None:
-        self.began = time.monotonic()
-        self.budget_s = budget_s
+        self.budget = Budget(budget_s)
         self.folder = folder
         self.of: Setting = setting.read(arguments)
         self._say = progress or (lambda _what, _done: None)
@@ -182,36 +176,31 @@ class _Study:
         self._simulating_s = 0.0
         """What the simulation of a cell takes, in the pattern that takes longest."""
 
-    @property
-    def left_s(self) -> float:
-        return self.began + self.budget_s - time.monotonic()
-
     def made(self, data: str | None) -> Live:
         """All of it."""
         files_most = max(self.factors["D"])
         largest = {"pattern": self.patterns[0].name, **self.cells[-1], "D": files_most}
-        end = self.began + self.budget_s
         self._say("making files", 0.0)
         with (
-            own_folder(self.folder, files_most, self.budget_s) as (place, size),
-            opened(place, size, largest, end) as runs,
+            own_folder(self.folder, files_most, self.budget.seconds) as (place, size),
+            opened(place, size, largest, self.budget) as runs,
         ):
             part, seconds = self._pilot(runs)
-            many = counts(self.patterns, seconds, self.left_s)
+            many = counts(self.patterns, seconds, self.budget.left_s)
             if many is None:
                 raise self._too_small(seconds)
             order = self._order(self._stages(many))
             simulated = self._simulated(order)
             began = time.monotonic()
             self._machine(simulated)
-            runs.deadline = end - AGAIN * (time.monotonic() - began)
+            self.budget.reserved_s = AGAIN * (time.monotonic() - began)
             levels = {"pattern": self.of.patterns, **self.factors}
             rows: list[dict[str, Any]] = []
             each: float | None = None
             with _recording(data, levels, len(order)) as record:
                 while order:
                     each = self._run(runs, order, part, rows, record)
-                    order = self._order([self._more(runs, simulated, each)], len(simulated))
+                    order = self._order([self._more(simulated, each)], len(simulated))
                     simulated += self._simulated(order)
             planned = len(simulated)
             self._say("comparing", 1.0)
@@ -224,8 +213,8 @@ class _Study:
                 file_bytes=size,
                 files=files_most,
                 part=part,
-                budget_s=self.budget_s,
-                seconds=time.monotonic() - self.began,
+                budget_s=self.budget.seconds,
+                seconds=self.budget.spent_s,
                 planned=planned,
                 runs=len(ran),
                 stopped=each is None,
@@ -245,12 +234,12 @@ class _Study:
         That is the run and its simulation. The smallest amounts are measured first, so that a slow
         disk is known before it takes long.
         """
-        until = time.monotonic() + self.left_s / OF_BUDGET
+        until = self.budget.pilot()
         part = max(PARTS)
         found = self._timed(runs, part, until)
         if len(found) < len(self.patterns):
             raise self._too_small([*map(sum, found)])
-        larger = part_of(self.patterns, found, part, self.left_s, pilot=PILOT)
+        larger = part_of(self.patterns, found, part, self.budget.left_s, pilot=PILOT)
         if larger is None:
             raise self._too_small([*map(sum, found)])
         if larger < part:
@@ -259,10 +248,10 @@ class _Study:
                 part, found = larger, again
         return part, [sum(one) for one in found]
 
-    def _timed(self, runs: Runs, part: int, until: float) -> list[tuple[float, float]]:
+    def _timed(self, runs: Runs, part: int, until: Budget) -> list[tuple[float, float]]:
         """Returns the mean time of a cell of each pattern: the fixed part, and the rest.
 
-        No run begins after `until`: patterns are missing for which there was no time.
+        No run begins once `until` is over: patterns are missing for which there was no time.
         """
         found: list[tuple[float, float]] = []
         for at, one in enumerate(self.patterns):
@@ -272,9 +261,8 @@ class _Study:
             times = []
             for cell in cells:
                 began = time.monotonic()
-                if began >= until:
-                    return found
                 try:
+                    until.check()
                     outcome = runs.run(cell, part, SEED)
                 except Over:
                     return found
@@ -295,22 +283,21 @@ class _Study:
 
     def _too_small(self, seconds: Sequence[float]) -> PenstockError:
         """Returns the error for too small a budget, by the seconds of a cell of known patterns."""
-        what = f"--budget {as_text(self.budget_s)} is too small"
         fewer = "fewer levels, as --set A=1,8,32 --set B=1,8,32"
         if not seconds:
-            return wrong(
-                f"{what}: the {PILOT} runs of a pilot had not ended in a part of it",
+            return self.budget.refused(
+                f"the {PILOT} runs of a pilot had not ended in a part of it",
                 f"name a longer one, as --budget 10min, or {fewer}",
             )
         # Patterns that are not known yet take as long as the others.
         mean = sum(seconds) / len(seconds)
         each = [*seconds, *[mean] * (len(self.patterns) - len(seconds))]
         fewest = sum(one.fewest for one in self.patterns)
-        spent, takes = time.monotonic() - self.began, needed(self.patterns, each)
-        return wrong(
-            f"{what}: the fewest cells from which the paper's models can be fitted, {fewest}, take "
-            f"about {as_text(takes)} here, after {as_text(spent)} for files and a pilot",
-            f"--budget {_rounded_up((spent + takes) / SPARE)} would do, or {fewer}",
+        return self.budget.too_small(
+            f"the fewest cells from which the paper's models can be fitted, {fewest}, take",
+            needed(self.patterns, each),
+            "files and a pilot",
+            fewer,
         )
 
     def _stages(self, many: Sequence[int]) -> list[list[Cell]]:
@@ -343,7 +330,7 @@ class _Study:
         cells = [one.cell for one in order if not one.reference]
         return campaign.cells(campaign.rows(self.of, cells))
 
-    def _more(self, runs: Runs, planned: Sequence[Row], each: float | None) -> list[Cell]:
+    def _more(self, planned: Sequence[Row], each: float | None) -> list[Cell]:
         """Cells for the time that is left, if a run and its simulation take so many seconds.
 
         They are drawn, equally many of each pattern: any cell adds to what is known.
@@ -352,7 +339,7 @@ class _Study:
         found: list[Cell] = []
         if each is None:
             return found
-        left = SPARE * (runs.deadline - time.monotonic()) / with_references(each)
+        left = SPARE * self.budget.left_s / with_references(each)
         for one in self.patterns:
             every = [{"pattern": one.name, **cell} for cell in one.cells]
             cells = [cell for cell in every if _key(cell) not in known]
@@ -478,10 +465,3 @@ def _recording(
     with closing(Folder(Path(path), resume=False)) as folder:
         folder.begin({"factors": factors, "responses": [RESPONSE], "world": MEASURED, "runs": runs})
         yield lambda row: folder.append(frame([row], kinds, [RESPONSE]))
-
-
-def _rounded_up(seconds: float) -> str:
-    """A length of time that is at least so long, as `--budget` takes it."""
-    if seconds > 60:
-        return f"{ceil(seconds / 60)}min"
-    return f"{10 * ceil(seconds / 10)}s"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock import __version__, _native
+from penstock import __version__
 from penstock.answer.value import Answer, Blocks, Line, headline
 from penstock.cli.answering import answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
-from penstock.errors import PenstockError, translated, wrong
+from penstock.cli.study_options import budget_s
 from penstock.papers.ioagent import setting
 from penstock.report.files import check_new
 
@@ -69,7 +69,7 @@ def run(
     effects of all factors, and which of the paper's claims hold on both.
     """
     given = setting.live(sets or [])
-    length = _seconds(budget)
+    length = budget_s(budget)
     if data is not None:
         check_new(Path(data))
     from penstock.papers.ioagent import live
@@ -87,18 +87,6 @@ def _json(live: "Live", arguments: Mapping[str, str]) -> str:
 
     plain = {"penstock": __version__, "set": arguments, **live_json.plain(live)}
     return json.dumps(plain, indent=2, ensure_ascii=False)
-
-
-def _seconds(text: str) -> float:
-    """The length of `--budget`."""
-    try:
-        with translated():
-            found = _native.duration(text.strip()) / 1e9
-    except PenstockError:
-        found = 0.0
-    if found <= 0:
-        raise wrong(f"--budget: found {text!r}; expected a time above 0, with its unit", "as 10min")
-    return found
 
 
 def _blocks(live: "Live") -> Blocks:

@@ -12,6 +12,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from penstock.errors import wrong
+from penstock.experiment.budget import SPARE, whole_rounds
 from penstock.experiment.plan import Cell
 from penstock.papers.ioagent.campaign import KIB
 from penstock.study.fraction import chosen
@@ -27,9 +28,6 @@ agents with buffers of 128 KiB would not fill one buffer each."""
 
 REFERENCE_EVERY = 10
 """After so many runs the reference cell of a pattern runs again, of the patterns in turn."""
-
-SPARE = 0.9
-"""The part of the time that is planned, as a pilot may have met the faster cells."""
 
 OF_MEMORY = 2
 """Buffers may take one of so many parts of the memory that is available."""
@@ -89,25 +87,20 @@ def counts(
 ) -> list[int] | None:
     """Cells of each pattern that the budget allows, if one takes so many `seconds`.
 
-    Each has as many more than its fewest as all others. None if the budget is too small for those.
+    The first round is the fewest of each, and another is one more of each that has more. None if
+    the budget is too small for the first.
     """
-    left = SPARE * budget_s - needed(patterns, seconds)
-    if left < 0:
-        return None
-    found = [one.fewest for one in patterns]
-    growing = [at for at, one in enumerate(patterns) if found[at] < len(one.cells)]
-    while growing:
-        more = min(len(patterns[at].cells) - found[at] for at in growing)
-        each = sum(with_references(seconds[at]) for at in growing)
-        if each > 0:
-            more = min(more, int(left / each))
-        for at in growing:
-            found[at] += more
-        left -= more * each
-        before, growing = growing, [at for at in growing if found[at] < len(patterns[at].cells)]
-        if growing == before:
-            break
-    return found
+    most = max(len(one.cells) - one.fewest for one in patterns)
+    more = (
+        sum(
+            with_references(each)
+            for one, each in zip(patterns, seconds, strict=True)
+            if one.fewest + number < len(one.cells)
+        )
+        for number in range(most)
+    )
+    rounds = whole_rounds([needed(patterns, seconds), *more], budget_s)
+    return [min(one.fewest + rounds - 1, len(one.cells)) for one in patterns] if rounds else None
 
 
 def needed(patterns: Sequence[Pattern], seconds: Sequence[float]) -> float:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +12,12 @@ from tempfile import TemporaryDirectory
 
 from penstock.errors import PenstockError, wrong
 from penstock.experiment.bench import Bench
+from penstock.experiment.budget import Budget
 from penstock.experiment.plan import Cell
 from penstock.papers import files
 from penstock.papers.ioagent.campaign import AMOUNT, RESPONSE, changes
 from penstock.papers.ioagent.live_fraction import LeftOut
 from penstock.papers.ioagent.setting import NAME
-from penstock.results.steps import Step
 from penstock.study import remarks
 from penstock.study.cells import Outcome, Work, reason
 from penstock.study.run import FAILURES_MOST
@@ -41,10 +40,6 @@ OF_SPACE = 2
 
 WRITTEN_PER_S = 8 << 20
 """So many bytes of files are made for each second of the budget: at 100 MB/s, a twelfth of it."""
-
-
-class Over(Exception):
-    """The time is up."""
 
 
 def file_size(free: int, files_most: int, budget_s: float) -> int:
@@ -109,8 +104,8 @@ class Runs:
     """Of the files; remarks name these without it."""
     work: Work
     bench: Bench[Outcome]
-    deadline: float
-    """By the monotonic clock: a run that is under way then is ended."""
+    budget: Budget
+    """A run that is under way at its end is ended."""
     left_out: list[LeftOut] = field(default_factory=list)
     remarks: list[str | None] = field(default_factory=list)
     """What has to be known of each run, the pilot's too."""
@@ -120,11 +115,10 @@ class Runs:
 
         Raises `Over` if the time is up before it has ended.
         """
-        if time.monotonic() >= self.deadline:
-            raise Over
+        self.budget.check()
         try:
             variant = self.work.variant(changes(cell, part), seed)
-            (outcome,) = self.bench.run([variant], progress=self._stop)
+            (outcome,) = self.bench.run([variant], progress=self.budget.check)
             why = outcome.failure
         except PenstockError as error:
             why = reason(error)
@@ -142,13 +136,9 @@ class Runs:
         self.remarks.append(remarks.kept(said))
         return outcome._replace(remarks=said)
 
-    def _stop(self, _step: Step) -> None:
-        if time.monotonic() >= self.deadline:
-            raise Over
-
 
 @contextmanager
-def opened(folder: Path, size: int, largest: Cell, deadline: float) -> Iterator[Runs]:
+def opened(folder: Path, size: int, largest: Cell, budget: Budget) -> Iterator[Runs]:
     """The bench of all runs. `largest` is a cell with the most files, which are made."""
     task = Work(
         name=f"papers/{NAME}/job.toml",
@@ -159,7 +149,7 @@ def opened(folder: Path, size: int, largest: Cell, deadline: float) -> Iterator[
         responses=[RESPONSE],
     )
     with task.bench([task.variant(changes(largest), 1)]) as bench:
-        yield Runs(folder=folder, work=task, bench=bench, deadline=deadline)
+        yield Runs(folder=folder, work=task, bench=bench, budget=budget)
 
 
 def available_memory() -> int:
