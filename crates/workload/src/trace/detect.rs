@@ -12,13 +12,12 @@ use super::format::Format;
 use super::formats::FORMATS;
 use super::input::{Input, not_text};
 use super::recording::Trace;
-use super::{disksim, mqsim};
 
 /// Bytes at the beginning of a file that detection reads, at most.
 pub(super) const HEAD_BYTES: usize = 16 << 10;
 
-/// Two formats with the same columns.
-const AMBIGUOUS: (&str, &str) = (disksim::FORMAT.name, mqsim::FORMAT.name);
+/// Two formats with the same columns: times in milliseconds, and in nanoseconds.
+const AMBIGUOUS: (&str, &str) = ("disksim", "mqsim");
 /// Mean gap from which times are taken as nanoseconds (10 µs) and not as milliseconds (10 s).
 const NANOSECONDS_GAP: u64 = 10_000;
 
@@ -40,7 +39,9 @@ fn candidates(head: &[u8]) -> Vec<&'static Format> {
     let best = fits.into_iter().filter(|&(mistakes, _)| mistakes == Some(least));
     let formats: Vec<_> = best.map(|(_, format)| format).collect();
     match formats[..] {
-        [first, second] if (first.name, second.name) == AMBIGUOUS && are_nanoseconds(head) => {
+        [first, second]
+            if (first.name, second.name) == AMBIGUOUS && are_nanoseconds(head, second) =>
+        {
             vec![second]
         }
         _ => formats,
@@ -60,9 +61,9 @@ fn mistakes(head: &[u8], format: &Format) -> Option<usize> {
     (trial.wrong * 2 < trial.pieces).then_some(trial.wrong)
 }
 
-/// Whether times in whole numbers are so far apart that they cannot be milliseconds.
-fn are_nanoseconds(head: &[u8]) -> bool {
-    let trace = (mqsim::FORMAT.read)(&mut Input::trial(head));
+/// Whether the times that `format` reads as nanoseconds are too far apart to be milliseconds.
+fn are_nanoseconds(head: &[u8], format: &Format) -> bool {
+    let trace = (format.read)(&mut Input::trial(head));
     trace.is_ok_and(|trace: Trace| {
         let gaps = trace.records.len() as u64 - 1;
         gaps > 0 && trace.span().ns() / gaps >= NANOSECONDS_GAP

@@ -9,12 +9,12 @@
 
 use penstock_core::{Op, Span};
 
-use super::builder::{Builder, NewRequest};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, decimal, number};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, decimal, number};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "Timestamp,Response,IOType,LUN,Offset,Size, as in \
                        `1456095145.133076000,0.000806000,R,0,899056122368,131072`";

@@ -7,12 +7,12 @@
 
 use penstock_core::Op;
 
-use super::builder::{Builder, NewRequest, bytes};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, number, number32};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest, bytes};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, number, number32};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "ts_ns pid process lba blocks R|W major minor MD5, as in \
                        `89966496912869 2559 kjournald 3145944 8 W 8 1 6f4922f45568161a8cdf4ad2299f6d23`";

@@ -7,12 +7,12 @@
 
 use penstock_core::Op;
 
-use super::builder::{Builder, NewRequest};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, number, scaled};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, number, scaled};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "device_id,opcode,offset,length,timestamp, as in \
                        `419,W,8792731648,16384,1577808144360767`";

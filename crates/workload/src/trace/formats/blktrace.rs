@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 
 use penstock_core::{Flags, Op};
 
-use super::block_events::{BlockEvent, BlockEvents, Operation, Step};
-use super::builder::BLOCK_BYTES;
-use super::error::{ParseError, Parsed, Place, TraceError};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
-use super::spool::{Packed, PackedReader, PackedWriter, Spool};
+use crate::trace::block_events::{BlockEvent, BlockEvents, Operation, Step};
+use crate::trace::builder::BLOCK_BYTES;
+use crate::trace::error::{ParseError, Parsed, Place, TraceError};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
+use crate::trace::spool::{Packed, PackedReader, PackedWriter, Spool};
 
 const EXAMPLE: &str = "records of 48 bytes that begin with the magic number 0x65617407";
 

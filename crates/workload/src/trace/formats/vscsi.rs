@@ -14,11 +14,11 @@
 
 use penstock_core::Op;
 
-use super::builder::{Builder, NewRequest, bytes};
-use super::error::{ParseError, Parsed, Place, TraceError};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest, bytes};
+use crate::trace::error::{ParseError, Parsed, Place, TraceError};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE_1: &str = "records of 32 bytes: sn, len, nSG, cmd, ver, lbn, ts";
 const EXAMPLE_2: &str = "records of 40 bytes: cmd, ver, sn, len, nSG, lbn, ts, rt";

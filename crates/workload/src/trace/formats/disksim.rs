@@ -11,12 +11,12 @@ use std::io::{self, Write};
 
 use penstock_core::Op;
 
-use super::builder::{BLOCK_BYTES, Builder, NewRequest, bytes};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, number};
-use super::format::{Format, Written};
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{BLOCK_BYTES, Builder, NewRequest, bytes};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, number};
+use crate::trace::format::{Format, Written};
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "time_ms device lbn blocks flags, as in `34.025970 0 13020280 8 1`";
 

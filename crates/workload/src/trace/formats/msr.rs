@@ -13,12 +13,12 @@ use std::io::{self, Write};
 
 use penstock_core::{Op, Span};
 
-use super::builder::{Builder, NewRequest};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, number, scaled};
-use super::format::{Format, Written};
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, number, scaled};
+use crate::trace::format::{Format, Written};
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime, as in \
                        `128166372003061629,usr,0,Read,7014609920,24576,41286`";

@@ -7,12 +7,12 @@
 
 use penstock_core::Op;
 
-use super::builder::{Builder, NewRequest, bytes};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, decimal, number};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest, bytes};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, decimal, number};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "ASU,LBA,Size,Opcode,Timestamp, as in `0,20941264,8192,W,0.551706`";
 

@@ -7,12 +7,12 @@
 
 use penstock_core::Op;
 
-use super::builder::{Builder, NewRequest, bytes};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, number, scaled};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest, bytes};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, number, scaled};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str =
     "Timestamp,Offset,Size,IOType,VolumeID, as in `1538323200,12910952,128,0,1063`";

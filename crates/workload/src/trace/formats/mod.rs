@@ -1,13 +1,24 @@
-//! The list of all formats.
+//! The formats of traces, a file each, and the list of them.
+
+mod alibaba;
+mod blkparse;
+mod blktrace;
+mod csv;
+mod disksim;
+mod fio_iolog;
+mod fiu;
+mod measured;
+mod mqsim;
+mod msr;
+mod spc;
+mod systor;
+mod tencent;
+mod vscsi;
 
 use super::error::TraceError;
 use super::format::Format;
 use super::input::Input;
 use super::recording::Trace;
-use super::{
-    alibaba, blkparse, blktrace, csv, disksim, fio_iolog, fiu, measured, mqsim, msr, spc, systor,
-    tencent, vscsi,
-};
 
 /// All formats.
 pub static FORMATS: &[Format] = &[

@@ -17,13 +17,13 @@
 
 use penstock_core::{Op, Span};
 
-use super::builder::{BLOCK_BYTES, Builder, NewRequest};
-use super::error::{ParseError, Parsed, TraceError, quoted};
-use super::fields::{decimal, number32, scaled};
-use super::format::Format;
-use super::input::Input;
-use super::record::ProcessId;
-use super::recording::Trace;
+use crate::trace::builder::{BLOCK_BYTES, Builder, NewRequest};
+use crate::trace::error::{ParseError, Parsed, TraceError, quoted};
+use crate::trace::fields::{decimal, number32, scaled};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::record::ProcessId;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "a first line that names the columns, as in `time_ms,op,offset,size`, and a \
                        line for each request, as in `0.25,read,4096,8192`";

@@ -13,12 +13,12 @@
 
 use penstock_core::{Flags, Op};
 
-use super::block_events::{BlockEvent, BlockEvents, Operation, Step};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, number32};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::block_events::{BlockEvent, BlockEvents, Operation, Step};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, number32};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "an event as blkparse prints it, as in \
                        `254,0 1 2 0.000079000 549 Q WS 40393264 + 16 [postgres]`";

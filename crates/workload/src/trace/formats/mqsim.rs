@@ -5,12 +5,12 @@
 
 use penstock_core::Op;
 
-use super::builder::{Builder, NewRequest, bytes};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, number};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest, bytes};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, number};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "time_ns device lba sectors type, as in `938513000 4 264719034 16 0`";
 

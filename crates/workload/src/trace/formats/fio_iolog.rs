@@ -17,12 +17,12 @@ use std::io::{self, Write};
 
 use penstock_core::{Flags, Op};
 
-use super::builder::{Builder, NewRequest};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, scaled};
-use super::format::{Format, Written};
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, scaled};
+use crate::trace::format::{Format, Written};
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const HEADING_2: &str = "fio version 2 iolog";
 const HEADING_3: &str = "fio version 3 iolog";

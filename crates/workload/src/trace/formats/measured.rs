@@ -14,12 +14,12 @@
 
 use penstock_core::{Op, Span, Time};
 
-use super::builder::{Builder, NewRequest, bytes};
-use super::error::{ParseError, Parsed, TraceError};
-use super::fields::{Fields, decimal, number};
-use super::format::Format;
-use super::input::Input;
-use super::recording::Trace;
+use crate::trace::builder::{Builder, NewRequest, bytes};
+use crate::trace::error::{ParseError, Parsed, TraceError};
+use crate::trace::fields::{Fields, decimal, number};
+use crate::trace::format::Format;
+use crate::trace::input::Input;
+use crate::trace::recording::Trace;
 
 const EXAMPLE: &str = "op,lbn,blocks,measured_response_ms,think_time_after_completion_ms, as in \
                        `R,2992396,4,13.670,35.942`";
