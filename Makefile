@@ -108,7 +108,7 @@ CARGO_FUZZ_VERSION := 0.13.2
 CARGO_FUZZ := target/tools/bin/cargo-fuzz
 CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := target/tools/bin/cargo-mutants
-FUZZ_TARGETS = $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs)))
+FUZZ_TARGETS = $(notdir $(basename $(wildcard fuzz/src/bin/*.rs)))
 
 $(CARGO_FUZZ):
 	cargo install --quiet --locked cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root target/tools

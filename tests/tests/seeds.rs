@@ -9,34 +9,14 @@ use penstock_workload::trace::FORMATS;
 
 type Check = fn(&[u8]);
 
-/// Every fuzz target and its check.
-const TARGETS: &[(&str, Check)] = &[
-    ("alibaba", |bytes| properties::trace("alibaba", bytes)),
-    ("blkparse", |bytes| properties::trace("blkparse", bytes)),
-    ("blktrace", |bytes| properties::trace("blktrace", bytes)),
-    ("csv", |bytes| properties::trace("csv", bytes)),
-    ("disksim", |bytes| properties::trace("disksim", bytes)),
+/// Every fuzz target that is not for a format, and its check.
+const OTHERS: &[(&str, Check)] = &[
     ("file", properties::file),
-    ("fio_iolog", |bytes| {
-        properties::trace("fio-iolog2", bytes);
-        properties::trace("fio-iolog3", bytes);
-    }),
-    ("fiu", |bytes| properties::trace("fiu", bytes)),
     ("gate", properties::gate),
     ("job", properties::job),
-    ("measured", |bytes| properties::trace("measured", bytes)),
-    ("mqsim", |bytes| properties::trace("mqsim", bytes)),
-    ("msr", |bytes| properties::trace("msr", bytes)),
     ("records", properties::record),
     ("run", properties::whole_run),
     ("sets", properties::set),
-    ("spc", |bytes| properties::trace("spc", bytes)),
-    ("systor17", |bytes| properties::trace("systor17", bytes)),
-    ("tencent", |bytes| properties::trace("tencent", bytes)),
-    ("vscsi", |bytes| {
-        properties::trace("vscsi1", bytes);
-        properties::trace("vscsi2", bytes);
-    }),
 ];
 
 fn root() -> PathBuf {
@@ -52,32 +32,34 @@ fn files(name: &str) -> Vec<PathBuf> {
     paths
 }
 
-fn stems(name: &str) -> Vec<String> {
-    files(name).iter().map(|path| path.file_stem().unwrap().to_str().unwrap().into()).collect()
-}
-
 #[test]
 fn every_seed_of_every_target_holds() {
     let others = [files("tests/data/traces"), files("examples")].concat();
-    for (target, check) in TARGETS {
+    let hold = |target: &str, check: &dyn Fn(&[u8])| {
         let seeds = files(&format!("fuzz/seeds/{target}"));
         assert!(!seeds.is_empty(), "{target} has no seed");
         for path in seeds.iter().chain(&others) {
             check(&fs::read(path).unwrap());
         }
+    };
+    for format in FORMATS {
+        hold(format.name, &|bytes| properties::trace(format.name, bytes));
+    }
+    for (target, check) in OTHERS {
+        hold(target, check);
     }
 }
 
 #[test]
-fn every_target_is_known_here_and_every_format_has_one() {
-    let known: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(stems("fuzz/fuzz_targets"), known);
+fn every_format_has_a_target_and_the_others_are_known_here() {
+    let mut targets = files("fuzz/src/bin");
     for format in FORMATS {
-        let target = match format.name {
-            "fio-iolog2" | "fio-iolog3" => "fio_iolog",
-            "vscsi1" | "vscsi2" => "vscsi",
-            name => name,
-        };
-        assert!(TARGETS.iter().any(|(name, _)| *name == target), "{} is not fuzzed", format.name);
+        let path = root().join(format!("fuzz/src/bin/{}.rs", format.name));
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let call = format!("properties::trace(\"{}\", bytes)", format.name);
+        assert!(text.contains(&call), "{} does not call {call}", path.display());
+        targets.retain(|target| *target != path);
     }
+    let others: Vec<_> = targets.iter().map(|path| path.file_stem().unwrap()).collect();
+    assert_eq!(others, OTHERS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
 }
