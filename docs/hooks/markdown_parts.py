@@ -1,6 +1,8 @@
 """Parts of Markdown that the generated pages are made of."""
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from pathlib import Path
 
 
 def code(text: object) -> str:
@@ -33,3 +35,10 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def page(*parts: str) -> str:
     """Parts of a page, with an empty line between them."""
     return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+
+def module_text(path: Path) -> str:
+    """The text with which a file of Rust begins, without the brackets of links."""
+    lines = takewhile(lambda line: line.startswith("//!"), path.read_text().splitlines())
+    text = "\n".join(line[len("//! ") :] for line in lines)
+    return text.replace("[`", "`").replace("`]", "`")

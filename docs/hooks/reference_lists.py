@@ -1,16 +1,20 @@
-"""The pages of policies and named devices: read from what `penstock list` prints."""
+"""The pages of policies, named devices and trace formats: read from what the command prints."""
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from markdown_parts import cell, code, page, sentence, table
+from markdown_parts import cell, code, module_text, page, sentence, table
 
 Entry = dict[str, Any]
 
 FIGURES = re.compile(r"<!-- figures of (\S+) -->")
 """How a page under devices/ marks the device that it describes."""
+
+FORMAT = re.compile(r'^    name: "(.+)",$', re.MULTILINE)
+"""How a source file of trace formats names a format."""
 
 
 def policies_page(entries: Sequence[Entry], listed: str) -> str:
@@ -85,6 +89,25 @@ def devices_page(entries: Sequence[Entry], listed: str, pages: Path) -> str:
         table(("device", "what it is", "its page"), rows),
         "## Instead of a device",
         _others(entries, listed),
+    )
+
+
+def formats_page(entries: Sequence[Entry], sources: Path) -> str:
+    """Every format of traces, then the module text of each source file of formats."""
+    files = {
+        name: path for path in sources.glob("*.rs") for name in FORMAT.findall(path.read_text())
+    }
+    rows = (
+        (code(entry["name"]), cell(entry["summary"]), "yes" if entry["writes"] else "")
+        for entry in entries
+    )
+    sections = groupby((entry["name"] for entry in entries), files.__getitem__)
+    return page(
+        "# Trace formats",
+        "The list is what `penstock trace formats` prints. [Work with traces](../how-to/traces.md) "
+        "has packed files, conversion, and what a trace of any format becomes.",
+        table(("format", "what it is", "can be written"), rows),
+        *(page(f"## {', '.join(names)}", module_text(path)) for path, names in sections),
     )
 
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,14 +16,16 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as SitePage
 
 import repository_files
-from markdown_parts import page, sentence, table
+from markdown_parts import module_text, page, sentence, table
 from penstock import papers
 from reference_commands import commands_page
 from reference_keys import Schema, device_page, job_page, machine_page, study_page
-from reference_lists import Entry, devices_page, policies_page
+from reference_lists import Entry, devices_page, formats_page, policies_page
 from reference_results import merges_page, results_page
 
 DOCS = repository_files.ROOT / "docs"
+
+FORMATS = repository_files.ROOT / "crates/workload/src/trace/formats"
 
 
 class Page(NamedTuple):
@@ -71,6 +72,11 @@ REFERENCE = (
         "reference/devices.md",
         lambda: devices_page(entries("devices"), printed("list", "devices"), DOCS / "devices"),
     ),
+    Page(
+        "Trace formats",
+        "reference/trace-formats.md",
+        lambda: formats_page(json.loads(printed("trace", "formats", "--json")), FORMATS),
+    ),
 )
 """The generated pages of the section "Reference", in their order. A page more is an entry more."""
 
@@ -83,9 +89,8 @@ def rust_page(crates: Path) -> str:
     for manifest in sorted(crates.glob("*/Cargo.toml")):
         crate = tomllib.loads(manifest.read_text())
         name = crate.get("lib", {}).get("name", crate["package"]["name"].replace("-", "_"))
-        lines = (manifest.parent / "src/lib.rs").read_text().splitlines()
-        about = takewhile(lambda line: line.startswith("//! "), lines)
-        first = " ".join(line.removeprefix("//! ") for line in about).partition(". ")[0]
+        paragraph = module_text(manifest.parent / "src/lib.rs").partition("\n\n")[0]
+        first = " ".join(paragraph.splitlines()).partition(". ")[0]
         rows.append((f"[`{name}`](../rust/{name}/index.html)", sentence(first)))
     return page(
         "# Rust crates",

@@ -100,6 +100,18 @@ def test_every_policy_parameter_and_device_is_on_its_page() -> None:
     assert "`null`" in pages["Named devices"]
 
 
+def test_every_trace_format_is_on_its_page_with_the_text_of_its_module() -> None:
+    text = next(page.text() for page in site_hooks.REFERENCE if page.title == "Trace formats")
+    titles = ", ".join(re.findall("^## (.+)$", text, re.MULTILINE)).split(", ")
+    formats = json.loads(penstock("trace", "formats", "--json").out)
+    assert titles == [one["name"] for one in formats]
+    writable = re.findall(r"^\| `(.+)` \|.*\| yes \|$", text, re.MULTILINE)
+    assert writable == [one["name"] for one in formats if one["writes"]]
+    tencent = text.partition("\n## tencent\n")[2]
+    assert "whole seconds since 1970" in tencent
+    assert "SNIA IOTTA repository" in tencent
+
+
 def test_every_key_of_a_schema_is_on_its_page() -> None:
     kinds = ("job", "device", "machine")
     job, device, machine = (json.loads(penstock("schema", kind).out) for kind in kinds)

@@ -6,10 +6,10 @@
 //!                                       action  operation: R W D F, then F forced, S synchronous
 //! ```
 //!
-//! The letters `Q` (queued), `D` (issued to the device) and `C` (completed) are events of a request,
-//! see `block_events`. `G`, `I`, `M`, `X` and the others describe the kernel's work on requests. They
-//! are skipped, as are passthrough commands and the summary at the end. Sectors are of 512 bytes.
-//! Source: the manual page blkparse(1).
+//! The letters `Q` (queued), `D` (issued to the device) and `C` (completed) are events of a request:
+//! `Q` is its arrival, and `C` gives it its latency. `G`, `I`, `M`, `X` and the others describe the
+//! kernel's work on requests. They are skipped, as are passthrough commands and the summary at the
+//! end. Sectors are of 512 bytes. Source: the manual page blkparse(1).
 
 use penstock_core::{Flags, Op};
 

@@ -11,8 +11,8 @@
 //!
 //! The low byte of the action is the kind of event; its upper half is a set of flags. A device is
 //! `major << 20 | minor`. A notice of a process has the process's name as its tail. Events are
-//! sorted by time before they are matched. `block_events` explains their meaning. Source: the
-//! interface of the kernel, `struct blk_io_trace` and the constants `BLK_TC_*` and `BLK_TA_*`.
+//! sorted by time before they are matched, and mean the same as in `blkparse`. Source: the interface
+//! of the kernel, `struct blk_io_trace` and the constants `BLK_TC_*` and `BLK_TA_*`.
 
 use std::collections::BTreeMap;
 

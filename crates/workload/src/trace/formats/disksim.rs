@@ -1,7 +1,8 @@
 //! DiskSim's ASCII traces: `time_ms device lbn blocks flags`, one request a line.
 //!
 //! Blocks are of 512 bytes. Flags are hexadecimal; bit 0 is 1 for a read and 0 for a write, the
-//! others are DiskSim's own. Times are milliseconds; digits below a nanosecond are cut off.
+//! others are DiskSim's own. Times are milliseconds; digits below a nanosecond are cut off. Source:
+//! DiskSim 4.0 reference manual.
 //!
 //! The writer writes times from the first request, to the nanosecond; reads and writes, widened to
 //! whole blocks; and devices by their number if their name is a number, otherwise by their
