@@ -199,7 +199,7 @@ schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
 	$(BIN)/python tools/result_types.py
 	$(BIN)/python tests/python/policy_table.py
-	INSTA_UPDATE=always cargo test --locked -p penstock-jobs -p penstock-run -p penstock-tests --test messages --test study --test from_fio --test golden --test public_figures
+	INSTA_UPDATE=always cargo test --locked -p penstock-jobs -p penstock-run -p penstock-tests -p penstock-workload --test messages --test study --test from_fio --test golden --test public_figures --test trace_formats --test trace_errors
 
 .PHONY: release
 release: ## VERSION=1.2.3: checks, lint, tests, packages, and the tag; RELEASE_DRY=1 checks, and says the rest

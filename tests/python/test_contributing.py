@@ -101,19 +101,23 @@ def test_a_policy_is_one_file_and_a_line_in_two_others(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_every_test_holds_with_one_more_policy(tmp_path: Path) -> None:
+def test_every_test_holds_with_one_more_policy_and_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The whole way, with every test of the engine behind it; `make soak` runs it."""
     copy, target = tmp_path / "penstock", tmp_path / "target"
     shutil.copytree(ROOT, copy, ignore=left_out)
     add_a_policy(copy)
-    golden = ("test", "--locked", "-p", "penstock-tests", "--test", "golden")
+    add_a_format(copy)
+    packages = ("-p", "penstock-tests", "-p", "penstock-workload")
+    tests = ("--test", "golden", "--test", "trace_formats", "--test", "trace_errors")
+    with monkeypatch.context() as patched:
+        patched.setenv("INSTA_UPDATE", "always")
+        cargo(copy, "test", "--locked", *packages, *tests, target=target)
     table = copy / "tests/golden/lifo.snap"
-    os.environ["INSTA_UPDATE"] = "always"
-    try:
-        cargo(copy, *golden, target=target)
-    finally:
-        del os.environ["INSTA_UPDATE"]
     assert re.search(r"^lifo: the newest first", table.read_text(), re.MULTILINE)
+    requests = copy / "crates/workload/tests/snapshots/trace_formats__sample.depot.snap"
+    assert "1063:6610407424+65536" in requests.read_text()
     cargo(copy, "test", "--workspace", "--locked", target=target)
 
 
@@ -244,6 +248,38 @@ MEASURE = {
 }
 """What a new statistic changes; the types of results in Python are written anew from it."""
 
+FORMAT = {
+    "crates/workload/src/trace/formats/mod.rs": [
+        ("mod csv;\n", "{}mod depot;\n"),
+        ("    alibaba::FORMAT,\n", "{}    depot::FORMAT,\n"),
+    ],
+    "tests/data/traces/NOTICE.md": [
+        ("| `sample.csv`,", "| `sample.depot` | depot | made by hand |\n{}"),
+    ],
+}
+"""What a new trace format changes."""
+
+NEW_FORMAT = {
+    "crates/workload/src/trace/formats/tencent.rs": "crates/workload/src/trace/formats/depot.rs",
+    "fuzz/seeds/tencent/ends": "fuzz/seeds/depot/ends",
+    "fuzz/src/bin/tencent.rs": "fuzz/src/bin/depot.rs",
+    "tests/data/traces/sample.tencent": "tests/data/traces/sample.depot",
+}
+"""The files of a small format, and those of the new one, which has other words for operations."""
+
+
+def add_a_format(copy: Path) -> None:
+    """Make a format of its own out of a small one."""
+    edit(copy, FORMAT)
+    for small, new in NEW_FORMAT.items():
+        text = (copy / small).read_text().replace('"tencent"', '"depot"')
+        for digit, word in (("0", "get"), ("1", "put")):
+            text = text.replace(f'b"{digit}"', f'b"{word}"')
+            text = re.sub(rf"^(\d+,\d+,\d+),{digit},", rf"\1,{word},", text, flags=re.MULTILINE)
+        (copy / new).parent.mkdir(exist_ok=True)
+        (copy / new).write_text(text)
+
+
 NEW_SOURCE = {
     "examples/source/source.rs": "crates/workload/src/volley.rs",
     "examples/source/section.rs": "crates/jobs/src/workload/volley.rs",
@@ -268,9 +304,10 @@ def edit(copy: Path, edits: dict[str, list[tuple[str, str]]]) -> None:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the engine with a source and a statistic more."""
+    """A copy of the engine with a source, a statistic and a trace format more."""
     copy = tmp_path_factory.mktemp("engine") / "penstock"
     copied(copy, ("crates", "examples", "papers", "Cargo.lock", "clippy.toml"))
+    copied(copy, ("fuzz/src", "fuzz/seeds", "tests/data/traces"))
     manifest = (ROOT / "Cargo.toml").read_text()
     members = re.sub(r"^members = .*$", 'members = ["crates/*"]', manifest, flags=re.MULTILINE)
     (copy / "Cargo.toml").write_text(members)
@@ -282,12 +319,18 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
         found = touched(copy, before)
         assert found.changed == sorted(edits)
         assert len(found.changed) <= most
+    before = contents(copy)
+    add_a_format(copy)
+    found = touched(copy, before)
+    assert found.changed == sorted(FORMAT)
+    assert len(found.changed) <= 2
+    assert found.new == sorted(NEW_FORMAT.values())
     return copy
 
 
 @pytest.mark.timeout(600)
-def test_a_source_touches_three_files_and_a_statistic_two(engine: Path) -> None:
-    """The examples become a section of jobs and a field of results; the engine accepts both."""
+def test_a_source_touches_three_files_a_statistic_and_a_trace_format_two(engine: Path) -> None:
+    """The examples become a section of jobs and a field of results; the engine accepts all."""
     cargo(engine, "check", "--offline", "-p", "penstock-run", target=ROOT / "target")
 
 
