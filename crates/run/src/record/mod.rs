@@ -13,10 +13,12 @@
 
 mod format;
 mod header;
+mod played;
 mod reader;
 pub(crate) mod recorded;
 pub mod replay;
 mod tape;
+mod verdict;
 mod writer;
 
 pub(crate) use format::RECORD as BEGINS;

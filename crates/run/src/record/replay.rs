@@ -1,8 +1,7 @@
 //! Feeds a record to the same policy in virtual time and compares the decisions, one by one.
 //!
-//! Clock, source and bottom device all read one tape: the clock gives the recorded turns, the
-//! source the arrivals of each, the device its completions. Everything between them is the code
-//! that ran live.
+//! Clock, source and bottom device all read one tape. Everything between them is the code that ran
+//! live.
 
 use std::cell::RefCell;
 use std::io;
@@ -11,8 +10,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use penstock_core::{
-    Clock, Decision, Device, Done, Go, Io, Limits, Observer, Op, Policy, Queued, ReqId, Request,
-    Served, Source, Span, Time, Witness, run,
+    Device, Done, Limits, Observer, Policy, Queued, ReqId, Request, Served, Time, Witness, run,
 };
 use penstock_device::page_cache::Topology;
 use penstock_device::{PageCache, Rack};
@@ -20,11 +18,11 @@ use penstock_jobs::params;
 use penstock_jobs::{Extent, Job};
 use serde::Serialize;
 
-use super::format::Event;
 use super::header::{Header, RecordedDisk};
+use super::played::{Arrivals, Played, Turns};
 use super::reader::{Decisions, Events};
-use super::recorded::{Usual, count};
 use super::tape::{Known, Tape};
+use super::verdict::{Difference, Verdict};
 use crate::failure::Failure;
 use crate::place::cached_devices;
 
@@ -48,17 +46,6 @@ pub struct Replay {
     pub requests: u64,
     /// The first difference; null if there is none.
     pub first_difference: Option<Difference>,
-}
-
-/// A decision in which a replay differs from the record.
-#[derive(Debug, Serialize)]
-pub struct Difference {
-    /// Number of the decision, from 0.
-    pub decision: u64,
-    /// The recorded decision; null if the record ends here.
-    pub recorded: Option<String>,
-    /// The decision of the replay; null if it made no more.
-    pub replayed: Option<String>,
 }
 
 /// Replays the record at `path`, its job changed by `sets` on top of what it was recorded with.
@@ -136,14 +123,7 @@ fn stack(
         let policy = Witness::new(policy(header, job, disks)?, move |at, go, chain: &[ReqId]| {
             judge.borrow_mut().compare(number, at, go, chain);
         });
-        let device = Played {
-            tape: Rc::clone(tape),
-            header: header.clone(),
-            queue: number,
-            disk,
-            usual: Usual::default(),
-            started: Vec::new(),
-        };
+        let device = Played::new(Rc::clone(tape), header, number, disk);
         Ok(Queued::new(policy, device).arrivals_first(job.workload.arrives_at_completions()))
     };
     let below: Box<dyn Device> = if header.queues.is_empty() {
@@ -245,169 +225,6 @@ fn policy(header: &Header, job: &Job, own: Option<NonZeroU32>) -> Result<Box<dyn
     })
 }
 
-/// The recorded turns as a clock.
-struct Turns(Rc<RefCell<Tape>>);
-
-impl Clock for Turns {
-    fn now(&mut self) -> Time {
-        let tape = &mut *self.0.borrow_mut();
-        if let Event::Turn(at) = tape.next {
-            tape.now = at;
-            tape.pass();
-        }
-        tape.now
-    }
-
-    fn park(&mut self, _: Time) -> bool {
-        matches!(self.0.borrow().next, Event::Turn(_))
-    }
-}
-
-/// The recorded arrivals as a source.
-struct Arrivals(Rc<RefCell<Tape>>);
-
-impl Source for Arrivals {
-    fn next_due(&self) -> Time {
-        let tape = self.0.borrow();
-        match tape.next {
-            // As the source answered then, which shows whether it was asked before completions.
-            Event::Arrival(io) => io.due.min(tape.now),
-            Event::End => Time::NEVER,
-            // More arrivals come in a later turn.
-            _ => Time::from_ns(u64::MAX - 1),
-        }
-    }
-
-    fn take(&mut self, _: Time) -> Option<Io> {
-        let tape = &mut *self.0.borrow_mut();
-        let Event::Arrival(io) = tape.next else { return None };
-        tape.pass();
-        Some(io)
-    }
-
-    fn finished(&mut self, _: Time, _: &Request, _: &Done) {}
-}
-
-/// The recorded completions and answers as a device.
-struct Played {
-    tape: Rc<RefCell<Tape>>,
-    header: Header,
-    /// Number of the queue above it.
-    queue: u16,
-    /// The disk, with its current room.
-    disk: RecordedDisk,
-    usual: Usual,
-    /// Tickets and lengths in flight.
-    started: Vec<(ReqId, u32, Time)>,
-}
-
-impl Device for Played {
-    fn capacity(&self) -> u64 {
-        self.disk.capacity
-    }
-
-    fn block(&self) -> u32 {
-        self.disk.lane.map_or(self.header.block, |lane| lane.block)
-    }
-
-    fn room(&self) -> u32 {
-        self.disk.room
-    }
-
-    fn admits(&self, _: Op, _: u64, _: u32) -> bool {
-        let tape = &mut *self.tape.borrow_mut();
-        match tape.next_of(self.queue) {
-            Some(Event::Refused { after }) if after == self.usual.admitted.get() => {
-                self.usual.admitted.set(0);
-                tape.pass();
-                false
-            }
-            _ => {
-                count(&self.usual.admitted);
-                true
-            }
-        }
-    }
-
-    fn position(&self, _: Time, _: Op, _: u64) -> Span {
-        let tape = &mut *self.tape.borrow_mut();
-        match tape.next_of(self.queue) {
-            Some(Event::Position { after, takes }) if after == self.usual.reached.get() => {
-                self.usual.reached.set(0);
-                tape.pass();
-                takes
-            }
-            _ => {
-                count(&self.usual.reached);
-                Span::ZERO
-            }
-        }
-    }
-
-    fn start(&mut self, now: Time, req: &Request) {
-        self.started.push((req.id, req.len, now));
-        self.disk.room = self.disk.room.saturating_sub(1);
-        self.play_room();
-    }
-
-    fn wakeup(&self) -> Time {
-        let tape = &mut *self.tape.borrow_mut();
-        match tape.next_of(self.queue) {
-            Some(Event::Advance) => Time::ZERO,
-            // Layers above several devices remember the answer of each.
-            _ if !self.header.queues.is_empty() => tape.advance_of(self.queue),
-            _ => Time::NEVER,
-        }
-    }
-
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        // It is advanced later at this very instant: the layer above several devices was given that
-        // time to remember, and asks for other reasons before.
-        let later = self.tape.borrow().next_of(self.queue) != Some(Event::Advance);
-        if later && !self.header.polled {
-            return;
-        }
-        self.play_completions(now, done);
-        self.play_room();
-    }
-
-    fn polled(&self) -> bool {
-        self.header.polled
-    }
-}
-
-impl Played {
-    /// Applies the room that is recorded here, if it is not the usual one.
-    fn play_room(&mut self) {
-        let tape = &mut *self.tape.borrow_mut();
-        match tape.next_of(self.queue) {
-            Some(Event::Room { after, room }) if after == self.usual.room.get() => {
-                self.usual.room.set(0);
-                self.disk.room = room;
-                tape.pass();
-            }
-            _ => count(&self.usual.room),
-        }
-    }
-
-    fn play_completions(&mut self, now: Time, done: &mut Vec<Done>) {
-        let tape = &mut *self.tape.borrow_mut();
-        if tape.next_of(self.queue) == Some(Event::Advance) {
-            tape.pass();
-        }
-        while let Some(Event::Completion { id, service, len, error }) = tape.next_of(self.queue) {
-            // A command that was never sent here: a decision before it differed, and is reported.
-            let Some(at) = self.started.iter().position(|&(i, l, _)| (i, l) == (id, len)) else {
-                return;
-            };
-            let (_, _, begun) = self.started.swap_remove(at);
-            done.push(Done { id, at: now, begun, service, len, error });
-            self.disk.room = self.disk.room.saturating_add(1);
-            tape.pass();
-        }
-    }
-}
-
 /// Ends the replay at the first difference.
 struct ReplayObserver<O> {
     tape: Rc<RefCell<Tape>>,
@@ -428,80 +245,5 @@ impl<O: Observer> Observer for ReplayObserver<O> {
 
     fn finished(&mut self, now: Time, req: &Request, done: &Done) {
         self.inner.finished(now, req, done);
-    }
-}
-
-/// Compares decisions as they are made.
-struct Verdict {
-    tape: Decisions,
-    recorded: u64,
-    alike: u64,
-    difference: Option<Difference>,
-    failed: Option<io::Error>,
-}
-
-impl Verdict {
-    fn new(tape: Decisions) -> Self {
-        Self { tape, recorded: 0, alike: 0, difference: None, failed: None }
-    }
-
-    fn agrees(&self) -> bool {
-        self.difference.is_none() && self.failed.is_none()
-    }
-
-    fn recorded(&mut self) -> Option<Decision> {
-        let next = self.tape.read().unwrap_or_else(|error| {
-            self.failed = Some(error);
-            None
-        });
-        self.recorded += u64::from(next.is_some());
-        next
-    }
-
-    fn compare(&mut self, queue: u16, at: Time, go: Go, chain: &[ReqId]) {
-        if !self.agrees() {
-            return;
-        }
-        let recorded = self.recorded();
-        match &recorded {
-            Some(d)
-                if (d.at, d.go, d.chain.as_slice()) == (at, go, chain)
-                    && self.tape.queue() == queue =>
-            {
-                self.alike += 1;
-            }
-            _ => {
-                let replayed = Decision { at, go, chain: chain.to_vec() };
-                self.differ(recorded, Some(replayed));
-            }
-        }
-    }
-
-    /// Ends the replay before `next` of the record. A recorded decision that it did not make is a
-    /// difference too, and so is a completion of a command that it did not send.
-    fn end(&mut self, next: Event) {
-        if !self.agrees() {
-            return;
-        }
-        if let Some(recorded) = self.recorded() {
-            self.differ(Some(recorded), None);
-        } else if self.agrees() && next != Event::End {
-            let recorded = Some(format!("{next:?}"));
-            self.difference = Some(Difference { decision: self.alike, recorded, replayed: None });
-        }
-    }
-
-    fn differ(&mut self, recorded: Option<Decision>, replayed: Option<Decision>) {
-        let text = |d: Decision| {
-            let (slot, age, len) = (d.go.id.slot(), d.go.id.age(), d.go.len);
-            let length = if len == 0 { "the rest".to_owned() } else { format!("{len} bytes") };
-            format!("at {:?}: {length} of request {slot}/{age}, {} merged", d.at, d.chain.len())
-        };
-        let decision = self.alike;
-        self.difference = Some(Difference {
-            decision,
-            recorded: recorded.map(text),
-            replayed: replayed.map(text),
-        });
     }
 }
