@@ -28,7 +28,7 @@ use crate::units::OFF;
 use crate::workload::agents::{self, AGENT, NAME};
 use crate::workload::arrivals;
 use crate::workload::files::FILE;
-use crate::workload::merge::GIVE_WAY;
+use crate::workload::merge_kinds::GIVE_WAY;
 use crate::workload::programs::{self, PROGRAM};
 use crate::workload::quota;
 use crate::workload::starts;

@@ -23,7 +23,7 @@ const OTHERS: [(&str, &[&str]); 22] = [
     ("amount.rs", &["pattern", "share", "size"]),
     ("devices/array.rs", &["phase"]),
     ("devices/faults.rs", &["faults"]),
-    ("workload/merge.rs", &["blocks"]),
+    ("workload/merge_kinds.rs", &["blocks"]),
     ("workload/sizes.rs", &["array", "size"]),
     ("units.rs", &["h"]),
     ("drives.rs", &["normal"]),

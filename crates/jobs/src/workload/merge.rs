@@ -5,22 +5,20 @@ use std::num::NonZeroU32;
 use penstock_core::{Prio, Span};
 use penstock_workload::Merge;
 use penstock_workload::merge::{
-    Depletion, JobDisks, Memory, OutputAt, Placement, PlacementError, Shape, WhenFull,
+    Depletion, Memory, OutputAt, Placement, PlacementError, Shape, WhenFull,
 };
-use serde_json::Value as Json;
 
-use crate::amount::{Amount, Count, SIZE, TIME};
+use crate::amount::{Amount, Count, TIME};
 use crate::classes::{CLASSES, Class};
-use crate::describe::{any, matching, one_of, some};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Key, keys, table};
-use crate::kinds::{Choice, Each, Kind, Own, list, section, value_of, word_of, words};
-use crate::nearest::suggest;
+use crate::kinds::{Choice, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::text::{Lines, quoted};
-use crate::tree::{Node, Table, Value};
+use crate::text::Lines;
+use crate::tree::Node;
 use crate::units::size_text;
+use crate::workload::merge_kinds::{DEPLETIONS, LENGTHS, Length, MEMORIES, PLACEMENTS};
 use crate::workload::region::multiples_near;
 use crate::workload::sizes::REQUEST;
 
@@ -28,8 +26,6 @@ use crate::workload::sizes::REQUEST;
 const RUNS: u64 = 4096;
 /// Most blocks of all jobs together.
 const BLOCKS: u64 = 1 << 32;
-/// Unit of a number of blocks.
-const UNIT: &str = "blocks";
 
 keys! {
     /// Merges in parallel, in place of agents.
@@ -45,8 +41,7 @@ keys! {
     /// Runs of each merge.
     RUNS_OF_JOB runs: NonZeroU32 = Count(1, RUNS), or number(20);
     /// Length of a run: a number of blocks, or a size.
-    RUN run: Length = Own { read: length, text: Length::text, schema: Length::schema },
-        or Length::Blocks(number(1000));
+    RUN run: Length = LENGTHS, or Length::Blocks(number(1000));
     /// Bytes of a block.
     BLOCK block: NonZeroU32 = BLOCK_BYTES, or number(4096);
     /// Blocks that are read at once.
@@ -57,9 +52,7 @@ keys! {
     /// every disk except that of the own output (`separate`); the same, with the runs of the disk
     /// before it on that of the output (`shared`); runs on every disk (`all`); or a list of the
     /// disks of each job.
-    PLACEMENT placement: Placement =
-        Own { read: placement, text: placement_text, schema: placement_schema },
-        or Placement::Separate;
+    PLACEMENT placement: Placement = PLACEMENTS, or Placement::Separate;
     /// Place of the outputs among the runs of their disk.
     LAYOUT layout: OutputAt = Choice(&[
         ("output-last", OutputAt::Last),
@@ -67,221 +60,24 @@ keys! {
         ("output-middle", OutputAt::Middle),
     ]), or OutputAt::Last;
     /// Most blocks in memory.
-    MEMORY memory: Memory = Own {
-        read: |node| one_of_keys(node, MEMORIES, MEMORY_KEYS, "memory for merges", memory),
-        text: |memory| memory_text(*memory),
-        schema: || any([words(MEMORIES), one_of(table(MEMORY_KEYS))]),
-    }, or Memory::Unlimited;
+    MEMORY memory: Memory = MEMORIES, or Memory::Unlimited;
     /// Behaviour of a job that has no memory for read-ahead: it waits, or continues and reads ahead
     /// later.
     WHEN_FULL when_full: WhenFull =
         Choice(&[("block", WhenFull::Block), ("defer", WhenFull::Defer)]), or WhenFull::Block;
     /// Order in which runs are used up.
-    DEPLETION depletion: Depletion = Own {
-        read: |node| one_of_keys(node, DEPLETIONS, DEPLETION_KEYS, "an order of depletion", depletion),
-        text: |depletion| depletion_text(*depletion),
-        schema: || any([words(DEPLETIONS), one_of(table(DEPLETION_KEYS))]),
-    }, or Depletion::RandomBlock;
+    DEPLETION depletion: Depletion = DEPLETIONS, or Depletion::RandomBlock;
     /// Time between the starts of two jobs.
     STAGGER stagger: Span = TIME, or Span::ZERO;
     /// Processor time of each block.
     COMPUTE cpu: Span = TIME, or Span::ZERO;
 }
 
-/// Words for memory.
-const MEMORIES: &[(&str, Memory)] = &[("unlimited", Memory::Unlimited)];
-
-keys! {
-    /// Blocks that may be in memory: one of these.
-    MEMORY_KEYS:
-    /// Blocks of each job.
-    PARTITION partition: u32 = Count(1, u32::MAX as u64);
-    /// Blocks of all jobs together.
-    POOL pool: u32 = Count(1, u32::MAX as u64);
-    /// Blocks for the output of each job; reads have no limit.
-    WRITES writes: u32 = Count(1, u32::MAX as u64);
-}
-
-/// Words for an order of depletion.
-const DEPLETIONS: &[(&str, Depletion)] = &[("random-block", Depletion::RandomBlock)];
-
-keys! {
-    /// The order in which blocks are used up: this.
-    DEPLETION_KEYS:
-    /// Number of keys in a block; blocks are used up in the order of random keys.
-    KEYS_OF_BLOCK keys: u32 = Count(1, 1 << 20);
-}
-
-keys! {
-    /// The disks of a job, by number from 0.
-    DISKS_KEYS:
-    /// Disks with the job's runs, which are assigned to them in this order.
-    INPUTS inputs: Vec<u32> = Each(&DISK), needs "[1, 2]";
-    /// Disk with the job's output.
-    OUTPUT output: u32 = DISK, needs "0";
-}
-
-/// Kind of the number of a disk.
-const DISK: Count = Count(0, 255);
-
 /// Kind of the bytes of a block.
 const BLOCK_BYTES: Amount = REQUEST;
 
-/// Words that are replaced by a table if `--set` names a key of it.
-pub(crate) const GIVE_WAY: [&str; 2] = [MEMORIES[0].0, DEPLETIONS[0].0];
-
 fn number(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).expect("above zero")
-}
-
-/// Length of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Length {
-    Blocks(NonZeroU32),
-    /// Bytes.
-    Size(u64),
-}
-
-fn length(node: &Node) -> Result<Length, JobError> {
-    let hint = "for example `\"1000blocks\"` or `\"4MiB\"`";
-    let text = node.text("a number of blocks or a size").map_err(|error| error.hint(hint))?;
-    let Some(count) = text.trim().strip_suffix(UNIT) else {
-        let bytes: u64 = SIZE.above_zero().hint("a run holds something").read(node)?;
-        return Ok(Length::Size(bytes));
-    };
-    let count = count.trim().parse().ok().and_then(NonZeroU32::new);
-    let expected = || node.expected("a number of blocks above zero").hint(hint);
-    count.map(Length::Blocks).ok_or_else(expected)
-}
-
-impl Length {
-    fn text(&self) -> String {
-        match self {
-            Self::Blocks(count) => quoted(&format!("{count}{UNIT}")),
-            Self::Size(bytes) => quoted(&size_text(*bytes)),
-        }
-    }
-
-    fn schema() -> Json {
-        any([
-            matching(&format!("^ *0*[1-9][0-9]{{0,8}} *{UNIT} *$")),
-            SIZE.above_zero().reference(),
-        ])
-    }
-
-    /// Returns the length in blocks of `block` bytes.
-    fn blocks(self, block: NonZeroU32) -> u64 {
-        match self {
-            Self::Blocks(count) => count.get().into(),
-            Self::Size(bytes) => bytes.div_ceil(block.get().into()),
-        }
-    }
-}
-
-/// Words for the four placements of the paper, its cases 1 to 4.
-const PLACEMENTS: &[(&str, Placement)] = &[
-    ("dedicated", Placement::Dedicated),
-    ("separate", Placement::Separate),
-    ("shared", Placement::Shared),
-    ("all", Placement::All),
-];
-
-fn placement(node: &Node) -> Result<Placement, JobError> {
-    let example = "as `[{ inputs = [1, 2], output = 0 }]`";
-    if let Value::List(jobs) = &node.value {
-        if jobs.is_empty() {
-            return Err(node.expected("the disks of each job").hint(example));
-        }
-        return jobs.iter().map(disks_of_job).collect::<Result<_, _>>().map(Placement::Listed);
-    }
-    let has_usual_classes = || PLACEMENTS.iter().map(|(word, _)| *word);
-    let Some(word) = node.word() else {
-        let expected = node.expected("a placement, or a list of the disks of each job");
-        return Err(expected.hint(example));
-    };
-    if has_usual_classes().any(|known| known == word) {
-        return Ok(value_of(PLACEMENTS, word));
-    }
-    Err(node.expected("a placement").hint(suggest(word, has_usual_classes())))
-}
-
-fn disks_of_job(node: &Node) -> Result<JobDisks, JobError> {
-    let reader = Reader::new(node, "the disks of a job", &[DISKS_KEYS])?;
-    Ok(JobDisks { inputs: reader.get(&INPUTS)?, output: reader.get(&OUTPUT)? })
-}
-
-fn placement_text(placement: &Placement) -> String {
-    let disks = |job: &JobDisks| {
-        Rows::of(&[DISKS_KEYS]).put(&INPUTS, &job.inputs).put(&OUTPUT, &job.output).inline()
-    };
-    match placement {
-        Placement::Listed(jobs) => list(jobs, disks),
-        word => quoted(word_of(PLACEMENTS, word).expect("every other has a word")),
-    }
-}
-
-fn placement_schema() -> Json {
-    any([words(PLACEMENTS), some(&table(DISKS_KEYS))])
-}
-
-/// Reads one of the `known` words, or a table with one of `keys`, which `read_table` converts.
-/// `title` names the value in messages. A key that an argument sets overrides those of the file.
-fn one_of_keys<T: Clone>(
-    node: &Node,
-    known: &'static [(&'static str, T)],
-    keys: crate::keys::Keys,
-    title: &str,
-    read_table: fn(&Reader<'_>) -> Result<Option<T>, JobError>,
-) -> Result<T, JobError> {
-    let has_usual_classes: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-    let example = || {
-        let words = has_usual_classes.iter().map(|word| format!("`\"{word}\"`"));
-        let keys = keys.iter().map(|key| format!("`{{ {} = 600 }}`", key.name()));
-        format!("it is {}", words.chain(keys).collect::<Vec<_>>().join(" or "))
-    };
-    let Value::Table(written) = &node.value else {
-        let word = node.word().filter(|word| has_usual_classes.contains(word));
-        let expected = || node.expected(title).hint(example());
-        return word.map(|word| value_of(known, word)).ok_or_else(expected);
-    };
-    let set = written.entries.iter().rev().find(|entry| entry.origin.is_set());
-    let entries = set.map_or_else(|| written.entries.clone(), |entry| vec![entry.clone()]);
-    let node = Node { value: Value::Table(Table { entries }), origin: node.origin.clone() };
-    let reader = Reader::new(&node, title, &[keys])?;
-    let Value::Table(Table { entries }) = &node.value else { unreachable!("it was just made") };
-    let value = if entries.len() == 1 { read_table(&reader)? } else { None };
-    value.ok_or_else(|| {
-        let message = format!("expected one key in {title}, found {}", entries.len());
-        JobError::new(message).at(&node.origin).hint(example())
-    })
-}
-
-fn memory(reader: &Reader<'_>) -> Result<Option<Memory>, JobError> {
-    let [partition, pool, writes] =
-        [&PARTITION, &POOL, &WRITES].map(|key: &Key<u32, _>| reader.find(key));
-    let (partition, pool) = (partition?.map(Memory::Partition), pool?.map(Memory::Pool));
-    Ok(partition.or(pool).or(writes?.map(Memory::Writes)))
-}
-
-fn memory_text(memory: Memory) -> String {
-    let rows = Rows::of(&[MEMORY_KEYS]);
-    match memory {
-        Memory::Unlimited => quoted(word_of(MEMORIES, &memory).expect("it has a word")),
-        Memory::Partition(blocks) => rows.put(&PARTITION, &blocks).inline(),
-        Memory::Pool(blocks) => rows.put(&POOL, &blocks).inline(),
-        Memory::Writes(blocks) => rows.put(&WRITES, &blocks).inline(),
-    }
-}
-
-fn depletion(reader: &Reader<'_>) -> Result<Option<Depletion>, JobError> {
-    Ok(reader.find(&KEYS_OF_BLOCK)?.map(Depletion::Keys))
-}
-
-fn depletion_text(depletion: Depletion) -> String {
-    match depletion {
-        Depletion::RandomBlock => quoted(word_of(DEPLETIONS, &depletion).expect("it has a word")),
-        Depletion::Keys(keys) => Rows::of(&[DEPLETION_KEYS]).put(&KEYS_OF_BLOCK, &keys).inline(),
-    }
 }
 
 /// Merges, checked as far as possible without the target.

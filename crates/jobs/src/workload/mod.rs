@@ -8,6 +8,7 @@ pub(crate) mod extent;
 pub(crate) mod files;
 pub(crate) mod lanes;
 pub(crate) mod merge;
+pub(crate) mod merge_kinds;
 pub(crate) mod places;
 pub(crate) mod programs;
 pub(crate) mod quota;
