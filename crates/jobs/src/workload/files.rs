@@ -1,14 +1,13 @@
 //! Reads the files of a job. Each is on a device of its own, with its own queue and policy.
 
 use std::ops::Range;
-use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE};
 use crate::classes;
 use crate::describe;
-use crate::devices::{self, DeviceSpec};
+use crate::devices::DeviceSpec;
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
 use crate::kinds::{Each, Own, Text, section};
@@ -21,7 +20,11 @@ use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::units::{about, size_text};
 use crate::workload::extent::{Extent, FileExtent};
-use crate::workload::lanes::{FileTarget, LaneDevice, is_path, no_target, path_schema};
+use crate::workload::file_places::{
+    self, FilePlace, NUMBER, NamedFilePlace, NamedSingle, OnMachine, SingleFile, Surroundings,
+    Wish, check_paths,
+};
+use crate::workload::lanes::{FileTarget, LaneDevice, path_schema};
 use crate::workload::region::{Edge, whole_blocks};
 
 /// Most files of a job: each has a device, a queue and a policy.
@@ -51,7 +54,7 @@ keys! {
     /// The device of each file: a named device, the path of a device file, or the device itself; on
     /// a machine, the name of one of its devices. If not given, the device of the job, or the
     /// machine's next.
-    DEVICE device: Node = section(device_schema);
+    DEVICE device: Node = section(file_places::device_schema);
     /// The real target of each file, on which the job runs live unless `--on` names models: the
     /// path of a file that Penstock owns, the same behind a loop device as `loop:PATH`, or a block
     /// device. For several files a list, in their order, or one path with `%d` in place of the
@@ -61,7 +64,7 @@ keys! {
     ON on: Node = section(|| json!({
         "type": "object",
         "propertyNames": describe::matching("^[0-9]+$"),
-        "additionalProperties": describe::any([device_schema(), path_schema()]),
+        "additionalProperties": describe::any([file_places::device_schema(), path_schema()]),
     }));
 }
 
@@ -87,77 +90,6 @@ pub struct FileSpec {
     at_origin: Origin,
 }
 
-/// A single file of a section with its own device or target.
-#[derive(Clone, PartialEq, Debug)]
-struct SingleFile {
-    number: u32,
-    on: FilePlace,
-}
-
-/// The device or target of a file.
-#[derive(Clone, PartialEq, Debug)]
-enum FilePlace {
-    Device(Box<DeviceSpec>),
-    Path(String),
-}
-
-impl SingleFile {
-    fn device(&self) -> Option<&DeviceSpec> {
-        if let FilePlace::Device(spec) = &self.on { Some(spec) } else { None }
-    }
-
-    fn path(&self) -> Option<&str> {
-        if let FilePlace::Path(path) = &self.on { Some(path) } else { None }
-    }
-}
-
-/// Placeholder in a path for the number of a file.
-const NUMBER: &str = "%d";
-
-/// Parts of a job that decide where its files are.
-#[derive(Clone, Copy)]
-pub(crate) struct Surroundings<'a> {
-    /// Folder of device files.
-    pub(crate) folder: &'a Path,
-    /// The machine that the job names as its device.
-    pub(crate) machine: Option<&'a MachineSpec>,
-    /// Whether an argument names the job's device; it then overrides the files' devices in the
-    /// job's file.
-    pub(crate) only_set: bool,
-}
-
-/// The device or target that a section names for a file.
-#[derive(Clone)]
-enum NamedFilePlace {
-    /// A device or target of this file alone.
-    Own(FilePlace),
-    /// Devices of the machine, of which the file takes one.
-    OfMachine(Wish),
-}
-
-/// The device or target that a section names for one of its files, and where it was written.
-struct NamedSingle {
-    number: u32,
-    place: NamedFilePlace,
-    origin: Origin,
-}
-
-/// Devices of the machine by number, of which a file takes one, and where they were named.
-#[derive(Clone)]
-struct Wish {
-    devices: Range<usize>,
-    origin: Origin,
-}
-
-/// A file on a device of the machine.
-struct OnMachine {
-    /// Index of its section.
-    section: usize,
-    /// Number of the file within the section.
-    number: u32,
-    wish: Wish,
-}
-
 fn name(node: &Node) -> Result<String, JobError> {
     let name = node.text("the name of a file")?;
     if classes::is_name(name) {
@@ -165,13 +97,6 @@ fn name(node: &Node) -> Result<String, JobError> {
     }
     let message = format!("{} is no name of a file", quote(name));
     Err(JobError::new(message).at(&node.origin).hint(classes::NAME_HINT))
-}
-
-/// Describes the device of a file.
-fn device_schema() -> Json {
-    // Names of a machine's devices are like names of files.
-    let of_machine = classes::NAME_PATTERN.replace('$', "([.][0-9]+)?$");
-    describe::any([named_device::schema(), describe::matching(&of_machine)])
 }
 
 /// Reads the sections `[[file]]`.
@@ -188,8 +113,12 @@ pub(crate) fn read(node: &Node, around: Surroundings<'_>) -> Result<Vec<FileSpec
             return Err(JobError::new(message).at(&file.name_origin).hint(hint));
         }
         let section = files.len();
-        let placed = wishes.into_iter().map(|(number, wish)| OnMachine { section, number, wish });
-        on_machine.extend(placed);
+        on_machine.extend(wishes.into_iter().map(|(number, wish)| OnMachine {
+            section,
+            number,
+            name: file.name_of(number),
+            wish,
+        }));
         files.push(file);
     }
     let all: u64 = files.iter().map(|file| u64::from(file.count)).sum();
@@ -202,52 +131,12 @@ pub(crate) fn read(node: &Node, around: Surroundings<'_>) -> Result<Vec<FileSpec
         return Err(JobError::new("the job has no file").at(&node.origin).hint(hint));
     }
     if let Some(machine) = around.machine {
-        assign_devices(machine, &mut files, on_machine)?;
+        for (section, single) in file_places::assign_devices(machine, on_machine)? {
+            files[section].on.push(single);
+        }
+        files.iter_mut().for_each(FileSpec::merge_devices);
     }
     Ok(files)
-}
-
-/// Assigns devices of `machine` to the files of `placed`: each gets the first device that it may
-/// take and that is free.
-fn assign_devices(
-    machine: &MachineSpec,
-    files: &mut [FileSpec],
-    mut placed: Vec<OnMachine>,
-) -> Result<(), JobError> {
-    // A name stands for one device, several, or all. Files with fewer choices go first.
-    placed.sort_by_key(|file| file.wish.devices.len());
-    let mut owners: Vec<Option<String>> = vec![None; machine.count()];
-    for OnMachine { section, number, wish } in placed {
-        let file = &mut files[section];
-        let name = file.name_of(number);
-        let Some(free) = wish.devices.clone().find(|device| owners[*device].is_none()) else {
-            let message = match &owners[wish.devices.clone()] {
-                [Some(other)] if owners.len() > 1 => {
-                    format!("file {name} has no device: on the one that it names lies {other}")
-                }
-                these => {
-                    let (machine_name, count) = (&machine.name, these.len());
-                    let such_ = if count < owners.len() { "such " } else { "" };
-                    let s = if count == 1 { "" } else { "s" };
-                    format!(
-                        "file {name} has no device: {machine_name} has {count} {such_}device{s}, each with \
-                         one file"
-                    )
-                }
-            };
-            let names = machine.device_names();
-            let hint = format!(
-                "two files on one device would be served as if they were on two: lower `count`, or \
-                 name a device that is free; there are {names}"
-            );
-            return Err(JobError::new(message).at(&wish.origin).hint(hint));
-        };
-        owners[free] = Some(name);
-        let spec = machine.device(free).clone();
-        file.on.push(SingleFile { number, on: FilePlace::Device(Box::new(spec)) });
-    }
-    files.iter_mut().for_each(FileSpec::merge_devices);
-    Ok(())
 }
 
 impl FileSpec {
@@ -258,7 +147,8 @@ impl FileSpec {
         let count = reader.get(&COUNT)?;
         let device = reader.node(&DEVICE).filter(|node| around.heeds(&node.origin));
         let device = device.map(|node| around.device_at(node, &name)).transpose()?;
-        let on = reader.node(&ON).map(|node| on(node, &name, count, around)).transpose()?;
+        let on =
+            reader.node(&ON).map(|node| file_places::on(node, &name, count, around)).transpose()?;
         let mut on = on.unwrap_or_default();
         let (device_origin, path_origin) = (reader.place(&DEVICE), reader.place(&PATH));
         let paths = reader.find(&PATH)?;
@@ -374,7 +264,7 @@ impl FileSpec {
 
     /// Describes the names of all files, for a hint.
     fn numbered(&self) -> String {
-        numbered(&self.name, self.count)
+        file_places::numbered(&self.name, self.count)
     }
 
     /// Returns the device of the file `number`, if it is not that of the job.
@@ -425,109 +315,6 @@ impl FileSpec {
         let (size, _) = whole_blocks(self.size, device.block);
         Ok(FileExtent { first: device.base + at, size, step })
     }
-}
-
-/// Describes the names of `count` files called `name`, for a hint.
-fn numbered(name: &str, count: u32) -> String {
-    match count {
-        1 => format!("there is one: {name}, which is {name}.0 too"),
-        _ => format!("there are {name}.0 to {name}.{}", count - 1),
-    }
-}
-
-impl Surroundings<'_> {
-    /// Whether a device that was written at `origin` counts.
-    fn heeds(self, origin: &Origin) -> bool {
-        !self.only_set || origin.is_set()
-    }
-
-    /// Reads the device that `node` names for the file called `name`.
-    fn device_at(self, node: &Node, name: &str) -> Result<NamedFilePlace, JobError> {
-        let named = |machine: &MachineSpec| machine.named(node.word()?);
-        if let Some(devices) = self.machine.and_then(named) {
-            return Ok(NamedFilePlace::OfMachine(Wish { devices, origin: node.origin.clone() }));
-        }
-        no_target(node, "name real targets with `path`, or as in --on data=./data.img")?;
-        let device = named_device::read(node, name, self.folder).map(Box::new);
-        device.map(FilePlace::Device).map(NamedFilePlace::Own).map_err(|error| match self.machine {
-            Some(machine) if node.word().is_some_and(|word| !devices::is_one(word)) => {
-                let names = machine.device_names();
-                error.hint(format!("{} has {names}; or name a device", machine.name))
-            }
-            _ => error,
-        })
-    }
-}
-
-impl NamedFilePlace {
-    fn is_path(&self) -> bool {
-        matches!(self, Self::Own(FilePlace::Path(_)))
-    }
-}
-
-/// Checks that `paths`, written at `origin`, suit the `count` files called `name`.
-fn check_paths(paths: &[String], name: &str, count: u32, origin: &Origin) -> Result<(), JobError> {
-    if let Some(other) = paths.iter().find(|path| *path == "null" || path.starts_with("emulated:"))
-    {
-        let message = format!("{} is no real target", quote(other));
-        let hint = "`path` names files and block devices; models are named with `device`";
-        return Err(JobError::new(message).at(origin).hint(hint));
-    }
-    let enough = match paths {
-        [path] => count == 1 || path.contains(NUMBER),
-        each => each.len() == count as usize,
-    };
-    if enough {
-        return Ok(());
-    }
-    let paths = match paths.len() {
-        0 => "no path".into(),
-        1 => "one path".into(),
-        several => format!("{several} paths"),
-    };
-    let name = quote(name);
-    let (message, hint) = match count {
-        1 => (
-            format!("found {paths} for the file {name}; expected one"),
-            "write `path = \"./data.img\"`",
-        ),
-        _ => (
-            format!("found {paths} for the {count} files of {name}; expected one for each"),
-            "list them in the order of the files, or write one with `%d` in the place of the \
-             number, as `/mnt/disk%d/data`",
-        ),
-    };
-    Err(JobError::new(message).at(origin).hint(hint))
-}
-
-/// Reads the devices and targets of single files called `name`, of which there are `count`.
-fn on(
-    node: &Node,
-    name: &str,
-    count: u32,
-    around: Surroundings<'_>,
-) -> Result<Vec<NamedSingle>, JobError> {
-    let Value::Table(table) = &node.value else {
-        let expected = node.expected("a device for single files");
-        return Err(expected.hint("by their numbers, as in `on = { 2 = \"hdd-7200\" }`"));
-    };
-    let mut files: Vec<NamedSingle> = Vec::new();
-    for entry in table.entries.iter().filter(|entry| around.heeds(&entry.node.origin)) {
-        let number = entry.key.parse().ok().filter(|number| *number < count);
-        let number = number.ok_or_else(|| {
-            let message = format!("there is no file {name}.{}", entry.key);
-            JobError::new(message).at(&entry.origin).hint(numbered(name, count))
-        })?;
-        let place = match entry.node.word().filter(|word| is_path(word)) {
-            Some(path) => NamedFilePlace::Own(FilePlace::Path(path.into())),
-            None => around.device_at(&entry.node, &format!("{name}.{number}"))?,
-        };
-        // `02` is the same number as `2`.
-        files.retain(|single| single.number != number);
-        files.push(NamedSingle { number, place, origin: entry.node.origin.clone() });
-    }
-    files.sort_by_key(|single| single.number);
-    Ok(files)
 }
 
 /// Returns the names of all files, in their order.
@@ -660,39 +447,4 @@ pub(crate) fn drop_devices(files: &mut [FileSpec]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(count: u32) -> FileSpec {
-        let node = crate::tree::parse(&crate::diagnose::Source::file(
-            "job.toml",
-            &format!("name = \"data\"\ncount = {count}\nsize = \"1MiB\"\nat = \"50%\"\n"),
-        ));
-        let around = Surroundings { folder: Path::new(""), machine: None, only_set: false };
-        FileSpec::read(&node.unwrap(), around).unwrap().0
-    }
-
-    #[test]
-    fn one_file_has_a_name_and_several_have_numbers() {
-        assert_eq!(names(&[file(1)]), ["data"]);
-        assert_eq!(names(&[file(3)]), ["data.0", "data.1", "data.2"]);
-        let origin = file(1).name_origin;
-        let numbers = |name, count| named(name, &origin, &[file(count)]).ok();
-        assert_eq!(numbers("data", 3), Some(0..3));
-        assert_eq!(numbers("data.2", 3), Some(2..3));
-        assert_eq!(numbers("data.0", 1), Some(0..1));
-        assert_eq!(
-            (numbers("data.3", 3), numbers("dat", 3), numbers("data.", 3)),
-            (None, None, None)
-        );
-    }
-
-    #[test]
-    fn a_file_lies_where_it_is_said_on_its_device() {
-        let device = Extent { base: 1 << 30, capacity: 4 << 20, block: 512 };
-        let FileExtent { first, size, step } = file(1).extent_on("data", device).unwrap();
-        assert_eq!((first, size, step), ((1 << 30) + (2 << 20), 1 << 20, 4096));
-        let at = file(1).extent_on("data", Extent { capacity: 3 << 19, ..device });
-        assert!(at.is_err_and(|error| error.to_string().contains("ends past its device")));
-    }
-}
+mod tests;

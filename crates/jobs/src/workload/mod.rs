@@ -5,6 +5,7 @@ pub(crate) mod agent_files;
 pub(crate) mod agents;
 pub(crate) mod arrivals;
 pub(crate) mod extent;
+pub(crate) mod file_places;
 pub(crate) mod files;
 pub(crate) mod lanes;
 pub(crate) mod merge;
@@ -26,7 +27,8 @@ use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
 use self::extent::{Extent, FileExtent};
-use self::files::{FILE, FileSpec, Surroundings};
+use self::file_places::Surroundings;
+use self::files::{FILE, FileSpec};
 use self::lanes::{FileTarget, LaneDevice};
 use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
