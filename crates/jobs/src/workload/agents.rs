@@ -1,11 +1,10 @@
 //! Reads the agents of a job, and places them on targets of known size.
 
 use std::num::NonZeroU32;
-use std::ops::Range;
 
-use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
+use penstock_core::{ClassId, Op, Span};
 use penstock_live::Engine;
-use penstock_workload::{ALL_REQUESTS, Agent, Arrivals, Ops, Spacing, Spread, Weighted};
+use penstock_workload::{ALL_REQUESTS, Arrivals, Ops, Weighted};
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, TIME};
@@ -13,21 +12,19 @@ use crate::classes::{self, Class};
 use crate::describe::{self, with};
 use crate::diagnose::{JobError, Origin, quote};
 use crate::engines;
-use crate::keys::{Declared, Key, Keys, Maybe, is, keys, required, table_with, without};
-use crate::kinds::{Choice, Kind, Own, SWITCH, Text, section};
+use crate::keys::{Declared, Keys, is, keys, required, table_with, without};
+use crate::kinds::{Choice, Own, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
-use crate::units::{duration_text, size_text};
+use crate::workload::active::active;
 use crate::workload::agent_files::{self, AgentFiles};
 use crate::workload::arrivals::{self, MAX_OUTSTANDING_MOST};
-use crate::workload::extent::FileExtent;
 use crate::workload::files::FileSpec;
 use crate::workload::places::{self, Places};
 use crate::workload::quota::{self, Quota};
-use crate::workload::region;
-use crate::workload::sizes::{self, REQUEST_MOST};
+use crate::workload::sizes;
 use crate::workload::verify::{self, Verify};
 
 /// Operations of an agent with a single operation.
@@ -137,17 +134,17 @@ pub struct AgentSpec {
     /// Amount of I/O, if it has a bound.
     pub quota: Option<Quota>,
     /// Its files, and its copies on each.
-    files: AgentFiles,
+    pub(super) files: AgentFiles,
     /// Arrivals of its requests.
     pub arrivals: Arrivals,
     /// Time at which it begins.
     pub start: Span,
     /// Time at which it stops; [`Span::MAX`] if only its quota ends it.
     pub stop: Span,
-    size_origin: Origin,
-    cache_origin: Origin,
-    total_origin: Origin,
-    verify_origin: Origin,
+    pub(super) size_origin: Origin,
+    pub(super) cache_origin: Origin,
+    pub(super) total_origin: Origin,
+    pub(super) verify_origin: Origin,
 }
 
 /// Reads the agents of a job with these classes and files that runs for `duration`.
@@ -238,190 +235,9 @@ impl AgentSpec {
         agent.fits_blocks().map(|()| agent)
     }
 
-    /// Returns its copies on each of its files; `layout` has the extents of all files of the job.
-    pub(crate) fn on(&self, layout: &[FileExtent], prio: u8) -> Result<Vec<Agent>, JobError> {
-        let mut agents = Vec::new();
-        for number in self.files.numbers() {
-            let file = layout[number as usize];
-            let region = self.places.region.on(file.size, file.step)?;
-            for part in self.files.parts(region, file.step) {
-                let agent = self.copy_on(part, file.step, prio)?;
-                agents.push(Agent { region: file.place(agent.region), ..agent });
-            }
-        }
-        Ok(agents)
-    }
-
-    /// Returns one copy, which works on `region` of a file.
-    fn copy_on(&self, region: Range<u64>, step: u64, prio: u8) -> Result<Agent, JobError> {
-        let bytes = region.end - region.start;
-        let first = self.places.first(bytes, step)?;
-        let cache = if self.buffered { Flags::BUFFERED } else { Flags::NONE };
-        let durable = self.ops != Ops::Only(Op::Read) && self.ops != Ops::Only(Op::Discard);
-        let mut agent = Agent {
-            class: self.class,
-            prio: Prio(prio),
-            ops: self.ops,
-            flush: self.flush,
-            flags: cache.with(match (self.sync, durable) {
-                (false, _) => Flags::NONE,
-                (true, true) => Flags::SYNC.with(Flags::FUA),
-                (true, false) => Flags::SYNC,
-            }),
-            sizes: self.sizes.clone(),
-            pattern: self.places.pattern,
-            spread: Spread::Uniform,
-            spacing: Spacing { first, ..self.places.spacing },
-            count: if let Some(Quota::Requests(count)) = self.quota {
-                count.into()
-            } else {
-                u64::MAX
-            },
-            bytes: if let Some(Quota::Bytes(bytes)) = self.quota { bytes } else { u64::MAX },
-            region,
-            arrivals: self.arrivals.clone(),
-            active: Time::ZERO + self.start..Time::ZERO + self.stop,
-        };
-        let longest = u64::from(agent.longest());
-        if longest > REQUEST_MOST {
-            let [last, most] = [longest, REQUEST_MOST].map(size_text);
-            let message = format!("requests grow to {last}; at most {most} may be");
-            let hint = "let them grow by less, or less often, or lower `count`";
-            return Err(JobError::new(message).at(&self.size_origin).hint(hint));
-        }
-        if bytes < longest {
-            if let Some(slice) = self.files.too_small(bytes, longest) {
-                return Err(slice);
-            }
-            let (holds, size) = (size_text(bytes), size_text(longest));
-            let message = format!("the region holds {holds}, less than one request of {size}");
-            let hint = "make `region` larger, or `size` smaller";
-            return Err(JobError::new(message).at(&self.size_origin).hint(hint));
-        }
-        agent.spread = self.places.spread(bytes, agent.places())?;
-        if let Some(Quota::Passes(passes)) = self.quota {
-            match agent.requests_in_passes(passes) {
-                Some(requests) => agent.count = requests,
-                None => agent.bytes = bytes.saturating_mul(passes.into()),
-            }
-        }
-        Ok(agent)
-    }
-
     /// Returns its engine where the kernel schedules alone, if it has one of its own.
     pub fn own_engine(&self) -> Option<Engine> {
         self.engine.or_else(|| self.waits.then_some(Engine::Psync))
-    }
-
-    /// Number of its requests, if that is known without the target.
-    pub(crate) fn requests(&self) -> Option<u64> {
-        match (self.quota?, self.sizes.single()) {
-            (Quota::Requests(count), _) => Some(count.into()),
-            (Quota::Bytes(bytes), Some(size)) => Some(bytes.div_ceil(size.into())),
-            _ => None,
-        }
-    }
-
-    /// Whether its amount of I/O depends on the size of its region.
-    pub fn depends_on_target(&self) -> bool {
-        matches!(self.quota, Some(Quota::Passes(_)))
-    }
-
-    /// Bytes of the last request, if the total makes it shorter than the others.
-    pub fn shorter_last(&self) -> Option<u32> {
-        let (Some(Quota::Bytes(total)), Some(size)) = (self.quota, self.sizes.single()) else {
-            return None;
-        };
-        Some((total % u64::from(size)) as u32).filter(|rest| *rest > 0)
-    }
-
-    /// Checks that its requests can go to `target`, which has no page cache.
-    ///
-    /// # Errors
-    /// The agent is `buffered`.
-    pub fn can_be_direct(&self, target: &str) -> Result<(), JobError> {
-        if !self.buffered {
-            return Ok(());
-        }
-        let message = format!("the agent is `buffered`; {target} has no page cache");
-        let hint = "name a model or a file with --on, or set `cache = \"direct\"`";
-        Err(JobError::new(message).at(&self.cache_origin).hint(hint))
-    }
-
-    /// Checks that its requests are whole units of `unit` bytes, as direct I/O on `target`
-    /// requires.
-    ///
-    /// # Errors
-    /// They are not: direct I/O would move more bytes than are counted.
-    pub fn fits_units(&self, unit: u32, target: &str) -> Result<(), JobError> {
-        if self.buffered {
-            return Ok(());
-        }
-        let Some((subject, bytes)) = self.uneven(unit) else {
-            return self.total_fits(unit, target);
-        };
-        let [size, step] = [bytes, unit.into()].map(size_text);
-        let message =
-            format!("{subject} of {size}; direct I/O on {target} moves whole units of {step}");
-        Err(JobError::new(message)
-            .at(&self.size_origin)
-            .hint(region::multiples_near(bytes, unit.into())))
-    }
-
-    /// Returns the first length of its requests that is not a multiple of `unit`, with its name in
-    /// messages.
-    fn uneven(&self, unit: u32) -> Option<(&'static str, u64)> {
-        let requests = self.sizes.possible().map(|size| ("requests", u64::from(size)));
-        requests.chain(self.places.lengths()).find(|(_, bytes)| !bytes.is_multiple_of(unit.into()))
-    }
-
-    /// Checks that its requests are whole blocks if its data is verified.
-    fn fits_blocks(&self) -> Result<(), JobError> {
-        if self.verify.is_none() {
-            return Ok(());
-        }
-        let total = if let Some(Quota::Bytes(total)) = self.quota { total } else { 0 };
-        let total =
-            Some(("a total", total)).filter(|_| !total.is_multiple_of(verify::BLOCK.into()));
-        match self.uneven(verify::BLOCK).or(total) {
-            Some((subject, bytes)) => {
-                Err(verify::uneven(&format!("{subject} of"), bytes, &self.verify_origin))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Returns where `verify` was written, or would be.
-    pub(crate) fn verify_origin(&self) -> &Origin {
-        &self.verify_origin
-    }
-
-    /// Checks that its data is not to be verified: `place` cannot do it, for the reason `why`.
-    ///
-    /// # Errors
-    /// Its data is to be verified.
-    pub fn unverified(&self, place: &str, why: &str) -> Result<(), JobError> {
-        let Some(verify) = self.verify else { return Ok(()) };
-        let word = Kind::text(&verify::KIND, &verify);
-        let message = format!("`{} = {word}` on {place}: {why}", VERIFY.name);
-        let hint =
-            "name a file or a device with --on, as in --on ./data.img, or leave `verify` out";
-        Err(JobError::new(message).at(&self.verify_origin).hint(hint))
-    }
-
-    /// Checks that its total, whose remainder is the last request, is in whole units.
-    fn total_fits(&self, unit: u32, target: &str) -> Result<(), JobError> {
-        let Some(Quota::Bytes(bytes)) = self.quota else { return Ok(()) };
-        let unit = u64::from(unit);
-        if bytes.is_multiple_of(unit) {
-            return Ok(());
-        }
-        let [total, step] = [bytes, unit].map(size_text);
-        let message = format!(
-            "a total of {total} leaves a part of a unit for the last request; direct I/O on {target} \
-             moves whole units of {step}"
-        );
-        Err(JobError::new(message).at(&self.total_origin).hint(region::multiples_near(bytes, unit)))
     }
 
     /// Writes the section with every default in place; keys without a default only if they are
@@ -459,36 +275,6 @@ impl AgentSpec {
             .maybe(&STOP, Some(&self.stop).filter(|stop| **stop < Span::MAX));
         let rows = self.places.write(rows, &self.arrivals);
         self.files.write(rows).section(Some(&format!("[[{}]]", AGENT.name)), out);
-    }
-
-    /// Number of agents on all of its files.
-    pub fn agents(&self) -> u64 {
-        self.files.agents()
-    }
-
-    /// Returns where the number of copies was written.
-    pub(crate) fn copies_origin(&self) -> &Origin {
-        self.files.copies_origin()
-    }
-
-    /// Returns the indices of its files among those of the job; 0, the target, if the job has none.
-    pub fn file_numbers(&self) -> impl Iterator<Item = u32> {
-        self.files.numbers()
-    }
-
-    /// Whether it takes turns with other agents.
-    pub fn takes_turns(&self) -> bool {
-        self.arrivals == Arrivals::Turns
-    }
-
-    /// Number of requests that it keeps outstanding by itself.
-    pub(crate) fn depth(&self) -> u64 {
-        self.agents()
-            * match self.arrivals {
-                Arrivals::Closed { depth, .. } => u64::from(depth),
-                Arrivals::Turns => 1,
-                Arrivals::Open { .. } => 0,
-            }
     }
 }
 
@@ -632,29 +418,4 @@ fn arrivals_and_quota(reader: &Reader<'_>) -> Result<(Arrivals, Option<Quota>), 
         (_, buffers) => buffers.map(|(buffers, _)| buffers),
     };
     Ok((arrivals::bounded(arrivals, buffers), quota))
-}
-
-/// Returns when an agent or a program, called `subject` in messages, stops in a job that runs for
-/// `duration`. Checks that it stops after its start.
-pub(crate) fn active(
-    reader: &Reader<'_>,
-    subject: &str,
-    (starts, stops): (&Key<Span>, &Key<Span, Maybe>),
-    duration: Span,
-) -> Result<Span, JobError> {
-    let start = reader.get(starts)?;
-    let stop = reader.find(stops)?.unwrap_or(duration);
-    if stop > duration {
-        let (stop, duration) = (duration_text(stop), duration_text(duration));
-        let message = format!("the {subject} stops at {stop}, after the job's end at {duration}");
-        let hint = "leave `stop` out to go on until the end";
-        return Err(JobError::new(message).at(reader.origin(stops)).hint(hint));
-    }
-    if start >= stop {
-        let (start, stop) = (duration_text(start), duration_text(stop));
-        let message = format!("the {subject} starts at {start}, when it has stopped: at {stop}");
-        let hint = "`start` must lie before `stop` and before the job's end";
-        return Err(JobError::new(message).at(reader.origin(starts)).hint(hint));
-    }
-    Ok(stop)
 }

@@ -1,6 +1,9 @@
 //! Reads the workload of a job: agents, programs, a trace or merges. Each kind is a file with its
 //! sections; this file decides between the kinds.
 
+pub(crate) mod active;
+mod agent_checks;
+mod agent_copies;
 pub(crate) mod agent_files;
 pub(crate) mod agents;
 pub(crate) mod arrivals;
