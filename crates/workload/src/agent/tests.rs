@@ -1,4 +1,6 @@
-use penstock_core::Span;
+use std::num::NonZeroU32;
+
+use penstock_core::{ClassId, Span};
 
 use super::*;
 
