@@ -20,7 +20,8 @@ use crate::engine::driver::{Action, Command};
 use crate::engine::error::EngineError;
 use crate::engine::psync::Psync;
 use crate::record::block_record::{self, Leaves, Version};
-use crate::record::record_file::{RecordError, RecordFile, Subject};
+use crate::record::record_error::RecordError;
+use crate::record::record_file::{RecordFile, Subject};
 use crate::record::stamp::BLOCK;
 use crate::targets::Target;
 
