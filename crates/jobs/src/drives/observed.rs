@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use penstock_device::hdd::{BusTimes, Cache, CommandOverheads, Drive, ReadAhead, SeekLaw};
 use serde::Deserialize;
 
-use super::{ms, read_ahead};
+use super::convert::{ms, read_ahead};
 
 /// Observations of one drive. Times are in milliseconds.
 #[derive(Deserialize)]
