@@ -17,11 +17,10 @@ use crate::amount::{Count, TIME};
 use crate::classes::{CLASS, Class, classes};
 use crate::describe::{all, any, with, words};
 use crate::devices::DeviceSpec;
-use crate::diagnose::{JobError, Origin, Source, quote};
+use crate::diagnose::{JobError, Origin, Source};
+use crate::job_device::{DEVICE, NamedPlace, device};
 use crate::keys::{Keys, keys, names, required, table_with};
-use crate::kinds::section;
 use crate::live::{LIVE, Live};
-use crate::machines::MachineSpec;
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::policy_keys::POLICY;
 use crate::reader::Reader;
@@ -37,8 +36,8 @@ use crate::workload::file_places::Surroundings;
 use crate::workload::files::{self, FILE};
 use crate::workload::region::whole_blocks;
 use crate::workload::verify::VerifiedRanges;
-use crate::workload::{self, WorkloadKind, WorkloadSpec, trace_devices, traces};
-use crate::{devices, file, machines, named_device, params, policies, sets};
+use crate::workload::{self, WorkloadKind, WorkloadSpec, traces};
+use crate::{devices, file, machines, params, policies, sets};
 
 keys! {
     /// Keys of a job that stand before its sections.
@@ -58,13 +57,6 @@ keys! {
     STOP stop: Stop<String> = stop::KIND, or Stop::Drained;
     /// Most requests that may be outstanding at once, and most programs that may run at once.
     MAX_OUTSTANDING max_outstanding: u32 = Count(1, MAX_OUTSTANDING_MOST), or 1 << 20;
-}
-
-keys! {
-    /// The device of the run, unless `--on` names another: a named device, the path of a device
-    /// file, or the device itself; for a job with files, a named machine or the path of a machine
-    /// file, of which each file takes a device.
-    DEVICE device: Node = section(machines::or_device);
 }
 
 /// Most agents of a job, counting each copy: a run keeps about a kilobyte for each.
@@ -274,29 +266,6 @@ pub(crate) fn schema() -> Json {
     with(table, all([rule]))
 }
 
-/// The device or machine that a job names.
-enum NamedPlace {
-    Device(Box<DeviceSpec>),
-    Machine(MachineSpec),
-}
-
-impl NamedPlace {
-    /// Reads the device or machine that `node` names. Its file is relative to `folder`, or to the
-    /// working directory if an argument names it.
-    fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
-        let base = if node.origin.is_set() { Path::new("") } else { folder };
-        let machine = node.word().map(|word| machines::find_in(base, word)).transpose();
-        match machine.map_err(|error| error.at(&node.origin))?.flatten() {
-            Some(machine) => Ok(Self::Machine(machine)),
-            None => named_device::read(node, DEVICE.name, folder).map(Box::new).map(Self::Device),
-        }
-    }
-
-    fn machine(&self) -> Option<&MachineSpec> {
-        if let Self::Machine(machine) = self { Some(machine) } else { None }
-    }
-}
-
 /// Returns the folder of the job called `name`.
 fn folder(name: &str) -> &Path {
     Path::new(name).parent().unwrap_or(Path::new(""))
@@ -398,44 +367,6 @@ fn warmup(reader: &Reader<'_>, duration: Span) -> Result<Span, JobError> {
             Err(JobError::new(message).at(origin).hint("nothing would be measured"))
         }
     }
-}
-
-/// Returns the device of the job. Removes the workload's own devices if the job's device takes
-/// their place: between it and the devices of a trace, the one that an argument names wins.
-fn device(
-    job: &Reader<'_>,
-    on: Option<NamedPlace>,
-    workload: &mut WorkloadSpec,
-) -> Result<Option<DeviceSpec>, JobError> {
-    let (Some(node), Some(on)) = (job.node(&DEVICE), on) else { return Ok(None) };
-    let device = match on {
-        NamedPlace::Device(device) => *device,
-        NamedPlace::Machine(machine) if workload.files().is_empty() => {
-            let (name, count) = (quote(&machine.name), machine.count());
-            let message =
-                format!("{name} is a machine of {count} devices, and the job has no files");
-            let hint = "give it `[[file]]` sections, which lie on the machine's devices, or name one \
-                        device: `penstock list devices`";
-            return Err(JobError::new(message).at(&node.origin).hint(hint));
-        }
-        // The devices are those of the files.
-        NamedPlace::Machine(_) => return Ok(None),
-    };
-    if !node.origin.is_set() && files::all_have_devices(workload.files()) {
-        let why = "is for files that name none, and each of the job names one";
-        job.refuse(&[&DEVICE], why, "leave it out, or one of the files' own")?;
-    }
-    let on = traces::on(job).filter(|_| workload.trace().is_some_and(|trace| !trace.on.is_empty()));
-    match on.map(|on| (node.origin.is_set(), trace_devices::is_set(on))) {
-        None => {}
-        Some((true, false)) => workload.drop_lane_devices(),
-        Some((false, true)) => return Ok(None),
-        Some(_) => {
-            let why = "is one for all, and the trace names one for each of its devices";
-            job.refuse(&[&DEVICE], why, "leave one of the two out")?;
-        }
-    }
-    Ok(Some(device))
 }
 
 /// Returns the path to the device of which `argument` changes a part; empty if it changes none.

@@ -28,6 +28,7 @@ mod file;
 mod fio;
 mod from_fio;
 mod job;
+mod job_device;
 mod keys;
 mod kinds;
 mod live;
@@ -40,6 +41,7 @@ mod reader;
 mod rows;
 mod sets;
 mod stop;
+mod study_levels;
 mod text;
 mod tree;
 
