@@ -23,8 +23,9 @@ mod watch;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::rc::Rc;
 
-use penstock_core::Seed;
+use penstock_core::{Device, Seed};
 use penstock_device::Level;
 use penstock_device::hdd::Angle;
 use serde_json::{Map, Value as Json, json};
@@ -157,6 +158,30 @@ impl DeviceSpec {
     /// Number of disks.
     pub fn disks(&self) -> u32 {
         self.array.map_or(1, |array| array.disks)
+    }
+
+    /// Builds the disk `number`.
+    fn disk(
+        &self,
+        number: u32,
+        phase: Angle,
+        seed: Seed,
+        watch: Option<Rc<dyn Watch>>,
+    ) -> Box<dyn Device> {
+        let watched = |device, watch: Option<Rc<dyn Watch>>| match watch {
+            Some(watch) => watch.over(device),
+            None => device,
+        };
+        let bare = match &self.model {
+            Model::Fixed(spec) => watched(spec.build(), watch),
+            Model::Hdd(spec) => spec.build(phase, watch),
+            Model::Ssd(spec) => watched(spec.build(watch.as_deref()), watch),
+            Model::Linear(spec) => spec.build(seed, number, watch),
+        };
+        match &self.faults {
+            Some(faults) => faults.over(bare, seed, number),
+            None => bare,
+        }
     }
 
     /// Returns the most memory in bytes that the device takes.

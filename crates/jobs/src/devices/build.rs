@@ -1,11 +1,11 @@
-//! Builds device models from their facts.
+//! Builds devices: whole, or the disks below queues of their own.
 
 use std::rc::Rc;
 
 use penstock_core::{Device, Seed};
 use penstock_device::hdd::Angle;
 
-use super::{DeviceSpec, Model, Watch};
+use super::{DeviceSpec, Watch};
 
 impl DeviceSpec {
     /// Builds the device; its faults and the initial angles of its platters derive from `seed`.
@@ -68,29 +68,5 @@ impl DeviceSpec {
         let watch = |number| watch.map(|watch| watch(number));
         let disk = |number| self.disk(number, phase(number), seed, watch(number));
         (first..first + self.disks()).map(disk).collect()
-    }
-
-    /// Builds the disk `number`.
-    pub(super) fn disk(
-        &self,
-        number: u32,
-        phase: Angle,
-        seed: Seed,
-        watch: Option<Rc<dyn Watch>>,
-    ) -> Box<dyn Device> {
-        let watched = |device, watch: Option<Rc<dyn Watch>>| match watch {
-            Some(watch) => watch.over(device),
-            None => device,
-        };
-        let bare = match &self.model {
-            Model::Fixed(spec) => watched(spec.build(), watch),
-            Model::Hdd(spec) => spec.build(phase, watch),
-            Model::Ssd(spec) => watched(spec.build(watch.as_deref()), watch),
-            Model::Linear(spec) => spec.build(seed, number, watch),
-        };
-        match &self.faults {
-            Some(faults) => faults.over(bare, seed, number),
-            None => bare,
-        }
     }
 }
