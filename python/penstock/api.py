@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Unpack
 
 from penstock import session
 from penstock.comparison import Comparison
@@ -12,35 +13,32 @@ from penstock.policy import Policy, made
 from penstock.report import outputs
 from penstock.results.requests import Requests
 from penstock.results.rounds import ROUNDS_MOST
-from penstock.target import Target, every_path, path
+from penstock.target import Target, TargetOptions, path, with_options
 
 
+@with_options
 def compare(
     job: Job | str | PathLike[str],
     *,
     policies: str | Sequence[str | Callable[[], Policy]] | None = None,
     on: str | PathLike[str] | None = None,
-    create: str | None = None,
-    i_will_lose_data: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    even_if_not_empty: bool = False,
-    read_only: bool = False,
-    engine: str | None = None,
     set: Mapping[str, Plain] | None = None,
     repeat: int | None = None,
     detail: bool = True,
     requests: str | PathLike[str] | None = None,
     arm_from: str | None = None,
     arm_for: str | None = None,
+    **options: Unpack[TargetOptions],
 ) -> Comparison:
     """Run one workload under several policies and compare what each class gets.
 
     `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
     `penstock.Policy` or another callable that makes one without arguments; a string has names with
     commas between them, as on the command line. Without `policies` a few very different ones run,
-    with `"all"` every policy. `on`,
-    `create`, `i_will_lose_data`, `even_if_not_empty`, `read_only` and `engine` are as on the
-    command line; `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`.
-    It also puts the files of a job on real targets: `{"file.data.path": ["/disk0/a", "/disk1/a"]}`.
+    with `"all"` every policy. `on` and the `options` of a target, such as `create` and `read_only`,
+    are as on the command line; `set` changes the job, as
+    `{"duration": "15s", "size-priority.split": "64KiB"}`. It also puts the files of a job on real
+    targets: `{"file.data.path": ["/disk0/a", "/disk1/a"]}`.
     `repeat` is the number of rounds: each runs every policy, with the next seed.
     Without `detail` there are no distributions and no time series, and so no charts.
     The chart of a disk's arm shows the run from `arm_from` on for `arm_for`, such as `"500ms"`; by
@@ -53,14 +51,7 @@ def compare(
     if repeat is not None and not (isinstance(repeat, int) and 1 <= repeat <= ROUNDS_MOST):
         hint = "leave it out to run every policy once"
         raise wrong(f"found repeat={repeat!r}; expected a number from 1 to {ROUNDS_MOST}", hint)
-    target = Target(
-        on=path(on),
-        create=create,
-        i_will_lose_data=every_path(i_will_lose_data),
-        even_if_not_empty=even_if_not_empty,
-        read_only=read_only,
-        engine=engine,
-    )
+    target = Target(on=path(on), options=options)
     kept = None
     if requests is not None:
         outputs.check_table(requests)

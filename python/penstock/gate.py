@@ -19,7 +19,7 @@ from penstock.errors import translated
 from penstock.job import Plain, plain
 from penstock.results.build import build
 from penstock.results.typed import Distribution
-from penstock.target import Target, every_path
+from penstock.target import Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +96,12 @@ class Gate:
         Wrong input raises `penstock.PenstockError` with the command's message.
         """
         target = Target(
-            create=create,
-            i_will_lose_data=every_path(i_will_lose_data),
-            even_if_not_empty=even_if_not_empty,
-            engine=engine,
+            options={
+                "create": create,
+                "i_will_lose_data": i_will_lose_data,
+                "even_if_not_empty": even_if_not_empty,
+                "engine": engine,
+            }
         )
         with translated():
             self._native = _native.Gate(

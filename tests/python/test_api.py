@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import altair as alt
@@ -143,6 +144,25 @@ class TestErrors:
             result.save_report(tmp_path / "out.html")
         assert not (tmp_path / "out.html").exists()
         assert len(result.summary()) == 2
+
+
+class TestTarget:
+    """The options of a target, which are keywords."""
+
+    def test_an_option_that_no_target_has_is_refused(self, job: Path) -> None:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'polices'"):
+            penstock.compare(job, polices="fcfs")  # type: ignore[call-arg]
+
+    def test_the_wrong_type_is_shown_in_what_was_given(self, job: Path) -> None:
+        with pytest.raises(TypeError, match=r'integer `5`, expected a string.*"create": 5'):
+            penstock.compare(job, create=5)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("named", ["/dev/none", Path("/dev/none"), (Path("/dev/none"),)])
+    def test_a_device_is_named_again_by_one_name_or_several(
+        self, job: Path, named: str | Path | Sequence[Path]
+    ) -> None:
+        with pytest.raises(penstock.PenstockError, match="i-will-lose-data does not go with"):
+            penstock.compare(job, i_will_lose_data=named)
 
 
 class TestJob:

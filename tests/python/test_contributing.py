@@ -280,6 +280,35 @@ def add_a_format(copy: Path) -> None:
         (copy / new).write_text(text)
 
 
+TARGET_OPTION = {
+    "crates/run/src/ask/target_options.rs": [
+        (
+            "    pub engine: Option<String>,\n",
+            "{}    /// Whether the target is only opened.\n    pub nothing: bool,\n",
+        ),
+        (
+            "    fn of_a_target(&self) -> [(&'static str, bool, bool); 5] {{\n        [\n",
+            "    fn of_a_target(&self) -> [(&'static str, bool, bool); 6] {{\n        [\n"
+            '            ("--nothing", self.nothing, true),\n',
+        ),
+    ],
+    "crates/run/src/place/target.rs": [
+        (
+            "    if options.read_only {{\n",
+            "    if options.nothing {{\n"
+            '        return Err(Failure::wrong("nothing was to be done", "leave it out"));\n'
+            "    }}\n{}",
+        ),
+    ],
+    "python/penstock/target.py": [
+        (
+            "    engine: Annotated[\n",
+            '    nothing: Annotated[bool, Flag(help="Only open the target.")]\n{}',
+        ),
+    ],
+}
+"""What a new option of targets changes."""
+
 NEW_SOURCE = {
     "examples/source/source.rs": "crates/workload/src/volley.rs",
     "examples/source/section.rs": "crates/jobs/src/workload/volley.rs",
@@ -304,16 +333,16 @@ def edit(copy: Path, edits: dict[str, list[tuple[str, str]]]) -> None:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the engine with a source, a statistic and a trace format more."""
+    """A copy of the engine with a source, a statistic, a trace format and an option of targets."""
     copy = tmp_path_factory.mktemp("engine") / "penstock"
-    copied(copy, ("crates", "examples", "papers", "Cargo.lock", "clippy.toml"))
+    copied(copy, ("crates", "examples", "papers", "python", "Cargo.lock", "clippy.toml"))
     copied(copy, ("fuzz/src", "fuzz/seeds", "tests/data/traces"))
     manifest = (ROOT / "Cargo.toml").read_text()
     members = re.sub(r"^members = .*$", 'members = ["crates/*"]', manifest, flags=re.MULTILINE)
     (copy / "Cargo.toml").write_text(members)
     for example, place in NEW_SOURCE.items():
         shutil.copy(copy / example, copy / place)
-    for edits, most in ((SOURCE, 3), (MEASURE, 2)):
+    for edits, most in ((SOURCE, 3), (MEASURE, 2), (TARGET_OPTION, 3)):
         before = contents(copy)
         edit(copy, edits)
         found = touched(copy, before)
@@ -332,6 +361,23 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_source_touches_three_files_a_statistic_and_a_trace_format_two(engine: Path) -> None:
     """The examples become a section of jobs and a field of results; the engine accepts all."""
     cargo(engine, "check", "--offline", "-p", "penstock-run", target=ROOT / "target")
+
+
+def test_an_option_of_targets_touches_three_files(engine: Path) -> None:
+    """Verbs and programs take the option, and no other declaration of Rust and Python lacks it."""
+    (native,) = (ROOT / "python/penstock").glob("*.so")
+    (engine / "python/penstock" / native.name).symlink_to(native)
+    for verb in ("run", "calibrate"):
+        help_ = python(engine, "-m", "penstock", verb, "--help")
+        assert re.search("--nothing +Only open the target", help_), help_
+    program = (
+        "import inspect, penstock; from penstock.target import Target;"
+        'print(Target(on="null", options={"nothing": True}).json());'
+        'print(inspect.signature(penstock.compare).parameters["nothing"])'
+    )
+    given, shown = python(engine, "-c", program).splitlines()
+    assert json.loads(given) == {"on": "null", "nothing": True}
+    assert shown == "nothing: bool = False"
 
 
 @pytest.mark.soak

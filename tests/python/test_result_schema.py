@@ -148,7 +148,7 @@ def results() -> dict[str, Json]:
     (ROOT / "demo-data").mkdir(exist_ok=True)
     with TemporaryDirectory(dir=ROOT / "demo-data") as folder:
         disk = Path(folder) / "disk.img"
-        live = {"target": Target(on=str(disk), create="16MiB", engine="threads")}
+        live = {"target": Target(on=str(disk), options={"create": "16MiB", "engine": "threads"})}
         job = Path(folder) / "job.toml"
         job.write_text(JOB)
         for name, words in COMMANDS.items():
@@ -159,7 +159,7 @@ def results() -> dict[str, Json]:
         found["a file"] = compared(**live, sets=["duration=300ms"])
         found["files on targets"] = compared(
             text=(ROOT / "examples/four-disks.toml").read_text(),
-            target=Target(create="1MiB"),
+            target=Target(options={"create": "1MiB"}),
             sets=[
                 *("duration=300ms", "file.data.size=1MiB", "file.data.count=2"),
                 f"file.data.path={folder}/disk%d.img",

@@ -57,7 +57,7 @@ def test_a_target_is_free_when_its_session_ends(disk: Path) -> None:
         penstock.compare(short, policies=["noop"], on=disk)
 
     with closing(
-        Session(Target(on=str(disk), create="1MiB"), [short], policies=["noop"])
+        Session(Target(on=str(disk), options={"create": "1MiB"}), [short], policies=["noop"])
     ) as session:
         with pytest.raises(penstock.PenstockError, match="in use by another run"):
             other()

@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use penstock_core::Errno;
-use penstock_run::TargetOptions;
 use penstock_run::gate::{Gate as Opened, GateError, GateFile, GateOptions};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -34,7 +33,7 @@ impl Gate {
         depth: u32,
         timeout: Option<String>,
     ) -> PyResult<Self> {
-        let target = TargetOptions::from(target);
+        let Target(target) = target;
         let file = |path| GateFile { adopt, ..GateFile::at(path, &target) };
         let files = paths.into_iter().map(file).collect::<Vec<_>>();
         let engine = target.engine;

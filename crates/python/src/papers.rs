@@ -78,7 +78,7 @@ pub(crate) fn online_batch(
     writes: bool,
 ) -> PyResult<String> {
     let (online_cpu, batch_cpu) = (Span::from_ns(online_cpu_ns), Span::from_ns(batch_cpu_ns));
-    let (target, overlap) = (target.into(), Span::from_ns(overlap_ns));
+    let (target, overlap) = (target.0, Span::from_ns(overlap_ns));
     let cell =
         Trial { target, mode, online, batch, online_cpu, batch_cpu, cpu_priority, overlap, writes };
     interruptible(py, |go_on| run(&cell, go_on).map(|result| json(&result)))

@@ -194,7 +194,7 @@ impl Session {
         options: SessionOptions,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let target: TargetOptions = target.into();
+        let Target(target) = target;
         let thrown = Raised::default();
         let options = options.options(target.clone(), &thrown);
         let (variants, on) = (Variants::new(variants), target.clone());

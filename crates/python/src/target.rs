@@ -1,22 +1,18 @@
 //! A target as Python names it.
 
 use penstock_run::TargetOptions;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// A `penstock.target.Target`.
-#[derive(FromPyObject)]
-pub(crate) struct Target {
-    on: Option<String>,
-    create: Option<String>,
-    i_will_lose_data: Vec<String>,
-    even_if_not_empty: bool,
-    read_only: bool,
-    engine: Option<String>,
-}
+pub(crate) struct Target(pub(crate) TargetOptions);
 
-impl From<Target> for TargetOptions {
-    fn from(target: Target) -> Self {
-        let Target { on, create, i_will_lose_data, even_if_not_empty, read_only, engine } = target;
-        Self { on, create, i_will_lose_data, even_if_not_empty, read_only, engine }
+impl FromPyObject<'_, '_> for Target {
+    type Error = PyErr;
+
+    fn extract(target: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let text: String = target.call_method0("json")?.extract()?;
+        let options = serde_json::from_str(&text);
+        options.map(Self).map_err(|error| PyTypeError::new_err(format!("{error} of {text}")))
     }
 }

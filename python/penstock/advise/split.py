@@ -22,12 +22,13 @@ from dataclasses import dataclass, field
 from math import ceil, comb, inf
 from os import PathLike, fspath
 from statistics import median
+from typing import Unpack
 
 from penstock import _native
 from penstock.advise.measure import Pattern, Turns, measure
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.results.steps import Progress
-from penstock.target import Target, every_path
+from penstock.target import Target, TargetOptions, with_options
 
 TOLERANCE = 0.37
 """Excess time allowed for a piece over a block: 1.26 ms to 0.926 ms in the paper."""
@@ -216,6 +217,7 @@ class NoiseHidesAnswer(PenstockError):
         self.measured = measured
 
 
+@with_options
 def split(
     target: str | PathLike[str],
     *,
@@ -223,13 +225,10 @@ def split(
     long: str = LONG,
     tolerance: float = TOLERANCE,
     allow_delay: str | None = None,
-    create: str | None = None,
-    i_will_lose_data: str | PathLike[str] | None = None,
-    even_if_not_empty: bool = False,
-    engine: str | None = None,
     rounds: int = ROUNDS,
     seed: int = 1,
     progress: Progress | None = None,
+    **options: Unpack[TargetOptions],
 ) -> Split:
     """Measure how long a piece may be on `target`, which is written over.
 
@@ -238,13 +237,7 @@ def split(
     if noise hides the answer; it has what was measured.
     """
     return split_on(
-        Target(
-            on=fspath(target),
-            create=create,
-            i_will_lose_data=every_path(i_will_lose_data),
-            even_if_not_empty=even_if_not_empty,
-            engine=engine,
-        ),
+        Target(on=fspath(target), options=options),
         block=block,
         long=long,
         tolerance=tolerance,

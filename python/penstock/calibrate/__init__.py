@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISBLK, S_ISREG
 from statistics import median
+from typing import Unpack
 
 from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
@@ -19,7 +20,7 @@ from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import Figures, Measured, Op, Probe
 from penstock.job import Plain, plain
 from penstock.results.steps import Progress
-from penstock.target import Target, every_path
+from penstock.target import Target, TargetOptions, with_options
 from penstock.text import places
 
 ROUNDS = 5
@@ -139,15 +140,13 @@ class Calibration:
         return f"model {self.model.name} does not know what it depends on"
 
 
+@with_options
 def calibrate(
     target: str | PathLike[str],
     *,
-    create: str | None = None,
-    engine: str | None = None,
-    i_will_lose_data: str | PathLike[str] | None = None,
-    even_if_not_empty: bool = False,
     rounds: int = ROUNDS,
     progress: Progress | None = None,
+    **options: Unpack[TargetOptions],
 ) -> Calibration:
     """Measure `target` and fit the simplest model that explains it.
 
@@ -155,13 +154,7 @@ def calibrate(
     read. With `create` an owned file is made if it is missing.
     """
     return calibrate_on(
-        Target(
-            on=fspath(target),
-            create=create,
-            i_will_lose_data=every_path(i_will_lose_data),
-            even_if_not_empty=even_if_not_empty,
-            engine=engine,
-        ),
+        Target(on=fspath(target), options=options),
         rounds=rounds,
         progress=progress,
     )
@@ -175,7 +168,7 @@ def calibrate_on(
     say = progress or (lambda _what, _fraction: None)
     say(f"opening {on}", 0.0)
     with opened(target) as subject:
-        read_only = subject.target.read_only
+        read_only = subject.target.options.get("read_only", False)
         ops: tuple[Op, ...] = ("read",) if read_only else ("read", "write")
         capacity = _capacity(on)
         on_these, unseen = probes.plan(ops, capacity)

@@ -43,10 +43,11 @@ def opened(target: Target) -> Iterator[Subject]:
     try:
         bench = on_bench(target)
     except PenstockError as error:
-        may_write = target.create is not None or bool(target.i_will_lose_data)
+        options = target.options
+        may_write = options.get("create") is not None or bool(options.get("i_will_lose_data"))
         if error.exit_code != UNSAFE or may_write:
             raise
-        target = replace(target, read_only=True)
+        target = replace(target, options={**options, "read_only": True})
         bench = on_bench(target)
     with bench:
         (run,) = bench.run([LOOK])

@@ -94,7 +94,7 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the or
 
 
 @app.command("split", short_help="How long a piece of a long request may be.")
-@targeted(on=device_or_path("Where it writes"), read_only=False)
+@targeted(on=device_or_path("Where it writes"), without=["read_only"])
 def run(
     *,
     target: Target,

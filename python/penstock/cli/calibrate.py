@@ -54,7 +54,7 @@ Output: TypeAlias = Annotated[
 
 
 @app.command("calibrate")
-@targeted(on=Measured, read_only=False)
+@targeted(on=Measured, without=["read_only"])
 def run(
     *,
     out: Output = None,

@@ -11,8 +11,9 @@ from typer.core import TyperCommand
 from penstock.answer.table import Table
 from penstock.answer.value import Answer, Blocks, Line
 from penstock.cli.answering import answer
-from penstock.cli.options import Engine, Json
+from penstock.cli.options import Json
 from penstock.cli.progress import Progress
+from penstock.cli.target import option
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.merging import SORT, Files, merge
@@ -174,7 +175,7 @@ def run(
     record: Record = None,
     key: Key = None,
     make: Make = False,
-    engine: Engine = None,
+    engine: Annotated[str | None, option("engine")] = None,
     beside: Beside = None,
     rounds: Rounds = 1,
     as_json: Json = False,

@@ -46,55 +46,6 @@ On = Annotated[
     ),
 ]
 
-Create = Annotated[
-    str | None,
-    typer.Option(
-        "--create",
-        metavar="SIZE",
-        help="Make the owned file if it is missing, of this size, as 256MiB. "
-        "An existing file that is not penstock's own is never touched.",
-    ),
-]
-
-LoseData = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--i-will-lose-data",
-        metavar="SERIAL|PATH",
-        help="The block device of --on once more, by serial number or path: what is on it is "
-        "written over. Repeat it for each. "
-        "A device that is in use or carries anything is refused all the same. "
-        "Or the path of an owned file once more, if what a gate wrote to it may be lost.",
-    ),
-]
-
-EvenIfNotEmpty = Annotated[
-    bool,
-    typer.Option(
-        "--even-if-not-empty",
-        help="Use the device even if it holds unrecognised data. It goes with --i-will-lose-data.",
-    ),
-]
-
-ReadOnly = Annotated[
-    bool,
-    typer.Option(
-        "--read-only",
-        help="Only read the target: it may be any file or disk, also one that is in use. The job "
-        "may not write.",
-    ),
-]
-
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        metavar="io_uring|libaio|threads",
-        help="How a real file is driven. If not given, the first that works here.",
-    ),
-]
-
-
 _ORDER = (
     "Policies in the order in which they run (`penstock list policies`). "
     "alone:CLASS gives that class the device to itself; kernel:NAME lets the classes meet "

@@ -1,24 +1,20 @@
 """The options of a target: a verb gets all of them as one `Target`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from penstock.cli.lane_devices import JOB, divided, of_files
-from penstock.cli.options import Create, Engine, EvenIfNotEmpty, LoseData, On, ReadOnly
-from penstock.target import Target
+from penstock.cli.options import On
+from penstock.target import FLAGS, Flag, Target, TargetOptions
 
-OPTIONS = {
-    "on": On,
-    "create": Create,
-    "i_will_lose_data": LoseData,
-    "even_if_not_empty": EvenIfNotEmpty,
-    "read_only": ReadOnly,
-    "engine": Engine,
-}
-"""Every option of a target, by its field."""
+
+def option(field: str) -> object:
+    """The option of the command line for a field of `TargetOptions`."""
+    flag, name = FLAGS[field], field.replace("_", "-")
+    return typer.Option(f"--{name}", metavar=flag.metavar, help=flag.help)
 
 
 def device_or_path(purpose: str) -> object:
@@ -35,49 +31,60 @@ def device_or_path(purpose: str) -> object:
 
 
 def targeted(
-    *, on: object = On, read_only: bool = True
+    *, on: object = On, without: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a verb the options of a target in the place of its parameter `target`.
 
     `on` is the verb's own declaration of where it runs; a verb with a parameter `on` declares it
-    there, and gets it as well. Not every verb may be `read_only`. Without such a declaration the
-    files of a job may be named singly, which a verb gets among its `sets`.
+    there, and gets it as well. `without` has the options that the verb does not take. Without a
+    declaration `on` the files of a job may be named singly, which a verb gets among its `sets`.
     """
-    options = {**OPTIONS, "on": on}
-    if not read_only:
-        del options["read_only"]
+    fields = [field for field in FLAGS if field not in without]
 
     def decorated(verb: Callable[..., None]) -> Callable[..., None]:
         taken = signature(verb).parameters
 
         def run(**given: object) -> None:
-            named: dict[str, Any] = {field: given[field] for field in options}
-            named["i_will_lose_data"] = named["i_will_lose_data"] or ()
-            own: dict[str, Any] = {one: value for one, value in given.items() if one in taken}
+            where: Any = given["on"]
+            own: dict[str, Any] = {name: value for name, value in given.items() if name in taken}
             if on is On and "on" not in taken:
-                named["on"], files = divided(named["on"] or [], JOB)
+                where, files = divided(where or [], JOB)
                 own["sets"] = [*of_files(files), *(own["sets"] or [])]
-            verb(**own, target=Target(**named))
+            options = cast(TargetOptions, {field: given[field] for field in fields})
+            verb(**own, target=Target(on=where, options=options))
 
         run.__doc__ = verb.__doc__
-        shown = Signature(list(_parameters(signature(verb), options)))
+        shown = Signature(list(_parameters(taken.values(), on, fields)))
         run.__signature__ = shown  # type: ignore[attr-defined]
         return run
 
     return decorated
 
 
-def _parameters(verb: Signature, options: dict[str, Any]) -> Iterator[Parameter]:
+def _parameters(
+    verb: Collection[Parameter], on: object, fields: Collection[str]
+) -> Iterator[Parameter]:
     """The parameters of a verb with the options of a target in the place of `target`."""
-    for one in verb.parameters.values():
-        if one.name != "target":
-            yield one
+    names = [parameter.name for parameter in verb]
+    for parameter in verb:
+        if parameter.name != "target":
+            yield parameter
             continue
-        for field, declared in options.items():
-            if field in verb.parameters:
-                continue
-            kind = get_args(declared)[0]
-            # An option that may be given several times is not given at all by default.
-            usual = None if field == "i_will_lose_data" else getattr(Target, field)
-            default = Parameter.empty if kind is str else usual
-            yield Parameter(field, one.kind, default=default, annotation=declared)
+        if "on" not in names:
+            default = Parameter.empty if get_args(on)[0] is str else None
+            yield Parameter("on", parameter.kind, default=default, annotation=on)
+        for field in fields:
+            yield _parameter(field, FLAGS[field])
+
+
+def _parameter(field: str, flag: Flag) -> Parameter:
+    kind: object = list[str] | None if flag.repeated else str | None
+    default = None
+    if flag.metavar is None:
+        kind, default = bool, False
+    return Parameter(
+        field,
+        Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option(field)],
+    )

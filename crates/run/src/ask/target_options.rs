@@ -1,14 +1,20 @@
-//! Options that all commands share: where to run, and what is allowed there.
+//! Options that all commands share: where to run, what is allowed there, and with what each does
+//! not go.
 
 use penstock_jobs::{devices, machines};
+use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
 
 /// Prefix of the name of an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";
 
+/// Prefix of the path of a file over which a loop device is made.
+pub(crate) const LOOP: &str = "loop:";
+
 /// Where a command runs, and what it may do there.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct TargetOptions {
     /// A device's name, a device file, a target (its path, or `loop:` and the path of a file),
     /// `emulated:DEVICE[@SPEED][:PATH]` or `null`; the job's device, or the targets of its files, if not
@@ -18,6 +24,7 @@ pub struct TargetOptions {
     pub create: Option<String>,
     /// Serial numbers or paths of block devices to run on, named a second time: data on them may be
     /// lost.
+    #[serde(deserialize_with = "names")]
     pub i_will_lose_data: Vec<String>,
     /// Whether the block device may hold data that no format announces.
     pub even_if_not_empty: bool,
@@ -45,4 +52,51 @@ impl TargetOptions {
         let on = self.on.take_if(|on| !on.starts_with(EMULATED) && devices::is_one(on))?;
         Some(format!("device={on}"))
     }
+
+    /// The options about a real target: the name of each, whether it is given, and whether it goes
+    /// with a target that is only read.
+    fn of_a_target(&self) -> [(&'static str, bool, bool); 5] {
+        [
+            ("--create", self.create.is_some(), false),
+            ("--engine", self.engine.is_some(), true),
+            ("--i-will-lose-data", !self.i_will_lose_data.is_empty(), false),
+            ("--even-if-not-empty", self.even_if_not_empty, false),
+            ("--read-only", self.read_only, true),
+        ]
+    }
+
+    /// Checks that no option about a real target is given for `place`, which has none.
+    pub(crate) fn check_without_a_target(&self, place: &str) -> Result<(), Failure> {
+        match self.of_a_target().iter().find(|(_, given, _)| *given) {
+            None => Ok(()),
+            Some((option, ..)) => {
+                let message = format!("{option} does not go with {place}");
+                Err(Failure::wrong(message, "name a file with --on, as in --on ./data.img"))
+            }
+        }
+    }
+
+    /// Checks that nothing is given that makes or writes the target `on`, which is only read.
+    /// `looped`: whether a loop device is to be made over it.
+    pub(crate) fn check_reading(&self, on: &str, looped: bool) -> Result<(), Failure> {
+        let writes = self.of_a_target().into_iter().find(|(_, given, reads)| *given && !reads);
+        let other = writes.map(|(option, ..)| option).or(looped.then_some(LOOP));
+        let Some(other) = other else { return Ok(()) };
+        let message = format!("--read-only does not go with {other}");
+        Err(Failure::wrong(message, format!("nothing is made or written: --on {on} alone")))
+    }
+}
+
+/// Reads one name, or several.
+fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum NameOrNames {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match NameOrNames::deserialize(from)? {
+        NameOrNames::One(name) => vec![name],
+        NameOrNames::Several(names) => names,
+    })
 }

@@ -130,7 +130,7 @@ impl Place {
             for request in asked {
                 let place = Self::own(request.job)?;
                 place.check(request, speed)?;
-                no_file(&format!("the model {}", place.name()), target)?;
+                target.check_without_a_target(&format!("the model {}", place.name()))?;
             }
             return Ok(None);
         };
@@ -139,13 +139,13 @@ impl Place {
         let name = model.as_ref().map_or(on, |spec| &spec.name);
         asked.iter().try_for_each(|request| kind.check(name, request, speed))?;
         if let Some(spec) = model {
-            no_file(&format!("the model {}", spec.name), target)?;
+            target.check_without_a_target(&format!("the model {}", spec.name))?;
             return Ok(Some(Self::Modelled(spec)));
         }
         let jobs: Vec<&Job> = asked.iter().map(|request| request.job).collect();
         let place = match (kind, on.strip_prefix(EMULATED)) {
             (_, Some(what)) => Self::emulated(on, what, &jobs, target, progress)?,
-            (PlaceKind::Null, _) => no_file(on, target).map(|()| Self::Null)?,
+            (PlaceKind::Null, _) => target.check_without_a_target(on).map(|()| Self::Null)?,
             _ => {
                 let engine = engine_for(asked, target)?;
                 Self::Live(Live::open(on, &jobs, engine, target, progress)?)
@@ -314,7 +314,7 @@ impl Place {
         let open = |path| Live::open(path, jobs, engine?, options, progress);
         let over = path.map(open).transpose()?;
         if over.is_none() {
-            no_file(&format!("{name} without a file"), options)?;
+            options.check_without_a_target(&format!("{name} without a file"))?;
         }
         Ok(Self::Emulated { name: name.into(), spec, speed, over })
     }
@@ -508,24 +508,6 @@ fn engine_for(asked: &[Asked<'_>], options: &TargetOptions) -> Result<RunEngine,
     let engine = RunEngine::of(&jobs, options.engine.as_deref())?;
     asked.iter().try_for_each(|request| engine.check_one(request.job, &request.policies))?;
     Ok(engine)
-}
-
-/// Checks that no option for files was given for `what`, which has no file.
-fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
-    let live_only = [
-        ("--create", options.create.is_some()),
-        ("--engine", options.engine.is_some()),
-        ("--i-will-lose-data", !options.i_will_lose_data.is_empty()),
-        ("--even-if-not-empty", options.even_if_not_empty),
-        ("--read-only", options.read_only),
-    ];
-    match live_only.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((option, _)) => {
-            let message = format!("{option} does not go with {what}");
-            Err(Failure::wrong(message, "name a file with --on, as in --on ./data.img"))
-        }
-    }
 }
 
 /// Checks that no agent goes through a page cache.

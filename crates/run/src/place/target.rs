@@ -9,15 +9,12 @@ use penstock_jobs::units;
 use penstock_jobs::{Job, View};
 use penstock_live::{Contents, Target, User, VERIFIED_BLOCK};
 
-use crate::ask::target_options::TargetOptions;
+use crate::ask::target_options::{LOOP, TargetOptions};
 use crate::failure::Failure;
 
 /// Progress of writing an owned file: gets its path and the fraction that is written; `false` ends
 /// the writing.
 pub(crate) type Creation<'a> = dyn FnMut(&str, f64) -> bool + 'a;
-
-/// Prefix of the path of a file over which a loop device is made.
-pub(crate) const LOOP: &str = "loop:";
 
 /// A target, ready to be run on.
 pub(crate) struct Named {
@@ -132,7 +129,8 @@ pub(crate) fn open(
         return Err(named_for_nothing(on));
     }
     if options.read_only {
-        return read(path, on, looped, options);
+        options.check_reading(on, looped)?;
+        return Ok(Named { target: Target::open_reading(path)?, made: false });
     }
     if !is_device(on) {
         let user = user(path, named)?;
@@ -155,23 +153,6 @@ pub(crate) fn contents(even_if_not_empty: bool) -> Contents {
 pub(crate) fn named_for_nothing(on: impl fmt::Display) -> Failure {
     let message = format!("--even-if-not-empty does not go with {on}, which is not named twice");
     Failure::wrong(message, "it is about a block device: name it with --i-will-lose-data as well")
-}
-
-/// Opens a target for reading only, owned by Penstock or not.
-fn read(path: &Path, on: &str, looped: bool, options: &TargetOptions) -> Result<Named, Failure> {
-    let others = [
-        ("--create", options.create.is_some()),
-        ("--i-will-lose-data", !options.i_will_lose_data.is_empty()),
-        (LOOP, looped),
-    ];
-    if let Some((other, _)) = others.iter().find(|(_, given)| *given) {
-        let message = format!("--read-only does not go with {other}");
-        return Err(Failure::wrong(
-            message,
-            format!("nothing is made or written: --on {on} alone"),
-        ));
-    }
-    Ok(Named { target: Target::open_reading(path)?, made: false })
 }
 
 /// The rights of a run on the file at `path`. With `named`, the path from `--i-will-lose-data`, an

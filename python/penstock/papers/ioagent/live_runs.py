@@ -145,7 +145,7 @@ def opened(folder: Path, size: int, largest: Cell, budget: Budget) -> Iterator[R
         text=job_text(folder),
         sets=[f"file.data.size={size}B"],
         policy=POLICY,
-        target=Target(create=f"{size}B"),
+        target=Target(options={"create": f"{size}B"}),
         responses=[RESPONSE],
     )
     with task.bench([task.variant(changes(largest), 1)]) as bench:

@@ -90,7 +90,7 @@ Csv = Annotated[
 ]
 
 
-@targeted(read_only=False)
+@targeted(without=["read_only"])
 def run(
     *,
     on: On = "emulated:paper-disk",
@@ -160,7 +160,7 @@ def _as_json(live: Live) -> dict[str, object]:
     figures = live.figures()
     pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
     result = asdict(live)
-    del result["where"]["read_only"]  # All programs write.
+    result["where"] = {"on": live.where.on, **live.where.named(without=["read_only"])}
     return {**result, "figures": [asdict(one) for one in figures], "figure5": pairs}
 
 
