@@ -5,14 +5,18 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import termios
 import time
 from pathlib import Path
+from types import FrameType
 
 import pytest
+import typer
 
 from command import COMMAND, LIMIT_S, ROOT, Running, penstock, running
-from penstock.signals import StopSignal
+from penstock.cli.answering import answer
+from penstock.signals import DEFAULTS, StopSignal
 from test_devices import losetup
 
 ENDING = [(number, 128 + number) for number in (signal.SIGHUP, signal.SIGQUIT)]
@@ -200,6 +204,46 @@ def takes_over(command: Running, number: signal.Signals) -> bool:
     status = Path(f"/proc/{command.process.pid}/status").read_text()
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
     return bool(int(caught.split()[1], 16) >> number - 1 & 1)
+
+
+def test_a_signal_at_any_moment_after_it_is_taken_over_ends_the_command_tidily() -> None:
+    """It comes at each call and return, one after another, until the work itself has begun."""
+    before = {number: signal.getsignal(number) for number in DEFAULTS}
+    begun = []
+
+    def ended(moment: int) -> int:
+        """The exit code, if the signal comes at this call or return."""
+        passed = iter(range(moment + 1))
+
+        def count(_frame: FrameType, _event: str, _value: object) -> None:
+            if signal.getsignal(signal.SIGTERM) != before[signal.SIGTERM] and (
+                next(passed, None) == moment
+            ):
+                signal.raise_signal(signal.SIGTERM)
+
+        def work(_progress: object) -> None:
+            begun.append(moment)
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGTERM)
+
+        sys.setprofile(count)
+        try:
+            answer(work)
+        except typer.Exit as code:
+            return code.exit_code
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            sys.setprofile(None)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        return 0
+
+    codes = []
+    while not begun:
+        codes.append(ended(len(codes)))
+    assert len(codes) > 10
+    assert set(codes) == {128 + signal.SIGTERM}
 
 
 def test_one_place_of_the_command_takes_signals_over() -> None:

@@ -6,8 +6,8 @@ files and the exit code are here; what is wrong is raised, and `app` says it.
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import typer
 
@@ -16,6 +16,8 @@ from penstock.answer.value import Answer
 from penstock.cli import output
 from penstock.cli.progress import Progress
 from penstock.signals import StopSignal
+
+T = TypeVar("T")
 
 NO_ANSWER = "interrupted: there is no answer yet"
 
@@ -38,8 +40,12 @@ def answer(
     answer has said all itself.
     """
     stop_signal = stop_signal or StopSignal()
-    with _until_stopped(stop_signal, interrupted), Progress() as progress:
-        found = work(progress)
+
+    def shown() -> Answer | None:
+        with Progress() as progress:
+            return work(progress)
+
+    found = _until_stopped(shown, stop_signal, interrupted)
     if found is not None:
         give(found, as_json=as_json, stop_signal=stop_signal)
 
@@ -74,20 +80,23 @@ def command_line() -> str:
 
 def write(files: Iterable[str]) -> None:
     """Say what is written once it is; a signal leaves out the rest."""
-    with _until_stopped(StopSignal(), NOT_WRITTEN):
+
+    def written() -> None:
         for file in files:
             output.talk(f"wrote {file}")
 
+    _until_stopped(written, StopSignal(), NOT_WRITTEN)
 
-@contextmanager
-def _until_stopped(stop_signal: StopSignal, interrupted: str) -> Iterator[None]:
-    """Within this, the first signal that asks for the end ends the command tidily.
 
-    What failed meanwhile is said, or else what `interrupted` says.
+def _until_stopped(work: Callable[[], T], stop_signal: StopSignal, interrupted: str) -> T:
+    """Do work that the first signal which asks for the end ends tidily, with the command.
+
+    What failed meanwhile is said, or else what `interrupted` says. No context manager: a signal
+    that comes while one is entered is raised outside of it.
     """
     try:
         with stop_signal.first_stops():
-            yield
+            return work()
     except KeyboardInterrupt as interrupt:
         cause = interrupt.__cause__
         if words := str(cause or interrupted):
