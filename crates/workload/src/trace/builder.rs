@@ -81,6 +81,17 @@ impl Builder {
         }
     }
 
+    /// Reads a trace with a request on each line.
+    pub(super) fn lines(
+        input: &mut Input<'_>,
+        expected: &'static str,
+        mut request: impl FnMut(&[u8], u32, &mut Self) -> Parsed<()>,
+    ) -> Result<Trace, TraceError> {
+        let mut trace = Self::new();
+        input.lines(|text, line| request(text, line, &mut trace))?;
+        trace.finish(input, expected)
+    }
+
     /// Reads a table with a request on each line. The first line may name the columns; it then
     /// begins with `head`.
     pub(super) fn table(
@@ -89,15 +100,13 @@ impl Builder {
         expected: &'static str,
         mut request: impl FnMut(&[u8], u32, &mut Self) -> Parsed<()>,
     ) -> Result<Trace, TraceError> {
-        let mut trace = Self::new();
-        input.lines(|text, line| {
+        Self::lines(input, expected, |text, line, trace| {
             if line == 1 && text.starts_with(head) {
                 trace.skipped += 1;
                 return Ok(());
             }
-            request(text, line, &mut trace)
-        })?;
-        trace.finish(input, expected)
+            request(text, line, trace)
+        })
     }
 
     pub(super) fn device(&mut self, name: &[u8]) -> Parsed<DeviceId> {

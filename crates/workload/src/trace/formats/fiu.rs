@@ -26,10 +26,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
-    let mut trace = Builder::new();
     let mut name = Vec::new();
-    input.lines(|text, line| request(text, line, &mut trace, &mut name))?;
-    trace.finish(input, EXAMPLE)
+    Builder::lines(input, EXAMPLE, |text, line, trace| request(text, line, trace, &mut name))
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> Parsed<()> {

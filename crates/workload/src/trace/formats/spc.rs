@@ -25,9 +25,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
-    let mut trace = Builder::new();
-    input.lines(|text, line| request(text, line, &mut trace))?;
-    trace.finish(input, EXAMPLE)
+    Builder::lines(input, EXAMPLE, request)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
