@@ -88,15 +88,6 @@ class Target:
         for name in self.options.keys() - FLAGS.keys():
             raise TypeError(f"got an unexpected keyword argument {name!r}")
 
-    def named(self, *, without: Sequence[str] = ()) -> dict[str, object]:
-        """Return every option but those `without`, with the usual value of what is not given."""
-        given: dict[str, object] = {**self.options}
-        usual = {
-            option.name: () if FLAGS[option.name].repeated else option.default
-            for option in _keywords()
-        }
-        return {name: given.get(name, usual[name]) for name in FLAGS if name not in without}
-
     def json(self) -> str:
         """Return the target for the engine; an option that is `None` is left out."""
         given = {"on": self.on, **self.options}

@@ -99,9 +99,10 @@ def within(
     and what rounds took corrects the price of the next.
     """
     began, priced_s, factor = budget.clock(), 0.0, 1.0
-    for one in rounds:
-        if not whole_rounds([factor * price_s(one)], budget.left_s):
+    for cells in rounds:
+        planned_s = price_s(cells)
+        if not whole_rounds([factor * planned_s], budget.left_s):
             return
-        yield one
-        priced_s += price_s(one)
+        yield cells
+        priced_s += planned_s
         factor = (budget.clock() - began) / priced_s if priced_s else 1.0

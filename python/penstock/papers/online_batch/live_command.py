@@ -160,7 +160,9 @@ def _as_json(live: Live) -> dict[str, object]:
     figures = live.figures()
     pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
     result = asdict(live)
-    result["where"] = {"on": live.where.on, **live.where.named(without=["read_only"])}
+    options = live.where.options
+    lost = options.get("i_will_lose_data") or ()
+    result["where"] = {"on": live.where.on, **options, "i_will_lose_data": lost}
     return {**result, "figures": [asdict(one) for one in figures], "figure5": pairs}
 
 
