@@ -29,7 +29,7 @@ use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
 use crate::foresee::law;
 use crate::place::target::contents;
-use crate::place::{self, target};
+use crate::place::{self, open, target};
 
 /// The options of a gate.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ pub(super) struct Opened {
 
 /// Starts the dispatcher of a gate over the [targets](GateOptions::targets) of `options`.
 pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened, Failure> {
-    let model = options.emulate.as_deref().map(place::model).transpose()?;
+    let model = options.emulate.as_deref().map(open::model).transpose()?;
     let decider = GatePolicy::new(options, model.is_none())?;
     let engine = engines::named_or_usual(options.engine.as_deref())?;
     check(options, engine)?;

@@ -11,7 +11,7 @@ use penstock_workload::merge::Shape;
 use super::record::RecordFormat;
 use crate::ask::target_options::EMULATED;
 use crate::failure::Failure;
-use crate::place::{model, model_and_path};
+use crate::place::open::{model, model_and_path};
 
 /// The options of merges of files.
 #[derive(Clone, Debug, Default)]

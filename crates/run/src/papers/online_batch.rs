@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::measures::below::DiskSnapshot;
 use crate::measures::values::Values;
-use crate::place::model_and_path;
+use crate::place::open::model_and_path;
 use crate::pool::{self, Message, Reports, StartLine, Ticket};
 use crate::result::{BelowResult, Distribution};
 
