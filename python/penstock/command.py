@@ -34,6 +34,11 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app.main()
+    except SystemExit:
+        # `python -m` dies of an interrupt that came while a text was evaluated, as that of a
+        # dataclass, although it was caught since. Evaluating another one makes it forget.
+        eval("None")
+        raise
     except OSError as error:
         # Errors of files are reported where they are used, so this is an output stream.
         output.forget()

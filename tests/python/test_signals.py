@@ -209,7 +209,7 @@ def takes_over(command: Running, number: signal.Signals) -> bool:
 def test_a_signal_at_any_moment_after_it_is_taken_over_ends_the_command_tidily() -> None:
     """It comes at each call and return, one after another, until the work itself has begun."""
     before = {number: signal.getsignal(number) for number in DEFAULTS}
-    begun = []
+    begun: list[int] = []
 
     def ended(moment: int) -> int:
         """The exit code, if the signal comes at this call or return."""
@@ -239,11 +239,29 @@ def test_a_signal_at_any_moment_after_it_is_taken_over_ends_the_command_tidily()
                 signal.signal(number, handler)
         return 0
 
-    codes = []
+    codes: list[int] = []
     while not begun:
         codes.append(ended(len(codes)))
     assert len(codes) > 10
     assert set(codes) == {128 + signal.SIGTERM}
+
+
+def test_an_interrupt_while_a_text_is_evaluated_does_not_change_the_exit_code(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "from penstock import command\n"
+        "from penstock.cli import app\n"
+        "def main():\n"
+        "    try:\n"
+        "        exec('raise KeyboardInterrupt')\n"
+        "    except KeyboardInterrupt:\n"
+        "        raise SystemExit(143)\n"
+        "app.main = main\n"
+        "command.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, check=False)
+    assert done.returncode == 143
 
 
 def test_one_place_of_the_command_takes_signals_over() -> None:
