@@ -16,6 +16,9 @@ NEEDED = re.search(r'^rust-version = "(.+)"', (ROOT / "Cargo.toml").read_text(),
 USED = ("awk", "bash", "dirname", "env", "find", "head", "make", "sed", "sh", "sort")
 """Programs that the checks need."""
 
+LEAKS = ROOT / "tools/leaks.supp"
+"""What may leak, by the modules of the tests."""
+
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
@@ -101,6 +104,22 @@ def test_a_sanitizer_that_is_missing_is_a_failure(programs: Path) -> None:
     assert "error: failed: AddressSanitizer: live\n" in ended.err
     put(programs, "cargo", 'echo "$@"')
     assert make("sanitize", env={"PATH": str(programs)}).code == 0
+
+
+def test_the_modules_that_the_sanitizers_name_have_tests() -> None:
+    """A name that is no longer there would select nothing, or suppress nothing."""
+    source = ROOT / "crates/live/src"
+    tested = {
+        "::".join(file.relative_to(source).with_suffix("").parts).removesuffix("::mod")
+        for file in source.rglob("*.rs")
+        if "#[cfg(test)]" in file.read_text()
+    }
+    (listed,) = re.findall(r"^MODULES=\((.+)\)$", (ROOT / "tools/sanitize").read_text(), re.M)
+    for name in (word.removesuffix("::tests") for word in listed.split()):
+        assert any(module == name or module.endswith(f"::{name}") for module in tested), name
+    leaks = re.findall(r"^leak:penstock_live::(.+)::tests$", LEAKS.read_text(), re.M)
+    assert leaks
+    assert set(leaks) <= tested
 
 
 def test_the_forge_runs_what_there_is() -> None:
