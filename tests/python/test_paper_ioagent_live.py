@@ -38,7 +38,7 @@ from penstock.results.steps import Step
 from penstock.session import Variant
 from penstock.study import rows
 from penstock.study.cells import Outcome
-from penstock.study.fit import estimable, matrix
+from penstock.study.coding import estimable, matrix
 
 LIVE = ("paper", "ioagent", "live")
 

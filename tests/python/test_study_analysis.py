@@ -17,7 +17,7 @@ from penstock.cli.app import app
 from penstock.errors import PenstockError
 from penstock.study import model, words
 from penstock.study.analysis import Analysis, analyse
-from penstock.study.fit import Vector
+from penstock.study.coding import Vector
 from penstock.study.json_types import AnalysisRow
 from penstock.study.table import Table
 

@@ -13,7 +13,8 @@ import study_data
 from penstock.errors import PenstockError
 from penstock.study import model
 from penstock.study.analysis import analyse
-from penstock.study.fit import fit, matrix
+from penstock.study.coding import matrix
+from penstock.study.fit import fit
 from penstock.study.fraction import chosen
 from penstock.study.power import detectable
 from penstock.study.table import of_frame

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.study.fit import EXACT, SIGNIFICANT, Fit
+from penstock.study.fit import EXACT, Fit
+from penstock.study.noise import SIGNIFICANT
 
 FARTHEST = 5.0
 """No power beyond it is looked for."""

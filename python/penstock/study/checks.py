@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.study.fit import EXACT, SIGNIFICANT, Fit, Vector
+from penstock.study.coding import Vector
+from penstock.study.fit import EXACT, Fit
+from penstock.study.noise import SIGNIFICANT
 
 SHAPIRO_MOST = 5000
 """Runs up to which the test of Shapiro and Wilk has exact p values."""

@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from penstock.study.fit import BLOCK, SIGNIFICANT, Fit
+from penstock.study.fit import BLOCK, Fit
+from penstock.study.noise import SIGNIFICANT
 
 FEWEST = 3
 """Runs of the reference cell from which a line has an interval."""

@@ -14,19 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from math import sqrt
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.errors import wrong
 from penstock.study import model
+from penstock.study.coding import Codes, Vector, coding, estimable, matrix
 from penstock.study.model import Term
+from penstock.study.noise import LackOfFit, Noise, PureError, Uncertainty
 from penstock.study.table import Level, Table, positive
 
-Vector: TypeAlias = NDArray[np.float64]
-Codes: TypeAlias = NDArray[np.int64]
 Transform: TypeAlias = Literal["log", "none"]
 Type: TypeAlias = Literal[1, 2, 3]
 """Type of sums of squares: in the order of the terms, each after all that it is no part of, or each
@@ -34,9 +32,6 @@ after all others."""
 
 BLOCK = "block"
 """The term of blocks of runs, which takes drift out of all others."""
-
-SIGNIFICANT = 0.05
-"""A p below it counts."""
 
 MUCH = 1.2
 """Lack of fit matters when the variance of the residual is this many times the pure error."""
@@ -46,40 +41,6 @@ LEAST = 1e-140
 
 EXACT = 1e-20
 """A part of the sum of squares that is rounding, and nothing else."""
-
-
-class Noise(NamedTuple):
-    """Variance that intervals are computed from."""
-
-    variance: float
-    df: int
-    source: Literal["residual", "replicates"]
-
-
-class PureError(NamedTuple):
-    """Variation between runs of one cell."""
-
-    sum_sq: float
-    df: int
-
-    @property
-    def variance(self) -> float:
-        """Variance of a single run."""
-        return self.sum_sq / self.df
-
-
-class LackOfFit(NamedTuple):
-    """Difference between cells and the model, tested against the pure error."""
-
-    sum_sq: float
-    df: int
-    f: float
-    p: float
-
-    @property
-    def there(self) -> bool:
-        """Whether it is more than noise explains."""
-        return self.p < SIGNIFICANT
 
 
 class Row(NamedTuple):
@@ -289,17 +250,15 @@ class Fit:
         sums[sums <= EXACT * self.tss] = 0.0
         return np.asarray(sums / (self.counts - 1))
 
-    def half_width(self, contrast: Vector, where: slice) -> float:
-        """Returns the half-width of the 95 % interval of a contrast of coefficients.
+    def uncertainty(self, contrast: Vector, where: slice) -> Uncertainty | None:
+        """Variance of a contrast of coefficients; `None` if the model leaves nothing over.
 
         From repeated runs each cell counts with the variance of its own runs, as some cells may be
         noisier than others; the degrees of freedom are those of Welch and Satterthwaite.
         """
-        from scipy import stats
-
         noise = self.noise
         if noise is None:
-            return float("nan")
+            return None
         df: float = noise.df
         if noise.source == "replicates" and self.own is not None:
             weights = self.x @ (self.unscaled[:, where] @ contrast)
@@ -309,7 +268,12 @@ class Fit:
                 df = 1 / float(np.sum((parts / variance) ** 2 / (self.counts - 1)))
         else:
             variance = float(contrast @ self.unscaled[where, where] @ contrast) * noise.variance
-        return float(stats.t.ppf(1 - SIGNIFICANT / 2, df)) * sqrt(variance)
+        return Uncertainty(variance, df)
+
+    def half_width(self, contrast: Vector, where: slice) -> float:
+        """Returns the half-width of the 95 % interval of a contrast of coefficients."""
+        uncertainty = self.uncertainty(contrast, where)
+        return float("nan") if uncertainty is None else uncertainty.half_width
 
     def coded(self, term: Term) -> list[tuple[tuple[Level, ...], Vector]]:
         """Each combination of levels of a term, with its row of codes."""
@@ -408,33 +372,6 @@ class Fit:
         every = [*blocks, *(term for term in terms if term != (BLOCK,))]
         x, slices = matrix(self.codes, self.levels, every)
         return replace(self, terms=tuple(every), x=x, slices=slices)
-
-
-def coding(levels: int) -> Vector:
-    """A row of codes for each level: they sum to zero over the levels."""
-    return np.vstack([np.eye(levels - 1), -np.ones(levels - 1)])
-
-
-def matrix(
-    codes: Mapping[str, Codes], levels: Mapping[str, Sequence[Level]], terms: Sequence[Term]
-) -> tuple[Vector, dict[Term, slice]]:
-    """The sum-coded matrix of a model, the constant first, and where its terms are."""
-    rows = len(next(iter(codes.values())))
-    parts, slices, at = [np.ones((rows, 1))], {}, 1
-    for term in terms:
-        part = np.ones((rows, 1))
-        for factor in term:
-            own = coding(len(levels[factor]))[codes[factor]]
-            part = (part[:, :, None] * own[:, None, :]).reshape(rows, -1)
-        parts.append(part)
-        slices[term] = slice(at, at + part.shape[1])
-        at += part.shape[1]
-    return np.hstack(parts), slices
-
-
-def estimable(x: Vector) -> bool:
-    """Whether every coefficient can be separated from the others."""
-    return bool(x.shape[0] >= x.shape[1]) and int(np.linalg.matrix_rank(x)) == x.shape[1]
 
 
 def fit(table: Table, terms: Sequence[Term], *, transform: Transform = "log") -> Fit:

@@ -45,7 +45,7 @@ def chosen(
     needs("numpy", feature="a fraction of a design")
     import numpy as np
 
-    from penstock.study.fit import matrix
+    from penstock.study.coding import matrix
 
     if runs > len(cells):
         raise wrong(f"found {runs} runs of {len(cells)} cells", "a fraction has fewer")

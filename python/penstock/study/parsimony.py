@@ -13,8 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.study import model
-from penstock.study.fit import BLOCK, EXACT, SIGNIFICANT, Codes, Fit, estimable
+from penstock.study.coding import Codes, estimable
+from penstock.study.fit import BLOCK, EXACT, Fit
 from penstock.study.model import Term
+from penstock.study.noise import SIGNIFICANT
 from penstock.study.table import Table
 
 FOLDS = 10

@@ -11,7 +11,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from penstock.study.fit import EXACT, SIGNIFICANT, Fit, Noise, coding, estimable
+from penstock.study.coding import coding, estimable
+from penstock.study.fit import EXACT, Fit
+from penstock.study.noise import SIGNIFICANT, Noise, Uncertainty
 from penstock.study.table import Level
 
 MATTERS = 5.0
@@ -160,7 +162,8 @@ def _configuration(
     factors = list(fit.table.factors)
     codes = tuple(map(int, fit.cells[at]))
     mean = float(means[at])
-    half = _half_width(fit, at)
+    uncertainty = cell_uncertainty(fit, at)
+    half = None if uncertainty is None else uncertainty.half_width
     low, high = (None, None) if half is None else (mean - half, mean + half)
     runs = [run for run, cell in zip(fit.table.runs, fit.cell.tolist(), strict=True) if cell == at]
     costs = []
@@ -197,14 +200,14 @@ def _neighbours(
             yield float(means[at]), level
 
 
-def _half_width(fit: Fit, at: int) -> float | None:
-    """Returns the half-width of a cell's mean: from repeated runs of a cell, else the residual."""
-    from scipy import stats
-
-    noise = fit.residual
+def cell_noise(fit: Fit) -> Noise | None:
+    """Variance of a run of a cell: from repeated runs of all cells, else from the residual."""
     if fit.pure is not None:
-        noise = Noise(fit.pure.variance, fit.pure.df, "replicates")
-    if noise is None:
-        return None
-    reach = float(stats.t.ppf(1 - SIGNIFICANT / 2, noise.df))
-    return reach * float((noise.variance / fit.counts[at]) ** 0.5)
+        return Noise(fit.pure.variance, fit.pure.df, "replicates")
+    return fit.residual
+
+
+def cell_uncertainty(fit: Fit, at: int) -> Uncertainty | None:
+    """Variance of the mean of a cell; `None` if nothing says what is noise."""
+    noise = cell_noise(fit)
+    return None if noise is None else Uncertainty(noise.variance / fit.counts[at], noise.df)

@@ -6,7 +6,7 @@ from math import isfinite
 from penstock.answer.table import NONE
 from penstock.study import model
 from penstock.study.analysis import Analysis
-from penstock.study.fit import SIGNIFICANT
+from penstock.study.noise import SIGNIFICANT
 from penstock.study.recommend import Advice
 from penstock.study.table import Level
 from penstock.text import units

@@ -18,7 +18,8 @@ from penstock.papers.claims import Claim, Numbers
 from penstock.papers.ioagent import analyses
 from penstock.papers.ioagent.claims import STATEMENTS, claims
 from penstock.papers.published import Row
-from penstock.study.fit import Fit, fit, matrix
+from penstock.study.coding import matrix
+from penstock.study.fit import Fit, fit
 
 DRAWS = 100
 """So often a claim is judged from what a fit may as well have been."""
