@@ -39,6 +39,8 @@ from penstock.session import Variant
 from penstock.study import rows
 from penstock.study.cells import Outcome
 from penstock.study.coding import estimable, matrix
+from penstock.study.difference import Ranks
+from penstock.study.difference import ranks as ranks_of
 
 LIVE = ("paper", "ioagent", "live")
 
@@ -162,23 +164,6 @@ def test_a_run_of_a_sixteenth_has_an_operation_of_every_agent() -> None:
             assert int(total.partition("=")[2].removesuffix("KiB")) >= cell["S"]
 
 
-def test_ranks_are_spearmans_with_an_interval() -> None:
-    # Kendall, Rank correlation methods: ten pupils in mathematics and music.
-    mathematics = [7, 4, 3, 10, 6, 2, 9, 8, 1, 5]
-    music = [5, 7, 3, 10, 1, 9, 6, 2, 8, 4]
-    found = compare.ranks(mathematics, music)
-    assert found is not None
-    squares = sum((one - other) ** 2 for one, other in zip(mathematics, music, strict=True))
-    assert found.rho == pytest.approx(1 - 6 * squares / 990)
-    assert found.low < found.rho < found.high
-    assert found.low < 0 < found.high
-    same = compare.ranks(music, [one**3 for one in music])
-    assert same is not None
-    assert same.rho == pytest.approx(1)
-    assert compare.ranks([1, 2, 3], [1, 2, 3]) is None
-    assert compare.ranks([1, 1, 1, 1], [1, 2, 3, 4]) is None
-
-
 @cache
 def random_access() -> Mapping[str, Sequence[Cell]]:
     """A fraction of random reads and one of random writes."""
@@ -270,7 +255,7 @@ def test_a_fraction_runs_and_is_compared(tmp_path: Path) -> None:
             for row in found["rows"]
             if row["pattern"] == one["pattern"]
         ]
-        ranks = compare.ranks([here for here, _ in own], [model for _, model in own])
+        ranks = ranks_of([here for here, _ in own], [model for _, model in own])
         assert ranks is not None
         assert ranks.rho == pytest.approx(one["spearman"]["rho"])
         assert [each["factor"] for each in one["here"]] == [
@@ -388,7 +373,7 @@ def found_by(rhos: Sequence[float], same: int, other: int) -> Live:
             cells=100,
             possible=648,
             coefficients=85,
-            ranks=compare.Ranks(rho, rho - 0.2, rho + 0.2, 0.01),
+            ranks=Ranks(rho, rho - 0.2, rho + 0.2, 0.01),
             references=3,
             noise_pct=4.0,
             drift=None,

@@ -168,7 +168,7 @@ def analyse(
         options=("report", "plots"),
     )
     outputs.check()
-    least = _percent(matters)
+    least = matters_pct(matters)
     named = list(factors or [])
     if by is not None and named and by not in named:
         named.append(by)
@@ -210,7 +210,8 @@ def analyse(
     )
 
 
-def _percent(text: str) -> float:
+def matters_pct(text: str) -> float:
+    """Returns the per cent of `--matters`."""
     try:
         value = float(text.strip().removesuffix("%"))
     except ValueError:

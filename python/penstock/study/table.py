@@ -66,9 +66,15 @@ class Table:
     remarks: tuple[str, ...] = ()
 
     @property
+    def world(self) -> str | None:
+        """The world of all its runs; `None` if there are several, or none is known."""
+        worlds = self.frame["world"].unique().to_list() if "world" in self.frame.columns else []
+        return str(worlds[0]) if len(worlds) == 1 and worlds[0] is not None else None
+
+    @property
     def simulated(self) -> bool:
         """Whether all of it is from models in virtual time."""
-        return "world" in self.frame.columns and self.frame["world"].eq(MODELLED).all()
+        return self.world == MODELLED
 
     @property
     def ordered(self) -> bool:

@@ -26,11 +26,9 @@ TYPES = {1: "I", 2: "II", 3: "III"}
 def title(analysis: Analysis) -> tuple[str, str]:
     """The world in capitals, and what was analysed."""
     table = analysis.table
-    worlds = table.frame["world"].unique().to_list() if "world" in table.frame.columns else []
-    world = str(worlds[0]).upper() if len(worlds) == 1 else "TABLE"
     what = "its logarithm" if analysis.fit.transform == "log" else "as it is"
     less = "less" if analysis.less else "more"
-    return world, (
+    return (table.world or "table").upper(), (
         f"{table.source}: {units.many(len(analysis.fit.y), 'run')} of "
         f"{units.many(len(analysis.fit.counts), 'cell')}; response {table.response}, {what}; "
         f"{less} is better"
@@ -46,14 +44,14 @@ def _advice(analysis: Analysis) -> Iterator[str]:
     matter = [entry for entry in analysis.advice if not entry.sns]
     rest = [entry.factor for entry in analysis.advice if entry.sns]
     said = ", ".join(f"{entry.factor} = {' or '.join(map(str, entry.best))}" for entry in matter)
-    free = f"{_listed(rest)} may be anything" if rest else ""
+    free = f"{listed(rest)} may be anything" if rest else ""
     if said:
         yield f"Set {said}.{f' {free}.' if free else ''}"
     else:
         response = analysis.table.response
         yield f"No factor changes {response} by more than noise or {analysis.matters:g} %."
     best = analysis.configurations[0]
-    cell = _cell(best.levels)
+    cell = named(best.levels)
     against = analysis.fit.percent(_log(analysis, best.mean) - analysis.fit.grand)
     interval = "" if best.low is None else f" [{figure(best.low)} to {figure(best.high)}]"
     yield (
@@ -114,7 +112,7 @@ def _trust(analysis: Analysis) -> Iterator[str]:
     failed = [check.what for check in analysis.checks if check.holds is False]
     if failed and not fit.misleading:
         hold = "does not hold" if len(failed) == 1 else "do not hold"
-        yield f"Take intervals with care: {_listed(failed)} {hold} (see below)."
+        yield f"Take intervals with care: {listed(failed)} {hold} (see below)."
     if not fit.balanced:
         yield (
             "Unbalanced: combinations of levels were not run equally often, so sums of squares "
@@ -434,11 +432,13 @@ def _runs(runs: Sequence[int]) -> str:
     return f"{named} and {len(runs) - SHOWN} more" if len(runs) > SHOWN else named
 
 
-def _cell(levels: dict[str, Level]) -> str:
+def named(levels: dict[str, Level]) -> str:
+    """A cell in words."""
     return ", ".join(f"{factor} = {level}" for factor, level in levels.items())
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -21,7 +21,7 @@ from penstock.experiment.plan import Cell
 from penstock.papers.ioagent import analyses, campaign, setting
 from penstock.papers.ioagent import live_compare as compare
 from penstock.papers.ioagent.campaign import RESPONSE
-from penstock.papers.ioagent.live_compare import Effect, Judged, Ranks
+from penstock.papers.ioagent.live_compare import Effect, Judged
 from penstock.papers.ioagent.live_fraction import (
     PARTS,
     REFERENCE_EVERY,
@@ -39,6 +39,7 @@ from penstock.papers.ioagent.setting import FACTORS, Setting
 from penstock.papers.published import Row
 from penstock.results.steps import Progress
 from penstock.study import remarks
+from penstock.study.difference import Ranks, ranks
 from penstock.study.drift import Drift, drift
 from penstock.study.fit import Fit
 from penstock.study.folder import Folder
@@ -414,7 +415,7 @@ class _Study:
             cells=len(pairs),
             possible=len(plan.every(self.of.factors)),
             coefficients=pattern.coefficients,
-            ranks=compare.ranks([row[RESPONSE] for row in pairs], [row[MODEL] for row in pairs]),
+            ranks=ranks([row[RESPONSE] for row in pairs], [row[MODEL] for row in pairs]),
             references=len(references),
             noise_pct=compare.noise(references),
             drift=None if fit is None else drift(fit),

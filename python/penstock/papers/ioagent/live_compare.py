@@ -10,8 +10,8 @@ its 95 % interval.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import atanh, exp, log, sqrt, tanh
-from typing import Any, NamedTuple
+from math import exp, log, sqrt
+from typing import Any
 
 from penstock.experiment.plan import Cell
 from penstock.papers.claims import Claim, Numbers
@@ -27,27 +27,12 @@ DRAWS = 100
 CERTAIN = 0.95
 """In such a part of them a certain claim comes out alike."""
 
-NORMAL = 1.959963984540054
-"""So many standard errors a 95 % interval reaches to each side."""
-
-FEWEST = 4
-"""Cells from which a rank correlation has an interval."""
-
 WHY_NOT = {
     "4.1-r2": "the paper's R² is of means of four executions, and cells run once here",
     "4.1-errors": "the paper's errors are of means of four executions, and cells run once here",
     "5.2-size": "cells are chosen for the paper's models, which leave these terms out",
 }
 """Claims that cells which are chosen for the paper's models, and run once, do not decide."""
-
-
-class Ranks(NamedTuple):
-    """Spearman's rank correlation, with a 95 % interval."""
-
-    rho: float
-    low: float
-    high: float
-    p: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,28 +61,6 @@ def fitted(pattern: str, rows: Sequence[Row]) -> Fit:
     """The paper's model of a pattern, fitted to its rows; runs of the reference cell show drift."""
     of = analyses.table(pattern, rows)
     return fit(of, analyses.terms(pattern, list(of.factors)))
-
-
-def ranks(first_rates: Sequence[float], second_rates: Sequence[float]) -> Ranks | None:
-    """How alike two machines rank the same cells; none of too few, or if one has no order.
-
-    The interval is Fisher's, with the standard error of Bonett and Wright (2000).
-    """
-    from scipy import stats
-
-    if (
-        len(first_rates) < FEWEST
-        or min(first_rates) == max(first_rates)
-        or min(second_rates) == max(second_rates)
-    ):
-        return None
-    found = stats.spearmanr(first_rates, second_rates)
-    rho = float(found.statistic)
-    if abs(rho) >= 1:
-        return Ranks(rho, rho, rho, float(found.pvalue))
-    reach = NORMAL * sqrt((1 + rho * rho / 2) / (len(first_rates) - 3))
-    low, high = tanh(atanh(rho) - reach), tanh(atanh(rho) + reach)
-    return Ranks(rho, low, high, float(found.pvalue))
 
 
 def effects(model_fit: Fit) -> list[Effect]:

@@ -6,8 +6,9 @@ from typing import Any
 from penstock.papers.claims import Claim
 from penstock.papers.ioagent import live_table
 from penstock.papers.ioagent.live import Live, PatternFound
-from penstock.papers.ioagent.live_compare import Effect, Judged, Ranks, undecided
+from penstock.papers.ioagent.live_compare import Effect, Judged, undecided
 from penstock.papers.ioagent.live_fraction import LeftOut
+from penstock.study.difference import Ranks
 from penstock.study.drift import Drift
 
 FIGURES = ("budget_s", "seconds", "planned", "runs", "stopped", "part", "files", "file_bytes")
