@@ -50,7 +50,7 @@ LIMITS = {
     "doc comments of Rust that open with a fragment": 17,
     "docstrings that open with a fragment": 0,
     "parameters with a vague name": 0,
-    "names of classes that several modules use": 25,
+    "names of classes that several modules use": 22,
 }
 
 

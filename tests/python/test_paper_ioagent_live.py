@@ -27,12 +27,12 @@ from penstock.experiment.budget import SPARE
 from penstock.experiment.plan import Cell
 from penstock.papers.claims import Claim
 from penstock.papers.ioagent import analyses, campaign, live, live_json, live_table, setting
-from penstock.papers.ioagent import live_compare as compare
+from penstock.papers.ioagent import live_claims as claims
 from penstock.papers.ioagent import live_fraction as fraction
 from penstock.papers.ioagent import live_runs as runs
-from penstock.papers.ioagent.live import Live, PatternFound
-from penstock.papers.ioagent.live_compare import Judged
+from penstock.papers.ioagent.live_claims import JudgedClaim
 from penstock.papers.ioagent.live_fraction import Pattern
+from penstock.papers.ioagent.live_results import MachineStudy, PatternResult
 from penstock.papers.ioagent.live_table import Verdict
 from penstock.results.steps import Step
 from penstock.session import Variant
@@ -175,7 +175,7 @@ def random_access() -> Mapping[str, Sequence[Cell]]:
     return found
 
 
-def judged(noise: float, seed: int, *, of_agents: float) -> Mapping[str, Judged]:
+def judged(noise: float, seed: int, *, of_agents: float) -> Mapping[str, JudgedClaim]:
     """The claims of a fraction of random access, where the rate is a power of each factor but O."""
     random = np.random.Generator(np.random.PCG64(seed))
     fits = {}
@@ -193,8 +193,8 @@ def judged(noise: float, seed: int, *, of_agents: float) -> Mapping[str, Judged]
             }
             for cell in cells
         ]
-        fits[name] = compare.fitted(name, rates)
-    return compare.judged(fits, plan.every(setting.FACTORS), 1)
+        fits[name] = claims.compared(name, rates, rates).fits[0]
+    return claims.judged(fits, plan.every(setting.FACTORS), 1)
 
 
 def test_a_fraction_says_of_all_cells_what_all_cells_say() -> None:
@@ -204,8 +204,8 @@ def test_a_fraction_says_of_all_cells_what_all_cells_say() -> None:
     assert (found["5.1-random"].claim["holds"], found["5.1-random"].certain) == (True, True)
     rates = found["5.2-random"].claim["numbers"]["A = 32"]
     assert rates[-1] / rates[0] == pytest.approx(32**0.2, rel=1e-4)
-    undecided = {name: why for name, _, why in compare.undecided(found)}
-    assert undecided["4.1-r2"] == compare.WHY_NOT["4.1-r2"]
+    undecided = {name: why for name, _, why in claims.undecided(found)}
+    assert undecided["4.1-r2"] == claims.WHY_NOT["4.1-r2"]
     assert "did not run" in undecided["5.1-read"]
 
 
@@ -298,7 +298,7 @@ def slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(runs.Runs, "run", run)
 
 
-def started(tmp_path: Path, budget_s: float) -> Live:
+def started(tmp_path: Path, budget_s: float) -> MachineStudy:
     try:
         return live.ioagent_live(str(tmp_path), budget_s, setting.live(SMALL))
     except PenstockError as error:
@@ -365,10 +365,10 @@ def test_a_cell_that_fails_is_left_out_and_named(
     )
 
 
-def found_by(rhos: Sequence[float], same: int, other: int) -> Live:
+def found_by(rhos: Sequence[float], same: int, other: int) -> MachineStudy:
     """A study with these ranks, and with so many claims that come out alike, and otherwise."""
     patterns = [
-        PatternFound(
+        PatternResult(
             pattern=name,
             cells=100,
             possible=648,
@@ -383,17 +383,17 @@ def found_by(rhos: Sequence[float], same: int, other: int) -> Live:
         for name, rho in zip(setting.PATTERNS, rhos, strict=True)
     ]
 
-    def judged(holds: Sequence[bool]) -> dict[str, Judged]:
+    def judged(holds: Sequence[bool]) -> dict[str, JudgedClaim]:
         claims = {
             f"{at}": Claim(id=f"{at}", text="", holds=one, numbers={})
             for at, one in enumerate(holds)
         }
         return {
-            name: Judged(claim=one, certainty=1.0, certain=name != f"{same + other}")
+            name: JudgedClaim(claim=one, certainty=1.0, certain=name != f"{same + other}")
             for name, one in claims.items()
         }
 
-    return Live(
+    return MachineStudy(
         folder=".",
         machine="",
         file_bytes=1 << 30,

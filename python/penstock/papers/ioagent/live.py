@@ -9,7 +9,6 @@ them, and are simulated as `penstock paper ioagent` does.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +17,9 @@ from penstock.errors import CANNOT_HERE, PenstockError, needs
 from penstock.experiment import plan
 from penstock.experiment.budget import SPARE, Budget, Over
 from penstock.experiment.plan import Cell
-from penstock.papers.ioagent import analyses, campaign, setting
-from penstock.papers.ioagent import live_compare as compare
+from penstock.papers.ioagent import analyses, campaign, live_claims, setting
 from penstock.papers.ioagent.campaign import RESPONSE
-from penstock.papers.ioagent.live_compare import Effect, Judged
+from penstock.papers.ioagent.live_claims import JudgedClaim
 from penstock.papers.ioagent.live_fraction import (
     PARTS,
     REFERENCE_EVERY,
@@ -34,19 +32,20 @@ from penstock.papers.ioagent.live_fraction import (
     runnable,
     with_references,
 )
+from penstock.papers.ioagent.live_results import MachineEffect, MachineStudy, PatternResult
 from penstock.papers.ioagent.live_runs import Runs, available_memory, opened, own_folder
 from penstock.papers.ioagent.setting import FACTORS, Setting
 from penstock.papers.published import Row
 from penstock.results.steps import Progress
 from penstock.study import remarks
-from penstock.study.difference import Ranks, ranks
-from penstock.study.drift import Drift, drift
-from penstock.study.fit import Fit
+from penstock.study.compare import StudyComparison
+from penstock.study.difference import ranks
+from penstock.study.drift import drift
 from penstock.study.folder import Folder
 from penstock.study.rows import frame
 
 SEED = 1
-"""Of the fraction, the order and what is drawn."""
+"""Seed of the fraction, of the order and of all draws."""
 
 MODEL = f"model_{RESPONSE}"
 """The rate of a cell on the modelled machine."""
@@ -58,65 +57,11 @@ PILOT = 8
 """Cells of each pattern whose time is measured before."""
 
 AGAIN = 4
-"""The comparison after the runs may take so many times what it took of the model before: it is made
-of both machines then, of more cells perhaps, and next to other work."""
+"""Time reserved for the comparison after the runs, as a multiple of that on the model alone: it has
+both machines then, more cells perhaps, and runs next to other work."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PatternFound:
-    """A pattern on both machines."""
-
-    pattern: str
-    cells: int
-    possible: int
-    coefficients: int
-    ranks: Ranks | None
-    references: int
-    """Runs of the reference cell."""
-    noise_pct: float | None
-    """By how much these differ from each other."""
-    drift: Drift | None
-    here: Sequence[Effect]
-    model: Sequence[Effect]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Live:
-    """Results of all runs."""
-
-    folder: str
-    machine: str
-    file_bytes: int
-    files: int
-    part: int
-    """Each run moved one of so many parts of the amount of the simulation."""
-    budget_s: float
-    seconds: float
-    """All of it took so long."""
-    planned: int
-    runs: int
-    """Of the design, without those of the reference cell and of the pilot."""
-    stopped: bool
-    """The budget ended before all planned cells had run."""
-    patterns: Sequence[PatternFound]
-    here: Mapping[str, Judged]
-    model: Mapping[str, Judged]
-    left_out: Sequence[LeftOut]
-    remarks: Sequence[tuple[str, int]]
-    """What has to be known of runs, and of how many."""
-    rows: Sequence[Row]
-    """The rate of each cell here, `bw_bytes`, and on the model, `model_bw_bytes`."""
-
-
-class Machine(NamedTuple):
-    """Results of the cells of a machine."""
-
-    fits: Mapping[str, Fit]
-    """Of each pattern with enough cells."""
-    judged: Mapping[str, Judged]
-
-
-class Planned(NamedTuple):
+class PlannedRun(NamedTuple):
     """A run of a cell that is to be made."""
 
     cell: Cell
@@ -130,35 +75,35 @@ def ioagent_live(
     *,
     data: str | None = None,
     progress: Progress | None = None,
-) -> Live:
-    """Run what the budget allows in `folder`, with what is `given` set, and compare.
+) -> MachineStudy:
+    """Run what the budget allows in `folder`, with the `arguments` of `--set`, and compare.
 
     Every row goes to the folder of a study at `data` at once, if that is named.
     """
     needs("statsmodels", feature="paper ioagent live")
-    return _Study(folder, budget_s, arguments, progress).made(data)
+    return _BudgetedStudy(folder, budget_s, arguments, progress).made(data)
 
 
-class _Study:
-    """All steps of it, with the clock."""
+class _BudgetedStudy:
+    """A study within its budget, step by step."""
 
     def __init__(
         self, folder: str, budget_s: float, arguments: Mapping[str, str], progress: Progress | None
     ) -> None:
         self.budget = Budget(budget_s)
         self.folder = folder
-        self.of: Setting = setting.read(arguments)
+        self.setting: Setting = setting.read(arguments)
         self._say = progress or (lambda _what, _done: None)
-        cells = plan.every(self.of.factors)
+        cells = plan.every(self.setting.factors)
         self.cells, out = runnable(cells, available_memory())
         self.left_out = [
             LeftOut({"pattern": pattern, **cell}, why)
-            for pattern in self.of.patterns
+            for pattern in self.setting.patterns
             for cell, why in out
         ]
         self.factors = {
             name: [level for level in levels if any(cell[name] == level for cell in self.cells)]
-            for name, levels in self.of.factors.items()
+            for name, levels in self.setting.factors.items()
         }
         several = [name for name, levels in self.factors.items() if len(levels) > 1]
         self.patterns = [
@@ -168,17 +113,17 @@ class _Study:
                 factors=self.factors,
                 cells=self.cells,
             )
-            for name in self.of.patterns
+            for name in self.setting.patterns
         ]
-        for one in self.patterns:
-            one.check()
+        for pattern in self.patterns:
+            pattern.check()
         self._made = 0
         """Runs that were made, without those of the pilot."""
         self._simulating_s = 0.0
-        """What the simulation of a cell takes, in the pattern that takes longest."""
+        """Seconds of the simulation of a cell, in the pattern that takes longest."""
 
-    def made(self, data: str | None) -> Live:
-        """All of it."""
+    def made(self, data: str | None) -> MachineStudy:
+        """Runs the study; its rows go to a folder at `data`, if that is named."""
         files_most = max(self.factors["D"])
         largest = {"pattern": self.patterns[0].name, **self.cells[-1], "D": files_most}
         self._say("making files", 0.0)
@@ -193,22 +138,22 @@ class _Study:
             order = self._order(self._stages(many))
             simulated = self._simulated(order)
             began = time.monotonic()
-            self._machine(simulated)
+            self._judged(self._comparisons(simulated, simulated), 1)
             self.budget.reserved_s = AGAIN * (time.monotonic() - began)
-            levels = {"pattern": self.of.patterns, **self.factors}
+            levels = {"pattern": self.setting.patterns, **self.factors}
             rows: list[dict[str, Any]] = []
-            each: float | None = None
+            seconds_each: float | None = None
             with _recording(data, levels, len(order)) as record:
                 while order:
-                    each = self._run(runs, order, part, rows, record)
-                    order = self._order([self._more(simulated, each)], len(simulated))
+                    seconds_each = self._run(runs, order, part, rows, record)
+                    order = self._order([self._more(simulated, seconds_each)], len(simulated))
                     simulated += self._simulated(order)
             planned = len(simulated)
             self._say("comparing", 1.0)
             ran = {_key(row) for row in rows if not row["reference"]}
             simulated = [row for row in simulated if _key(row) in ran]
-            here, model = self._machine(rows), self._machine(simulated)
-            return Live(
+            comparisons = self._comparisons(rows, simulated)
+            return MachineStudy(
                 folder=self.folder,
                 machine=rows[0]["machine"] if rows else "",
                 file_bytes=size,
@@ -218,47 +163,48 @@ class _Study:
                 seconds=self.budget.spent_s,
                 planned=planned,
                 runs=len(ran),
-                stopped=each is None,
+                stopped=seconds_each is None,
                 patterns=[
-                    self._pattern(one, rows, simulated, here, model) for one in self.patterns
+                    self._pattern(pattern, rows, simulated, comparisons.get(pattern.name))
+                    for pattern in self.patterns
                 ],
-                here=here.judged,
-                model=model.judged,
+                here=self._judged(comparisons, 0),
+                model=self._judged(comparisons, 1),
                 left_out=[*self.left_out, *runs.left_out],
-                remarks=[(one.text, one.runs) for one in remarks.counted(runs.remarks)],
+                remarks=[(remark.text, remark.runs) for remark in remarks.counted(runs.remarks)],
                 rows=_pairs(rows, simulated),
             )
 
     def _pilot(self, runs: Runs) -> tuple[int, list[float]]:
-        """Which part of the amounts a run moves, and what a cell of each pattern takes then.
+        """Returns the part of the amounts that a run moves, and the seconds of a cell then.
 
-        That is the run and its simulation. The smallest amounts are measured first, so that a slow
-        disk is known before it takes long.
+        A cell takes its run and its simulation. The smallest amounts are measured first, so that a
+        slow disk is known before it takes long.
         """
         until = self.budget.pilot()
         part = max(PARTS)
-        found = self._timed(runs, part, until)
-        if len(found) < len(self.patterns):
-            raise self._too_small([*map(sum, found)])
-        larger = part_of(self.patterns, found, part, self.budget.left_s, pilot=PILOT)
+        times = self._timed(runs, part, until)
+        if len(times) < len(self.patterns):
+            raise self._too_small([*map(sum, times)])
+        larger = part_of(self.patterns, times, part, self.budget.left_s, pilot=PILOT)
         if larger is None:
-            raise self._too_small([*map(sum, found)])
+            raise self._too_small([*map(sum, times)])
         if larger < part:
             again = self._timed(runs, larger, until)
             if len(again) == len(self.patterns):
-                part, found = larger, again
-        return part, [sum(one) for one in found]
+                part, times = larger, again
+        return part, [sum(pattern_times) for pattern_times in times]
 
     def _timed(self, runs: Runs, part: int, until: Budget) -> list[tuple[float, float]]:
         """Returns the mean time of a cell of each pattern: the fixed part, and the rest.
 
         No run begins once `until` is over: patterns are missing for which there was no time.
         """
-        found: list[tuple[float, float]] = []
-        for at, one in enumerate(self.patterns):
+        means: list[tuple[float, float]] = []
+        for at, pattern in enumerate(self.patterns):
             self._say("measuring what runs take", at / len(self.patterns))
-            some = _shuffled(f"pilot {one.name}", len(one.cells))[:PILOT]
-            cells = [{"pattern": one.name, **one.cells[number]} for number in some]
+            some = _shuffled(f"pilot {pattern.name}", len(pattern.cells))[:PILOT]
+            cells = [{"pattern": pattern.name, **pattern.cells[number]} for number in some]
             times = []
             for cell in cells:
                 began = time.monotonic()
@@ -266,21 +212,23 @@ class _Study:
                     until.check()
                     outcome = runs.run(cell, part, SEED)
                 except Over:
-                    return found
+                    return means
                 if outcome is not None:
                     whole = time.monotonic() - began
                     times.append((whole - outcome.seconds, outcome.seconds))
             if not times:
-                why = f"none of {len(cells)} cells of {one.name} can run: {runs.left_out[-1].why}"
+                why = (
+                    f"none of {len(cells)} cells of {pattern.name} can run: {runs.left_out[-1].why}"
+                )
                 hint = "`penstock doctor` says what this machine can do"
                 raise PenstockError(f"error: {why}\nhint: {hint}", exit_code=CANNOT_HERE)
             began = time.monotonic()
-            campaign.rows(self.of, cells)
+            campaign.rows(self.setting, cells)
             simulating = (time.monotonic() - began) / len(cells)
             self._simulating_s = max(self._simulating_s, simulating)
-            fixed, moving = (sum(each) / len(times) for each in zip(*times, strict=True))
-            found.append((fixed + simulating, moving))
-        return found
+            fixed, moving = (sum(parts) / len(times) for parts in zip(*times, strict=True))
+            means.append((fixed + simulating, moving))
+        return means
 
     def _too_small(self, seconds: Sequence[float]) -> PenstockError:
         """Returns the error for too small a budget, by the seconds of a cell of known patterns."""
@@ -292,11 +240,11 @@ class _Study:
             )
         # Patterns that are not known yet take as long as the others.
         mean = sum(seconds) / len(seconds)
-        each = [*seconds, *[mean] * (len(self.patterns) - len(seconds))]
-        fewest = sum(one.fewest for one in self.patterns)
+        of_patterns = [*seconds, *[mean] * (len(self.patterns) - len(seconds))]
+        fewest = sum(pattern.fewest for pattern in self.patterns)
         return self.budget.too_small(
             f"the fewest cells from which the paper's models can be fitted, {fewest}, take",
-            needed(self.patterns, each),
+            needed(self.patterns, of_patterns),
             "files and a pilot",
             fewer,
         )
@@ -304,69 +252,69 @@ class _Study:
     def _stages(self, many: Sequence[int]) -> list[list[Cell]]:
         """All cores, and the rest of so many cells of each pattern."""
         stages: list[list[Cell]] = [[], []]
-        for one, count in zip(self.patterns, many, strict=True):
-            for stage, cells in zip(stages, one.fraction(count, SEED), strict=True):
-                stage += [{"pattern": one.name, **cell} for cell in cells]
+        for pattern, count in zip(self.patterns, many, strict=True):
+            for stage, cells in zip(stages, pattern.fraction(count, SEED), strict=True):
+                stage += [{"pattern": pattern.name, **cell} for cell in cells]
         return stages
 
-    def _order(self, stages: Sequence[Sequence[Cell]], made: int = 0) -> list[Planned]:
+    def _order(self, stages: Sequence[Sequence[Cell]], made: int = 0) -> list[PlannedRun]:
         """The runs of some stages after each other, each at random, with the reference cells."""
         middle_cell = middle(self.factors)
 
-        def reference(number: int) -> Planned:
+        def reference(number: int) -> PlannedRun:
             pattern = self.patterns[number % len(self.patterns)].name
-            return Planned({"pattern": pattern, **middle_cell}, reference=True)
+            return PlannedRun({"pattern": pattern, **middle_cell}, reference=True)
 
-        found: list[Planned] = []
+        planned: list[PlannedRun] = []
         for stage in stages:
             order = _shuffled(f"order {made}", len(stage))
-            runs = [Planned(stage[number]) for number in order]
-            found += plan.with_references(runs, REFERENCE_EVERY, reference, before=made)
+            runs = [PlannedRun(stage[number]) for number in order]
+            planned += plan.with_references(runs, REFERENCE_EVERY, reference, before=made)
             made += len(stage)
-        return found
+        return planned
 
-    def _simulated(self, order: Sequence[Planned]) -> list[Row]:
+    def _simulated(self, order: Sequence[PlannedRun]) -> list[Row]:
         """The cells of some runs on the modelled machine."""
         self._say("simulating the same cells", 0.0)
-        cells = [one.cell for one in order if not one.reference]
-        return campaign.cells(campaign.rows(self.of, cells))
+        cells = [run.cell for run in order if not run.reference]
+        return campaign.cells(campaign.rows(self.setting, cells))
 
-    def _more(self, planned: Sequence[Row], each: float | None) -> list[Cell]:
-        """Cells for the time that is left, if a run and its simulation take so many seconds.
+    def _more(self, planned: Sequence[Row], seconds_each: float | None) -> list[Cell]:
+        """Cells for the time that is left, if a run and its simulation take `seconds_each`.
 
         They are drawn, equally many of each pattern: any cell adds to what is known.
         """
-        known = {_key(row) for row in planned}
-        found: list[Cell] = []
-        if each is None:
-            return found
-        left = SPARE * self.budget.left_s / with_references(each)
-        for one in self.patterns:
-            every = [{"pattern": one.name, **cell} for cell in one.cells]
-            cells = [cell for cell in every if _key(cell) not in known]
-            some = _shuffled(f"more {one.name} {len(planned)}", len(cells))
-            found += [cells[number] for number in some[: int(left / len(self.patterns))]]
-        return found if len(found) >= REFERENCE_EVERY else []
+        ran = {_key(row) for row in planned}
+        drawn: list[Cell] = []
+        if seconds_each is None:
+            return drawn
+        left = SPARE * self.budget.left_s / with_references(seconds_each)
+        for pattern in self.patterns:
+            every = [{"pattern": pattern.name, **cell} for cell in pattern.cells]
+            cells = [cell for cell in every if _key(cell) not in ran]
+            some = _shuffled(f"more {pattern.name} {len(planned)}", len(cells))
+            drawn += [cells[number] for number in some[: int(left / len(self.patterns))]]
+        return drawn if len(drawn) >= REFERENCE_EVERY else []
 
     def _run(
         self,
         runs: Runs,
-        order: Sequence[Planned],
+        order: Sequence[PlannedRun],
         part: int,
         rows: list[dict[str, Any]],
         record: Callable[[Row], object],
     ) -> float | None:
-        """Adds the rows of all these runs; returns the seconds that a cell takes.
+        """Adds the rows of all these runs; returns the seconds of a cell.
 
-        None if the time was up before the last.
+        `None` if the time was up before the last.
         """
         began, first = time.monotonic(), self._made
-        for at, one in enumerate(order):
+        for at, planned in enumerate(order):
             self._say(f"{at} of {len(order)} runs", at / len(order))
             number = first + at
             seed = _native.drawn(SEED, "run", number + 1)[number]
             try:
-                outcome = runs.run(one.cell, part, seed)
+                outcome = runs.run(planned.cell, part, seed)
             except Over:
                 return None
             self._made += 1
@@ -376,51 +324,63 @@ class _Study:
                 "run": number,
                 "order": number,
                 "block": 0,
-                "replicate": _again(one.cell, rows) if one.reference else 0,
+                "replicate": _again(planned.cell, rows) if planned.reference else 0,
                 "seed": seed,
-                **one.cell,
+                **planned.cell,
                 **outcome.columns([RESPONSE]),
-                "reference": one.reference,
+                "reference": planned.reference,
             }
             rows.append(row)
             record(row)
         return (time.monotonic() - began) / len(order) + self._simulating_s
 
-    def _machine(self, rows: Sequence[Row]) -> Machine:
-        """The models and the claims of some rows."""
-        fits = {}
-        for one in self.patterns:
-            own = (row for row in rows if row["pattern"] == one.name)
-            ran = {_key(row) for row in own if not row.get("reference")}
-            if len(ran) > one.coefficients:
+    def _comparisons(
+        self, rows: Sequence[Row], simulated: Sequence[Row]
+    ) -> dict[str, StudyComparison]:
+        """Both machines in each pattern with enough cells for the paper's model."""
+        comparisons = {}
+        for pattern in self.patterns:
+            of_pattern = (row for row in rows if row["pattern"] == pattern.name)
+            ran = {_key(row) for row in of_pattern if not row.get("reference")}
+            if len(ran) > pattern.coefficients:
                 with suppress(PenstockError):
-                    fits[one.name] = compare.fitted(one.name, rows)
-        cells = plan.every(self.factors)
-        return Machine(fits, compare.judged(fits, cells, SEED))
+                    comparisons[pattern.name] = live_claims.compared(pattern.name, rows, simulated)
+        return comparisons
+
+    def _judged(
+        self, comparisons: Mapping[str, StudyComparison], machine: int
+    ) -> dict[str, JudgedClaim]:
+        """The claims on the first or the second machine."""
+        fits = {name: comparison.fits[machine] for name, comparison in comparisons.items()}
+        return live_claims.judged(fits, plan.every(self.factors), SEED)
 
     def _pattern(
         self,
         pattern: Pattern,
         rows: Sequence[Row],
         simulated: Sequence[Row],
-        here: Machine,
-        model: Machine,
-    ) -> PatternFound:
-        own = [row for row in rows if row["pattern"] == pattern.name]
-        references = [row[RESPONSE] for row in own if row["reference"]]
-        pairs = _pairs(own, simulated)
-        fit = here.fits.get(pattern.name)
-        return PatternFound(
+        comparison: StudyComparison | None,
+    ) -> PatternResult:
+        of_pattern = [row for row in rows if row["pattern"] == pattern.name]
+        references = [row[RESPONSE] for row in of_pattern if row["reference"]]
+        both = _pairs(of_pattern, simulated)
+        effects = [] if comparison is None else comparison.effects
+        main = [effect for effect in effects if len(effect.term) == 1]
+        return PatternResult(
             pattern=pattern.name,
-            cells=len(pairs),
-            possible=len(plan.every(self.of.factors)),
+            cells=len(both),
+            possible=len(plan.every(self.setting.factors)),
             coefficients=pattern.coefficients,
-            ranks=ranks([row[RESPONSE] for row in pairs], [row[MODEL] for row in pairs]),
+            ranks=ranks([row[RESPONSE] for row in both], [row[MODEL] for row in both]),
             references=len(references),
-            noise_pct=compare.noise(references),
-            drift=None if fit is None else drift(fit),
-            here=[] if fit is None else compare.effects(fit),
-            model=compare.effects(model.fits[pattern.name]) if pattern.name in model.fits else [],
+            noise_pct=live_claims.noise(references),
+            drift=None if comparison is None else drift(comparison.fits[0]),
+            here=[
+                MachineEffect(effect.term[0], effect.levels[0], *effect.first) for effect in main
+            ],
+            model=[
+                MachineEffect(effect.term[0], effect.levels[0], *effect.second) for effect in main
+            ],
         )
 
 
@@ -459,9 +419,11 @@ def _recording(
     if path is None:
         yield lambda _row: None
         return
-    kinds = {name: type(each[0]) for name, each in levels.items()}
+    kinds = {name: type(of_factor[0]) for name, of_factor in levels.items()}
     factors = [
-        {"name": name, "levels": list(each)} for name, each in levels.items() if len(each) > 1
+        {"name": name, "levels": list(several)}
+        for name, several in levels.items()
+        if len(several) > 1
     ]
     with closing(Folder(Path(path), resume=False)) as folder:
         folder.begin({"factors": factors, "responses": [RESPONSE], "world": MEASURED, "runs": runs})

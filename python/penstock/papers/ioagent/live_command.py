@@ -18,7 +18,7 @@ from penstock.papers.ioagent import setting
 from penstock.report.files import check_new
 
 if TYPE_CHECKING:
-    from penstock.papers.ioagent.live import Live
+    from penstock.papers.ioagent.live_results import MachineStudy
 
 On = Annotated[
     str,
@@ -82,14 +82,14 @@ def run(
     answer(measured, as_json=as_json, interrupted=f"interrupted{kept}")
 
 
-def _json(live: "Live", arguments: Mapping[str, str]) -> str:
+def _json(live: "MachineStudy", arguments: Mapping[str, str]) -> str:
     from penstock.papers.ioagent import live_json
 
     plain = {"penstock": __version__, "set": arguments, **live_json.plain(live)}
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
-def _blocks(live: "Live") -> Blocks:
+def _blocks(live: "MachineStudy") -> Blocks:
     from penstock.papers.ioagent import live_table
 
     details = (f"  {line}" for line in live_table.details(live))

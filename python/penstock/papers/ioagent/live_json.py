@@ -5,9 +5,9 @@ from typing import Any
 
 from penstock.papers.claims import Claim
 from penstock.papers.ioagent import live_table
-from penstock.papers.ioagent.live import Live, PatternFound
-from penstock.papers.ioagent.live_compare import Effect, Judged, undecided
+from penstock.papers.ioagent.live_claims import JudgedClaim, undecided
 from penstock.papers.ioagent.live_fraction import LeftOut
+from penstock.papers.ioagent.live_results import MachineEffect, MachineStudy, PatternResult
 from penstock.study.difference import Ranks
 from penstock.study.drift import Drift
 
@@ -15,7 +15,7 @@ FIGURES = ("budget_s", "seconds", "planned", "runs", "stopped", "part", "files",
 """Figures of all runs together, which have their names in the JSON too."""
 
 
-def plain(live: Live) -> dict[str, Any]:
+def plain(live: MachineStudy) -> dict[str, Any]:
     """All of it."""
     return {
         "on": live.folder,
@@ -41,9 +41,9 @@ def plain(live: Live) -> dict[str, Any]:
     }
 
 
-def read(data: Mapping[str, Any]) -> Live:
+def read(data: Mapping[str, Any]) -> MachineStudy:
     """Reads an evaluation from its JSON; `rows` may be missing."""
-    return Live(
+    return MachineStudy(
         folder=data["on"],
         machine=data["machine"],
         **{name: data[name] for name in FIGURES},
@@ -56,7 +56,7 @@ def read(data: Mapping[str, Any]) -> Live:
     )
 
 
-def _pattern(pattern: PatternFound) -> dict[str, Any]:
+def _pattern(pattern: PatternResult) -> dict[str, Any]:
     return {
         "pattern": pattern.pattern,
         "cells": pattern.cells,
@@ -71,10 +71,10 @@ def _pattern(pattern: PatternFound) -> dict[str, Any]:
     }
 
 
-def _read_pattern(data: Mapping[str, Any]) -> PatternFound:
+def _read_pattern(data: Mapping[str, Any]) -> PatternResult:
     same = ("pattern", "cells", "possible", "coefficients", "references", "noise_pct")
     ranks, drift = data["spearman"], data["drift"]
-    return PatternFound(
+    return PatternResult(
         **{name: data[name] for name in same},
         ranks=None if ranks is None else Ranks(**ranks),
         drift=None if drift is None else Drift(**drift),
@@ -83,7 +83,7 @@ def _read_pattern(data: Mapping[str, Any]) -> PatternFound:
     )
 
 
-def _effect(effect: Effect) -> dict[str, Any]:
+def _effect(effect: MachineEffect) -> dict[str, Any]:
     return {
         "factor": effect.factor,
         "level": effect.level,
@@ -93,12 +93,14 @@ def _effect(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _read_effect(data: Mapping[str, Any]) -> Effect:
+def _read_effect(data: Mapping[str, Any]) -> MachineEffect:
     ends = {"low": data["low_pct"], "high": data["high_pct"]}
-    return Effect(factor=data["factor"], level=data["level"], percent=data["effect_pct"], **ends)
+    return MachineEffect(
+        factor=data["factor"], level=data["level"], percent=data["effect_pct"], **ends
+    )
 
 
-def _judged(claim: Judged) -> dict[str, Any]:
+def _judged(claim: JudgedClaim) -> dict[str, Any]:
     return {
         "holds": claim.claim["holds"],
         "certainty": claim.certainty,
@@ -107,7 +109,7 @@ def _judged(claim: Judged) -> dict[str, Any]:
     }
 
 
-def _read_judged(data: Mapping[str, Any], machine: str) -> Judged:
+def _read_judged(data: Mapping[str, Any], machine: str) -> JudgedClaim:
     of = data[machine]
     claim: Claim = {
         "id": data["id"],
@@ -115,4 +117,4 @@ def _read_judged(data: Mapping[str, Any], machine: str) -> Judged:
         "holds": of["holds"],
         "numbers": of["numbers"],
     }
-    return Judged(claim=claim, certainty=of["certainty"], certain=of["certain"])
+    return JudgedClaim(claim=claim, certainty=of["certainty"], certain=of["certain"])

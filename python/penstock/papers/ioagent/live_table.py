@@ -6,9 +6,9 @@ from typing import Any
 
 from penstock.answer.table import NONE, Table
 from penstock.papers.ioagent.campaign import AMOUNT
-from penstock.papers.ioagent.live import Live, PatternFound
-from penstock.papers.ioagent.live_compare import Effect, Judged, undecided
+from penstock.papers.ioagent.live_claims import JudgedClaim, undecided
 from penstock.papers.ioagent.live_fraction import LeftOut
+from penstock.papers.ioagent.live_results import MachineEffect, MachineStudy, PatternResult
 from penstock.papers.ioagent.setting import FACTORS
 from penstock.text.units import count, digits, many, seconds
 
@@ -25,7 +25,7 @@ class Verdict(StrEnum):
     OPEN = "UNDECIDED"
 
 
-def verdict(live: Live) -> Verdict:
+def verdict(live: MachineStudy) -> Verdict:
     """By the ranks of the cells in each pattern, and by the claims that are certain on both.
 
     They agree if all of these are alike, and disagree if no ranks or no claims are.
@@ -41,7 +41,7 @@ def verdict(live: Live) -> Verdict:
     return Verdict.IN_PART
 
 
-def answer(live: Live) -> str:
+def answer(live: MachineStudy) -> str:
     """The verdict in a sentence."""
     alike = sum(map(_ranked_alike, live.patterns))
     rhos = [one.ranks.rho for one in live.patterns if one.ranks is not None]
@@ -57,7 +57,7 @@ def answer(live: Live) -> str:
     )
 
 
-def details(live: Live) -> Iterator[str]:
+def details(live: MachineStudy) -> Iterator[str]:
     """Returns what holds of the paper, the price, and what speaks for and against the figures."""
     held = [sum(one.claim["holds"] for one in each.values()) for each in (live.here, live.model)]
     yield (
@@ -77,7 +77,7 @@ def details(live: Live) -> Iterator[str]:
     yield f"trust: {', '.join(_trust(live))}"
 
 
-def _trust(live: Live) -> Iterator[str]:
+def _trust(live: MachineStudy) -> Iterator[str]:
     noises = [one.noise_pct for one in live.patterns if one.noise_pct is not None]
     if noises:
         yield f"runs of one cell differ by {digits(min(noises), 2)} to {digits(max(noises), 2)} %"
@@ -94,7 +94,7 @@ def _trust(live: Live) -> Iterator[str]:
         yield f"not certain here: {', '.join(open_)}"
 
 
-def patterns(live: Live) -> Table:
+def patterns(live: MachineStudy) -> Table:
     """How alike both machines rank the cells of each pattern."""
     headings = ["pattern", "cells", "of", "Spearman", "95 %", "p", "noise, %"]
     cells = [
@@ -110,14 +110,14 @@ def patterns(live: Live) -> Table:
     return Table(headings, cells)
 
 
-def _ranks(pattern: PatternFound) -> list[str]:
+def _ranks(pattern: PatternResult) -> list[str]:
     if pattern.ranks is None:
         return [NONE] * 3
     rho, low, high, p = pattern.ranks
     return [f"{rho:.2f}", f"{low:.2f} to {high:.2f}", f"{p:.1g}"]
 
 
-def effects(live: Live) -> Table:
+def effects(live: MachineStudy) -> Table:
     """Returns the effects of the levels on both machines, by the paper's models."""
     headings = ["pattern", "", "here, % off the mean", "model, % off the mean"]
     cells = []
@@ -129,17 +129,17 @@ def effects(live: Live) -> Table:
     return Table(headings, cells, words=4)
 
 
-def _of_factor(effects: Sequence[Effect], factor: str) -> list[Effect]:
+def _of_factor(effects: Sequence[MachineEffect], factor: str) -> list[MachineEffect]:
     """Returns the effects of a factor, with its levels in the paper's order."""
     own = [one for one in effects if one.factor == factor]
     return sorted(own, key=lambda one: FACTORS[factor].index(one.level))
 
 
-def _levels(effects: Sequence[Effect]) -> str:
+def _levels(effects: Sequence[MachineEffect]) -> str:
     return "  ".join(f"{one.level}:{round(one.percent):+d}" for one in effects)
 
 
-def claims(live: Live) -> Table:
+def claims(live: MachineStudy) -> Table:
     """Each claim of the paper on both machines."""
     cells = [
         [
@@ -154,14 +154,14 @@ def claims(live: Live) -> Table:
     return Table(["claim", "the paper says", "model", "here", ""], cells, words=5)
 
 
-def _holds(claim: Judged | None) -> str:
+def _holds(claim: JudgedClaim | None) -> str:
     if claim is None:
         return NONE
     said = "holds" if claim.claim["holds"] else "fails"
     return said if claim.certain else f"{said}?"
 
 
-def notes(live: Live) -> Iterator[str]:
+def notes(live: MachineStudy) -> Iterator[str]:
     """Returns the notes for reading the figures."""
     yield (
         "factor D is files here, all in one folder and so on one disk; pages of the files are "
@@ -190,21 +190,21 @@ def cell_name(cell: Mapping[str, Any]) -> str:
     return f"{cell['pattern']}: {levels}"
 
 
-def _ranked_alike(pattern: PatternFound) -> bool:
+def _ranked_alike(pattern: PatternResult) -> bool:
     return pattern.ranks is not None and pattern.ranks.low > 0
 
 
-def _judged_on_both(live: Live) -> list[str]:
+def _judged_on_both(live: MachineStudy) -> list[str]:
     return [name for name in live.here if name in live.model]
 
 
-def _certain_on_both(live: Live) -> list[str]:
+def _certain_on_both(live: MachineStudy) -> list[str]:
     return [
         one for one in _judged_on_both(live) if live.here[one].certain and live.model[one].certain
     ]
 
 
-def _differ(live: Live, name: str) -> bool:
+def _differ(live: MachineStudy, name: str) -> bool:
     return live.here[name].claim["holds"] != live.model[name].claim["holds"]
 
 

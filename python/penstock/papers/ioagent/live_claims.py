@@ -1,4 +1,4 @@
-"""Two machines in the same cells: how they rank them, what each factor does, which claims hold.
+"""Which claims of the paper hold on two machines that ran the same cells.
 
 The claims of the paper are about means over all cells. A fraction has not all of them, so the means
 are those of the paper's models, fitted to the cells that ran. What such a model does not know is
@@ -19,13 +19,14 @@ from penstock.papers.ioagent import analyses
 from penstock.papers.ioagent.claims import STATEMENTS, claims
 from penstock.papers.published import Row
 from penstock.study.coding import matrix
-from penstock.study.fit import Fit, fit
+from penstock.study.compare import StudyComparison, compare
+from penstock.study.fit import Fit
 
 DRAWS = 100
-"""So often a claim is judged from what a fit may as well have been."""
+"""Number of draws of the coefficients of a fit from which a claim is judged."""
 
 CERTAIN = 0.95
-"""In such a part of them a certain claim comes out alike."""
+"""Share of the draws in which a certain claim comes out alike."""
 
 WHY_NOT = {
     "4.1-r2": "the paper's R² is of means of four executions, and cells run once here",
@@ -36,109 +37,88 @@ WHY_NOT = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effect:
-    """Mean effect of a level of a factor, in per cent of the mean rate."""
-
-    factor: str
-    level: Any
-    percent: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedClaim:
     """A claim of the paper on one machine."""
 
     claim: Claim
     certainty: float
-    """The part of the draws in which it comes out alike."""
+    """Share of the draws in which it comes out alike."""
     certain: bool
     """Whether the runs decide it."""
 
 
-def fitted(pattern: str, rows: Sequence[Row]) -> Fit:
-    """The paper's model of a pattern, fitted to its rows; runs of the reference cell show drift."""
-    of = analyses.table(pattern, rows)
-    return fit(of, analyses.terms(pattern, list(of.factors)))
-
-
-def effects(model_fit: Fit) -> list[Effect]:
-    """Returns the effects of every level of every factor."""
-    return [
-        Effect(
-            factor=one.term[0],
-            level=one.levels[0],
-            percent=model_fit.percent(one.effect),
-            low=None if one.low is None else model_fit.percent(one.low),
-            high=None if one.high is None else model_fit.percent(one.high),
-        )
-        for one in model_fit.effects
-        if len(one.term) == 1
-    ]
+def compared(pattern: str, here: Sequence[Row], model: Sequence[Row]) -> StudyComparison:
+    """The paper's model of a pattern, fitted to the rows of both machines."""
+    first = analyses.table(pattern, here)
+    terms = analyses.terms(pattern, list(first.factors))
+    return compare(first, analyses.table(pattern, model), terms=terms)
 
 
 def noise(rates: Sequence[float]) -> float | None:
-    """By how much runs of one cell differ: their standard deviation in per cent."""
+    """Standard deviation of runs of one cell, in per cent."""
     if len(rates) < 2:
         return None
-    logs = [log(one) for one in rates]
+    logs = [log(rate) for rate in rates]
     mean = sum(logs) / len(logs)
-    return 100 * (exp(sqrt(sum((one - mean) ** 2 for one in logs) / (len(logs) - 1))) - 1)
+    return 100 * (exp(sqrt(sum((rate - mean) ** 2 for rate in logs) / (len(logs) - 1))) - 1)
 
 
-def judged(fits: Mapping[str, Fit], cells: Sequence[Cell], seed: int) -> dict[str, Judged]:
-    """The claims that the models of the patterns decide, by their names, over all `cells`."""
+def judged(fits: Mapping[str, Fit], cells: Sequence[Cell], seed: int) -> dict[str, JudgedClaim]:
+    """The claims that the models of the patterns decide over all `cells`, by name."""
     import numpy as np
 
-    able = [cell for cell in cells if all(_known(of, cell) for of in fits.values())]
+    able = [cell for cell in cells if all(_known(fit, cell) for fit in fits.values())]
     designs = {
         name: matrix(
             {
                 factor: np.array([levels.index(cell[factor]) for cell in able])
-                for factor, levels in of.levels.items()
+                for factor, levels in fit.levels.items()
             },
-            of.levels,
-            of.terms,
+            fit.levels,
+            fit.terms,
         )[0]
-        for name, of in fits.items()
+        for name, fit in fits.items()
     }
     named = {name: [{"pattern": name, **cell} for cell in able] for name in fits}
 
     def decided(betas: Mapping[str, Any]) -> list[Claim]:
         rated = [
             {**cell, "bw_bytes": rate}
-            for name, of in fits.items()
+            for name, fit in fits.items()
             for cell, rate in zip(
-                named[name], np.exp(designs[name] @ betas[name] + of.shift).tolist(), strict=True
+                named[name], np.exp(designs[name] @ betas[name] + fit.shift).tolist(), strict=True
             )
         ]
         return claims({"patterns": [], "fits": [], "cells": rated})
 
     random = np.random.Generator(np.random.PCG64(seed))
-    found = decided({name: of.beta for name, of in fits.items()})
-    draws = [decided({name: _drawn(of, random) for name, of in fits.items()}) for _ in range(DRAWS)]
-    return {one["id"]: _judged(one, [draw[at] for draw in draws]) for at, one in enumerate(found)}
+    fitted = decided({name: fit.beta for name, fit in fits.items()})
+    draws = [
+        decided({name: _drawn(fit, random) for name, fit in fits.items()}) for _ in range(DRAWS)
+    ]
+    return {
+        claim["id"]: _judged(claim, [draw[at] for draw in draws]) for at, claim in enumerate(fitted)
+    }
 
 
-def _judged(claim: Claim, draws: Sequence[Claim]) -> Judged:
+def _judged(claim: Claim, draws: Sequence[Claim]) -> JudgedClaim:
     """A claim, with how often it comes out alike in draws of the same."""
-    certainty = sum(one["holds"] == claim["holds"] for one in draws) / len(draws)
+    certainty = sum(draw["holds"] == claim["holds"] for draw in draws) / len(draws)
     certain = certainty >= CERTAIN
     if certain and not claim["holds"]:
         certain = not any(_holds_of(claim, numbers) for numbers in _monotone(claim, draws))
-    return Judged(claim=claim, certainty=certainty, certain=certain)
+    return JudgedClaim(claim=claim, certainty=certainty, certain=certain)
 
 
 def _monotone(claim: Claim, draws: Sequence[Claim]) -> Iterator[Numbers]:
-    """Its figures where none falls, and where none rises, as far as their intervals allow that."""
+    """Yields its figures with none falling, then with none rising, as far as intervals allow."""
     import numpy as np
 
     ends = ((1 - CERTAIN) / 2, (1 + CERTAIN) / 2)
     rising, falling = {}, {}
     for name in claim["numbers"]:
-        each = np.array([one["numbers"][name] for one in draws])
-        low, high = np.quantile(each, ends, axis=0)
+        drawn = np.array([draw["numbers"][name] for draw in draws])
+        low, high = np.quantile(drawn, ends, axis=0)
         rising[name] = _rising(low, high)
         falling[name] = _rising(low[::-1], high[::-1])[::-1]
     yield rising
@@ -149,22 +129,22 @@ def _rising(low: Any, high: Any) -> list[float]:  # noqa: ANN401 # numpy comes l
     """Figures between bounds that rise from the lowest to the highest, as far as they can."""
     import numpy as np
 
-    found: list[float] = np.minimum(np.maximum.accumulate(low), high).tolist()
-    return [*found[:-1], float(high[-1])]
+    figures: list[float] = np.minimum(np.maximum.accumulate(low), high).tolist()
+    return [*figures[:-1], float(high[-1])]
 
 
 def _holds_of(claim: Claim, numbers: Numbers) -> bool:
-    (of,) = (one for one in STATEMENTS if one.id == claim["id"])
-    return of.holds(numbers)
+    (statement,) = (statement for statement in STATEMENTS if statement.id == claim["id"])
+    return statement.holds(numbers)
 
 
-def undecided(judged: Mapping[str, Judged]) -> list[tuple[str, str, str]]:
+def undecided(judged: Mapping[str, JudgedClaim]) -> list[tuple[str, str, str]]:
     """The claims that were not judged: name, sentence and why."""
     lacking = "it needs factors, levels or patterns that did not run"
     return [
-        (one.id, one.text, WHY_NOT.get(one.id, lacking))
-        for one in STATEMENTS
-        if one.id not in judged
+        (statement.id, statement.text, WHY_NOT.get(statement.id, lacking))
+        for statement in STATEMENTS
+        if statement.id not in judged
     ]
 
 
