@@ -125,10 +125,10 @@ FUZZ_ONE = mkdir -p target/corpus/$$target target/soak; \
 .PHONY: fuzz
 fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over many more random cases
 	for target in $(FUZZ_TARGETS); do $(FUZZ_ONE); done
-	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test contract --test trace_properties
-	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-jobs --test job --lib
-	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-run --test hdd_by_hand --lib
-	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test all -- contract:: trace_properties::
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-jobs --test all -- job::
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-run --test all -- hdd_by_hand::
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-jobs -p penstock-policy -p penstock-run --lib
 
 .PHONY: sanitize
 sanitize: ## AddressSanitizer over the crate with unsafe code, and Miri over what it can run; needs nightly
@@ -162,7 +162,7 @@ soak-pytest: setup
 # Live and virtual decisions alike, over five times as many requests as in `make test`.
 soak-conformance:
 	@$(call SOAK,conformance,CONFORMANCE_REQUESTS=100000 cargo test --release --locked \
-	  -p penstock-tests --test conformance)
+	  -p penstock-tests --test all -- conformance::)
 
 $(CARGO_MUTANTS):
 	cargo install --quiet --locked cargo-mutants --version $(CARGO_MUTANTS_VERSION) --root target/tools
@@ -199,7 +199,7 @@ schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
 	$(BIN)/python tools/result_types.py
 	$(BIN)/python tests/python/policy_table.py
-	INSTA_UPDATE=always cargo test --locked -p penstock-jobs -p penstock-run -p penstock-tests -p penstock-workload --test messages --test study --test from_fio --test golden --test public_figures --test trace_formats --test trace_errors
+	INSTA_UPDATE=always cargo test --locked -p penstock-jobs -p penstock-run -p penstock-tests -p penstock-workload --test all
 
 .PHONY: release
 release: ## VERSION=1.2.3: checks, lint, tests, packages, and the tag; RELEASE_DRY=1 checks, and says the rest

@@ -110,13 +110,13 @@ def test_every_test_holds_with_one_more_policy_and_format(
     add_a_policy(copy)
     add_a_format(copy)
     packages = ("-p", "penstock-tests", "-p", "penstock-workload")
-    tests = ("--test", "golden", "--test", "trace_formats", "--test", "trace_errors")
+    tests = ("--test", "all", "--", "golden::", "trace_formats::", "trace_errors::")
     with monkeypatch.context() as patched:
         patched.setenv("INSTA_UPDATE", "always")
         cargo(copy, "test", "--locked", *packages, *tests, target=target)
     table = copy / "tests/golden/lifo.snap"
     assert re.search(r"^lifo: the newest first", table.read_text(), re.MULTILINE)
-    requests = copy / "crates/workload/tests/snapshots/trace_formats__sample.depot.snap"
+    requests = copy / "crates/workload/tests/snapshots/all__trace_formats__sample.depot.snap"
     assert "1063:6610407424+65536" in requests.read_text()
     cargo(copy, "test", "--workspace", "--locked", target=target)
 
@@ -174,6 +174,7 @@ def test_a_paper_is_two_folders_and_a_line(tmp_path: Path) -> None:
 
 
 SOURCE = {
+    "crates/run/tests/main.rs": [("mod traces;\n", "{}mod volley;\n")],
     "crates/workload/src/lib.rs": [("pub mod trace;\n", "{}pub mod volley;\n")],
     "crates/jobs/src/workload/mod.rs": [
         ("pub mod traces;\n", "{}pub mod volley;\n"),
@@ -342,7 +343,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (copy / "Cargo.toml").write_text(members)
     for example, place in NEW_SOURCE.items():
         shutil.copy(copy / example, copy / place)
-    for edits, most in ((SOURCE, 3), (MEASURE, 2), (TARGET_OPTION, 3)):
+    for edits, most in ((SOURCE, 4), (MEASURE, 2), (TARGET_OPTION, 3)):
         before = contents(copy)
         edit(copy, edits)
         found = touched(copy, before)
@@ -358,7 +359,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.timeout(600)
-def test_a_source_touches_three_files_a_statistic_and_a_trace_format_two(engine: Path) -> None:
+def test_a_source_touches_four_files_a_statistic_and_a_trace_format_two(engine: Path) -> None:
     """The examples become a section of jobs and a field of results; the engine accepts all."""
     cargo(engine, "check", "--offline", "-p", "penstock-run", target=ROOT / "target")
 

@@ -1,15 +1,13 @@
 //! Block devices as targets, on loop devices of the machine's own: every refusal, and that nothing
 //! was touched; a run on a free one. They need root; elsewhere each says why it is skipped.
 
-mod common;
-
 use std::fs::File;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use common::disk::{Disk, SIZE, call, make_node, named_twice, table};
-use common::{Closed, Fcfs, Scratch, drain, io, settings, ways};
+use crate::common::disk::{Disk, SIZE, call, make_node, named_twice, table};
+use crate::common::{Closed, Fcfs, Scratch, drain, io, settings, ways};
 use penstock_core::{Device as _, Op, Queued, Seed};
 use penstock_live::{Contents, Settings, Stage, Target, TargetError};
 

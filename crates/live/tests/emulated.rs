@@ -2,11 +2,9 @@
 //!
 //! The model here is a server of the tests' own: a millisecond for each request, one at a time.
 
-mod common;
-
 use std::collections::{BTreeSet, VecDeque};
 
-use common::{Closed, Fcfs, Scratch, drain, io, settings, ways};
+use crate::common::{Closed, Fcfs, Scratch, drain, io, settings, ways};
 use penstock_core::{
     Clock, Device, Done, Go, Io, Op, Out, Part, Policy, Queued, ReqId, Request, Source, Span, Time,
     Virtual,

@@ -1,12 +1,10 @@
 //! The loop over a real file, on both engines: every request ends once, device time adds up, and
 //! exactly the named bytes change.
 
-mod common;
-
 use std::fs::File;
 use std::path::Path;
 
-use common::{Closed, Fcfs, Scratch, Seen, drain, io, scatter, settings, ways};
+use crate::common::{Closed, Fcfs, Scratch, Seen, drain, io, scatter, settings, ways};
 use penstock_core::{
     Clock, Device, Done, Errno, Flags, Io, Limits, Observer, Op, Queued, ReqId, Request, Seed,
     Span, Time, run,

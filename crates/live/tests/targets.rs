@@ -1,7 +1,5 @@
 //! Every refusal of a target: its message, its exit code, and an untouched file.
 
-mod common;
-
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use common::Scratch;
+use crate::common::Scratch;
 use penstock_live::{Engine, Settings, Stage, Target, User};
 
 const SIZE: u64 = 64 << 10;
@@ -304,7 +302,7 @@ fn without_permission_the_message_says_so() {
     allow(&scratch.path("."), 0o755);
     allow(&copy, 0o755);
     let child = Command::new(&copy)
-        .args(["--exact", "without_permission_the_message_says_so", "--nocapture"])
+        .args(["--exact", "targets::without_permission_the_message_says_so", "--nocapture"])
         .env(AS_NOBODY, &path)
         .current_dir("/")
         .gid(65534)

@@ -5,12 +5,10 @@
 //! meet says why, and must be missed, so that the reason does not outlive its truth. The pages under
 //! `docs/devices` show the tables; `make accept` writes them there.
 
-mod figures;
-
 use std::fmt::Write;
 use std::path::Path;
 
-use figures::{FIGURES, Figure, Load, PAGES, Unit};
+use crate::figures::{self, FIGURES, Figure, Load, PAGES, Unit};
 use penstock_run::{Options, compare_text};
 
 /// How far off a figure may be.

@@ -1,0 +1,6 @@
+//! Traces and who asks: one module a subject.
+
+mod trace_errors;
+mod trace_formats;
+mod trace_replay;
+mod trace_stats;
