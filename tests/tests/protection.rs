@@ -220,7 +220,7 @@ fn short_requests_that_come_back_are_protected_from_the_second_on() {
 /// of its unbounded throughput, and the tellers' p99 is near the target, or at most one and a half
 /// times that of one piece in flight.
 fn holds_and_gives_back(disturbance: Disturbance) {
-    for seed in 1..=10 {
+    for seed in 1..=5 {
         let run = |limit: Value| {
             let device = Disturbed::new(disk(FAST), disturbance, seed);
             on(device, limit, vec![tellers([0, 20]), batch()], seed)

@@ -82,12 +82,12 @@ fn four_work(depth: &str, duration: &str) {
 
 #[test]
 fn four_disks_work_under_every_policy_one_request_an_agent() {
-    four_work("1", "60s");
+    four_work("1", "20s");
 }
 
 #[test]
 fn four_disks_work_under_every_policy_thirty_two_an_agent() {
-    four_work("32", "30s");
+    four_work("32", "10s");
 }
 
 /// A program a file writes 256 MiB through a page cache, and the run lasts until they are on the disks.

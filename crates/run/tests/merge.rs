@@ -50,9 +50,9 @@ impl<'a> Setting<'a> {
             .unwrap_or_else(|failure| panic!("{failure}"))
     }
 
-    /// The mean of what `figure` says of ten runs.
+    /// The mean of what `figure` says of five runs.
     fn mean(self, figure: impl Fn(&MergeResult) -> f64) -> f64 {
-        self.mean_of(10, figure)
+        self.mean_of(5, figure)
     }
 
     fn mean_of(self, seeds: u32, figure: impl Fn(&MergeResult) -> f64) -> f64 {
@@ -287,10 +287,10 @@ fn deadlocks(blocks: u32, seeds: u32) -> u32 {
 
 #[test]
 fn too_little_memory_ends_the_run_and_is_told() {
-    assert_eq!(deadlocks(511, 100), 0);
-    assert_eq!(deadlocks(420, 100), 100);
-    assert!(deadlocks(440, 100) >= 85);
-    assert!((15..=45).contains(&deadlocks(460, 100)));
+    assert_eq!(deadlocks(511, 40), 0);
+    assert_eq!(deadlocks(420, 40), 40);
+    assert!(deadlocks(440, 40) >= 34);
+    assert!((6..=18).contains(&deadlocks(460, 40)));
 }
 
 #[test]

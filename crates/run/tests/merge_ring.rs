@@ -62,7 +62,7 @@ fn growth(run: &RingRun) -> f64 {
 /// The geometric mean of the growth over ten seeds.
 fn mean_growth(disks: u32, factor_tenths: u64) -> f64 {
     let logs: Vec<f64> =
-        seeds(&ring(disks, factor_tenths, 1000), 10).iter().map(|run| growth(run).ln()).collect();
+        seeds(&ring(disks, factor_tenths, 600), 10).iter().map(|run| growth(run).ln()).collect();
     mean(&logs).exp()
 }
 
