@@ -4,7 +4,6 @@ The parser is asked for a policy that does not exist: it complains of that last,
 there is one.
 """
 
-import copy
 import itertools
 import json
 import re
@@ -97,6 +96,18 @@ LEFT_TO_THE_PARSER = re.compile(
     )
 )
 """What no schema can say, in the parser's words."""
+
+BASE = """
+duration = "10s"
+[class.a]
+[[agent]]
+class = "a"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed" }
+"""
+"""As little as a job has; its device may follow."""
 
 FILES = """
 duration = "10s"
@@ -264,7 +275,7 @@ base = "1ms"
 """
 
 GEOMETRY = f"""
-{AGENTS.partition("[device]")[0]}
+{BASE}
 [device]
 model = "hdd"
 overheads = "drive"
@@ -333,7 +344,7 @@ drive = "ibm18es"
 """
 
 UNITS = f"""
-{AGENTS.partition("[device]")[0]}
+{BASE}
 [device]
 model = "fixed"
 unit = "1ms"
@@ -377,7 +388,7 @@ unit_bytes = "10kB"
 """
 
 FLASH = f"""
-{AGENTS.partition("[device]")[0]}
+{BASE}
 [device]
 model = "ssd"
 capacity = "1TB"
@@ -437,7 +448,7 @@ placement = [{ inputs = [1, 2], output = 0 }, { inputs = [1], output = 1 }]
 """
 
 LINEAR = f"""
-{AGENTS.partition("[device]")[0]}
+{BASE}
 [device]
 model = "linear"
 seek = "40us"
@@ -449,18 +460,8 @@ per_cylinder = 64
 capacity = "1GiB"
 """
 
-SHEET = """
-duration = "10s"
-
-[class.a]
-
-[[agent]]
-class = "a"
-op = "read"
-size = "4KiB"
-pattern = "random"
-arrivals = { kind = "closed" }
-
+SHEET = f"""
+{BASE}
 [device]
 model = "hdd"
 [device.drive]
@@ -542,14 +543,19 @@ def refusal(text: str) -> str | None:
     return None if said.startswith(NO_POLICY) else said
 
 
-def agree(text: str) -> None:
-    """Check that schema and parser both take a job, or both refuse it."""
+def agree_on(text: str) -> None:
+    """Check that schema and parser agree on a job, if it is TOML at all."""
     try:
         # A date is no text in TOML; in JSON there is no other way to say it.
         job = json.loads(json.dumps(tomllib.loads(text), default=lambda _: None))
     except tomllib.TOMLDecodeError:
         assert refusal(text)
-        return
+    else:
+        agree(job, text)
+
+
+def agree(job: Json, text: str) -> None:
+    """Check that schema and parser both take a job, or both refuse it."""
     said = refusal(text)
     if said is None:
         assert JOB.is_valid(job), text
@@ -562,14 +568,18 @@ def written(job: dict[str, Any]) -> str:
     return "".join(f"{key} = {plain(value)}\n" for key, value in job.items())
 
 
-def places(value: Json, *above: str | int) -> Iterator[tuple[str | int, ...]]:
+Way: TypeAlias = tuple[str | int, ...]
+"""The keys and positions that lead to a value in a job."""
+
+
+def ways(value: Json, *above: str | int) -> Iterator[Way]:
     """The way to each value in a job, and to each table in it."""
     if above:
         yield above
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, one in items:
-            yield from places(one, *above, key)
+        for key, item in items:
+            yield from ways(item, *above, key)
 
 
 def at(job: Json, *way: str | int) -> Json:
@@ -577,6 +587,15 @@ def at(job: Json, *way: str | int) -> Json:
     for step in way:
         job = job[step]
     return job
+
+
+def replaced(job: Json, value: Json, *way: str | int) -> Json:
+    """Return a job with another value in one place; it shares all other values with `job`."""
+    if not way:
+        return value
+    changed = job.copy()
+    changed[way[0]] = replaced(job[way[0]], value, *way[1:])
+    return changed
 
 
 def parameters() -> dict[str, Any]:
@@ -643,47 +662,73 @@ def test_a_job_written_out_with_all_defaults_is_a_job(job: Path) -> None:
     JOB.validate(tomllib.loads(text))
 
 
+SAMPLES = {
+    "agents": AGENTS,
+    "files": FILES,
+    "mixed": MIXED,
+    "trace": TRACE,
+    "mapped": MAPPED,
+    "units": UNITS,
+    "flash": FLASH,
+    "geometry": GEOMETRY,
+    "measured": MEASURED,
+    "linear": LINEAR,
+    "merges": MERGES,
+    "listed": LISTED,
+    "sheet": SHEET,
+    "programs": PROGRAMS,
+}
+
 JOBS = {
-    "agents": tomllib.loads(AGENTS),
-    "files": tomllib.loads(FILES),
-    "mixed": tomllib.loads(MIXED),
-    "trace": tomllib.loads(TRACE),
-    "mapped": tomllib.loads(MAPPED),
-    "units": tomllib.loads(UNITS),
-    "flash": tomllib.loads(FLASH),
-    "geometry": tomllib.loads(GEOMETRY),
-    "measured": tomllib.loads(MEASURED),
-    "linear": tomllib.loads(LINEAR),
-    "merges": tomllib.loads(MERGES),
-    "listed": tomllib.loads(LISTED),
-    "sheet": tomllib.loads(SHEET),
-    "programs": tomllib.loads(PROGRAMS),
-    "policies": tomllib.loads(UNITS) | {"policy": parameters()},
+    **{name: tomllib.loads(text) for name, text in SAMPLES.items()},
+    **{
+        f"policy {name}": tomllib.loads(UNITS) | {"policy": {name: table}}
+        for name, table in parameters().items()
+    },
 }
 """Jobs that have every key between them."""
 
 
-@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
-def test_every_table_has_its_keys(job: dict[str, Any]) -> None:
+def new_ways() -> dict[str, list[Way]]:
+    """The ways in each job to the values that no earlier job has under the same keys."""
+    tried = set()
+    new: dict[str, list[Way]] = {name: [] for name in JOBS}
+    for name, job in JOBS.items():
+        for way in ways(job):
+            keys = tuple("" if isinstance(step, int) else step for step in way)
+            place = (keys, json.dumps(at(job, *way)))
+            if place not in tried:
+                tried.add(place)
+                new[name].append(way)
+    return new
+
+
+WAYS = new_ways()
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_table_has_its_keys(name: str) -> None:
     """A key less, and an unknown one in each table: both see it."""
-    assert refusal(written(job)) is None
+    job = JOBS[name]
     JOB.validate(job)
-    for way in places(job):
-        changed = copy.deepcopy(job)
-        del at(changed, *way[:-1])[way[-1]]
-        agree(written(changed))
-        if isinstance(at(job, *way), dict):
-            at(changed := copy.deepcopy(job), *way)["zz"] = {}
-            agree(written(changed))
+    assert refusal(written(job)) is None
+    for way in WAYS[name]:
+        above = at(job, *way[:-1]).copy()
+        del above[way[-1]]
+        shorter = replaced(job, above, *way[:-1])
+        agree(shorter, written(shorter))
+        table = at(job, *way)
+        if isinstance(table, dict):
+            longer = replaced(job, table | {"zz": {}}, *way)
+            agree(longer, written(longer))
 
 
-@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
-def test_every_value_is_taken_or_refused_by_both(job: dict[str, Any]) -> None:
-    for way in places(job):
+@pytest.mark.parametrize("name", JOBS)
+def test_every_value_is_taken_or_refused_by_both(name: str) -> None:
+    for way in WAYS[name]:
         for value in VALUES:
-            changed = copy.deepcopy(job)
-            at(changed, *way[:-1])[way[-1]] = value
-            agree(written(changed))
+            changed = replaced(JOBS[name], value, *way)
+            agree(changed, written(changed))
 
 
 def test_there_are_mistakes_to_try() -> None:
@@ -692,8 +737,23 @@ def test_there_are_mistakes_to_try() -> None:
 
 @pytest.mark.parametrize("text", MESSAGES)
 def test_a_mistake_is_seen_by_both(text: str) -> None:
-    agree(text)
+    agree_on(text)
 
+
+QUANTITIES = """
+duration = "10s"
+[class.a]
+[[agent]]
+class = "a"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = "20/s" }
+[device]
+model = "fixed"
+base = "0.3ms"
+faults = { errors = "0.1%" }
+"""
 
 SIZES = ["", "B", "kB", "KB", "MB", "GiB", "TiB"]
 TIMES = ["ns", "us", "µs", "μs", "ms", "min", "d", " s", "s ", "e3s"]
@@ -707,11 +767,11 @@ RATES = ["%", "/s", "/us", "/ns", "/h"]
 )
 def test_a_quantity_is_read_alike_everywhere(number: str, unit: str) -> None:
     quantity = json.dumps(number + unit)
-    agree(AGENTS.replace('"10s"', quantity))
-    agree(AGENTS.replace('"4KiB"', quantity))
-    agree(AGENTS.replace('"20/s"', quantity))
-    agree(AGENTS.replace('"0.1%"', quantity))
-    agree(AGENTS.replace('"0.3ms"', quantity))
+    agree_on(QUANTITIES.replace('"10s"', quantity))
+    agree_on(QUANTITIES.replace('"4KiB"', quantity))
+    agree_on(QUANTITIES.replace('"20/s"', quantity))
+    agree_on(QUANTITIES.replace('"0.1%"', quantity))
+    agree_on(QUANTITIES.replace('"0.3ms"', quantity))
 
 
 def test_the_command_prints_the_schema_alone() -> None:
