@@ -1,8 +1,9 @@
-//! Seek times: a law converted to a table of nanoseconds by distance.
+//! Seek times: a law converted to nanoseconds by distance.
 //!
-//! The work per request is a look-up, a maximum and a sum. Floating point appears only here, when a
-//! drive is built, and only in operations that IEEE 754 rounds exactly, so that every machine
-//! builds the same table.
+//! Measured laws become a table. A curve through three times is evaluated at each seek, which takes
+//! as long as a look-up in the table of a drive with many cylinders, and leaves nothing to build.
+//! Floating point appears only here, and only in operations that IEEE 754 rounds exactly, so that
+//! every machine finds the same times.
 
 use penstock_core::{Op, Span};
 
@@ -14,11 +15,28 @@ const CYLINDERS_MAX: u32 = 1 << 24;
 /// Seek times of one drive, in nanoseconds.
 #[derive(Debug)]
 pub(super) struct SeekTimes {
-    /// Times by distance in cylinders. `u32` suffices, since no arm takes four seconds, and half
-    /// the memory keeps more of the table in the processor's cache.
-    by_distance: Box<[u32]>,
+    by_distance: ByDistance,
     head_switch: u64,
     write_settle: i64,
+}
+
+/// Times by distance in cylinders.
+#[derive(Debug)]
+enum ByDistance {
+    /// `u32` suffices, since no arm takes four seconds, and half the memory keeps more of the table
+    /// in the processor's cache.
+    Table(Box<[u32]>),
+    Curve(Curve),
+}
+
+impl ByDistance {
+    fn ns(&self, distance: u32) -> u32 {
+        match self {
+            Self::Table(times) => times[distance as usize],
+            Self::Curve(_) if distance == 0 => 0,
+            Self::Curve(curve) => nearest_ns(curve.ms(distance)) as u32,
+        }
+    }
 }
 
 impl SeekTimes {
@@ -32,8 +50,8 @@ impl SeekTimes {
         if cylinders > CYLINDERS_MAX {
             return Err(DriveError::Seek("the drive has more than 16,777,216 cylinders"));
         }
-        let by_distance: Box<[u32]> = match law {
-            SeekLaw::Table(points) => from_points(points, cylinders)?,
+        let by_distance = match law {
+            SeekLaw::Table(points) => from_points(points, cylinders)?.map(ByDistance::Table),
             SeekLaw::ListAndCurves { first, below, root, line } => (0..cylinders)
                 .map(|d| match (d as usize).checked_sub(1) {
                     None => Some(0),
@@ -41,10 +59,11 @@ impl SeekTimes {
                     Some(_) if d < *below => from_ms(root.0 + root.1 * f64::from(d).sqrt()),
                     Some(_) => from_ms(line.0 + line.1 * f64::from(d)),
                 })
-                .collect::<Option<_>>(),
+                .collect::<Option<_>>()
+                .map(ByDistance::Table),
             SeekLaw::ThreePoint { single, average, full } => {
                 let curve = Curve::through(*single, *average, *full, cylinders)?;
-                (0..cylinders).map(|d| if d == 0 { Some(0) } else { curve.at(d) }).collect()
+                curve.is_possible(cylinders).then_some(ByDistance::Curve(curve))
             }
         }
         .ok_or(DriveError::Seek("some distance takes a negative time or more than four seconds"))?;
@@ -55,7 +74,7 @@ impl SeekTimes {
     /// The longer of the two counts; a write waits for the arm to settle if anything moved.
     pub(super) fn ns(&self, op: Op, distance: u32, other_head: bool) -> u64 {
         let switch = if other_head { self.head_switch } else { 0 };
-        let moved = u64::from(self.by_distance[distance as usize]).max(switch);
+        let moved = u64::from(self.by_distance.ns(distance)).max(switch);
         if op == Op::Write && moved != 0 {
             moved.saturating_add_signed(self.write_settle)
         } else {
@@ -64,9 +83,14 @@ impl SeekTimes {
     }
 }
 
-/// Converts milliseconds to nanoseconds, if the table can hold them.
+/// Converts milliseconds to nanoseconds.
+fn nearest_ns(ms: f64) -> f64 {
+    (ms * 1e6).round()
+}
+
+/// Converts milliseconds to nanoseconds, if an arm may take as long.
 fn from_ms(ms: f64) -> Option<u32> {
-    let ns = (ms * 1e6).round();
+    let ns = nearest_ns(ms);
     (0.0..=f64::from(u32::MAX)).contains(&ns).then_some(ns as u32)
 }
 
@@ -98,6 +122,7 @@ fn from_points(points: &[(u32, Span)], cylinders: u32) -> Result<Option<Box<[u32
 }
 
 /// `a + b·√d + c·d` in milliseconds.
+#[derive(Debug)]
 struct Curve {
     a: f64,
     b: f64,
@@ -126,13 +151,25 @@ impl Curve {
         Ok(Self { a: single - b - c, b, c })
     }
 
-    fn at(&self, distance: u32) -> Option<u32> {
-        from_ms(self.a + self.b * f64::from(distance).sqrt() + self.c * f64::from(distance))
+    /// Returns whether an arm can take the times of all distances below `cylinders`: the least and
+    /// the greatest lie at the ends, or where the curve turns.
+    fn is_possible(&self, cylinders: u32) -> bool {
+        let root = self.b / (-2.0 * self.c);
+        let turn = (root * root) as u32;
+        [1, turn, turn.saturating_add(1), cylinders - 1]
+            .iter()
+            .all(|distance| from_ms(self.ms((*distance).clamp(1, cylinders - 1))).is_some())
+    }
+
+    fn ms(&self, distance: u32) -> f64 {
+        self.a + self.b * f64::from(distance).sqrt() + self.c * f64::from(distance)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn reads(law: &SeekLaw, cylinders: u32) -> impl Fn(u32) -> u64 + use<> {
@@ -159,6 +196,21 @@ mod tests {
         };
         let ns = reads(&law, 250_000);
         assert_eq!([0, 1, 83_333, 249_999].map(ns), [0, 800_000, 8_500_000, 16_000_000]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_curve_is_possible_if_each_of_its_times_is(
+            [single, average, full] in prop::array::uniform3(0_u64..5_000),
+            cylinders in 12_u32..2_000,
+        ) {
+            let [single, average, full] = [single, average, full].map(Span::from_ms);
+            let curve = Curve::through(single, average, full, cylinders).expect("enough cylinders");
+            let each = (1..cylinders).all(|distance| from_ms(curve.ms(distance)).is_some());
+            prop_assert_eq!(curve.is_possible(cylinders), each);
+        }
     }
 
     #[test]

@@ -205,8 +205,7 @@ impl HddSpec {
             .put(&QUEUE, queue)
     }
 
-    /// Returns the most memory in bytes that the disk takes; its table of seeks is the largest
-    /// part.
+    /// Returns the most memory in bytes that the disk takes; a table of seeks is the largest part.
     pub(super) fn memory(&self) -> u64 {
         let cylinders = self.drive.drive(self.observed).cylinders;
         u64::from(cylinders) * 4 + u64::from(self.queue.depth) * COMMAND
