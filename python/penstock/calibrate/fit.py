@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import exp, log, sqrt
 
 from penstock.calibrate.models import Guess, Known, Model
@@ -115,8 +116,12 @@ def _fitted(model: Model, known: Known, guess: Guess) -> Fit:
     needs("scipy", feature="calibrate")
     from scipy.optimize import least_squares
 
-    def residuals(x: Sequence[float]) -> list[float]:
+    @cache
+    def at_point(x: tuple[float, ...]) -> list[float]:
         return _residuals(known, guess, x)
+
+    def residuals(x: Sequence[float]) -> list[float]:
+        return at_point(tuple(x))
 
     def slopes(x: Sequence[float]) -> list[list[float]]:
         here = residuals(x)
