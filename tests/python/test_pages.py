@@ -55,13 +55,18 @@ STUDY_OF_A_PAPER = (
     *("--set", "A=1,8", "--set", "B=1,8", "--set", "S=8,128"),
 )
 
+ONE_SHORT_RUN = ("--repeat", "1", "--set", "duration=500ms", "--set", "warmup=0s")
+
 SHORTENED = {
     ("paper", "online-batch", "live"): PROGRAMS_OF_A_PAPER,
     ("paper", "fairio", "live"): LOADS_OF_A_PAPER,
     ("paper", "ioagent", "live"): STUDY_OF_A_PAPER,
     ("calibrate",): ("--create", "32MiB", "--rounds", "1"),
-    ("duration=15s",): ("--set", "duration=1s"),
-    ("--repeat",): ("--repeat", "1", "--set", "duration=500ms", "--set", "warmup=0s"),
+    ("duration=200ms", "--on"): ("--set", "duration=20ms"),
+    ("duration=3s", "--on"): ("--set", "duration=300ms"),
+    ("duration=4s", "--on"): ONE_SHORT_RUN,
+    ("compare", "--repeat"): ONE_SHORT_RUN,
+    ("--beside", "sort"): ("--set", "merge.run=100blocks", "--rounds", "1"),
     ("examples/gate.py",): ("--seconds", "0.5", "--rounds", "1", "--sync-every", "8"),
 }
 """Words that a long command has, and those that are added here, where the last one wins."""
