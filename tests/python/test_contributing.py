@@ -281,6 +281,62 @@ def add_a_format(copy: Path) -> None:
         (copy / new).write_text(text)
 
 
+DEVICE = {
+    "crates/device/src/lib.rs": [
+        ("mod array;\n", "{}mod drum;\n"),
+        (
+            "pub use array::{{Array, ArrayError, Level}};\n",
+            "{}pub use drum::{{Drum, DrumFacts}};\n",
+        ),
+    ],
+    "crates/jobs/src/devices.rs": [
+        ("mod cache;\n", "{}mod drum;\n"),
+        ("pub use self::faults::FaultSpec;\n", "pub use self::drum::DrumSpec;\n{}"),
+        (
+            "        (linear::ENTRY.name, linear::ENTRY.name),\n",
+            "{}        (drum::ENTRY.name, drum::ENTRY.name),\n",
+        ),
+        ("[ModelEntry<Model>; 4]", "[ModelEntry<Model>; 5]"),
+        (
+            "    linear::ENTRY.into(|reader| (linear::ENTRY.read)(reader).map(Model::Linear)),\n",
+            "{}    drum::ENTRY.into(|reader| (drum::ENTRY.read)(reader).map(Model::Drum)),\n",
+        ),
+        ("    Linear(LinearSpec),\n", "{}    /// A drum.\n    Drum(DrumSpec),\n"),
+        (
+            "            Model::Linear(spec) => spec.build(seed, number, watch),\n",
+            "{}            Model::Drum(spec) => spec.build(seed, number, watch),\n",
+        ),
+        (
+            "            Model::Linear(_) => LinearSpec::memory(),\n",
+            "{}            Model::Drum(_) => DrumSpec::memory(),\n",
+        ),
+        (
+            "            Model::Linear(spec) => "
+            "spec.rows(rows(linear::ENTRY.name, linear::ENTRY.keys)),\n",
+            "{}            Model::Drum(spec) => "
+            "spec.rows(rows(drum::ENTRY.name, drum::ENTRY.keys)),\n",
+        ),
+    ],
+    "tests/python/test_schema.py": [
+        ('    "linear": LINEAR,\n', '{}    "drum": LINEAR.replace("linear", "drum"),\n'),
+    ],
+}
+"""What a new device model changes."""
+
+NEW_DEVICE = ("crates/device/src/drum.rs", "crates/jobs/src/devices/drum.rs")
+"""The files of a device model: the model and its keys."""
+
+
+def add_a_device(copy: Path) -> None:
+    """Make a device model of its own out of a small one."""
+    edit(copy, DEVICE)
+    for path in NEW_DEVICE:
+        text = (copy / path.replace("drum", "linear")).read_text()
+        text = text.replace("Linear", "Drum").replace("linear", "drum")
+        latency = re.compile(r"/// The wait of an access for the platter\.\n#.*?\n}\n", re.DOTALL)
+        (copy / path).write_text(latency.sub("pub use crate::linear::Latency;\n", text, count=1))
+
+
 TARGET_OPTION = {
     "crates/run/src/ask/target_options.rs": [
         (
@@ -334,10 +390,10 @@ def edit(copy: Path, edits: dict[str, list[tuple[str, str]]]) -> None:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the engine with a source, a statistic, a trace format and an option of targets."""
+    """A copy of the engine with one more of each that has a way of its own in CONTRIBUTING.md."""
     copy = tmp_path_factory.mktemp("engine") / "penstock"
     copied(copy, ("crates", "examples", "papers", "python", "Cargo.lock", "clippy.toml"))
-    copied(copy, ("fuzz/src", "fuzz/seeds", "tests/data/traces"))
+    copied(copy, ("fuzz/src", "fuzz/seeds", "tests/data/traces", "tests/python/test_schema.py"))
     manifest = (ROOT / "Cargo.toml").read_text()
     members = re.sub(r"^members = .*$", 'members = ["crates/*"]', manifest, flags=re.MULTILINE)
     (copy / "Cargo.toml").write_text(members)
@@ -355,12 +411,18 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert found.changed == sorted(FORMAT)
     assert len(found.changed) <= 2
     assert found.new == sorted(NEW_FORMAT.values())
+    before = contents(copy)
+    add_a_device(copy)
+    found = touched(copy, before)
+    assert found.changed == sorted(DEVICE)
+    assert len(found.changed) <= 3
+    assert found.new == sorted(NEW_DEVICE)
     return copy
 
 
 @pytest.mark.timeout(600)
-def test_a_source_touches_four_files_a_statistic_and_a_trace_format_two(engine: Path) -> None:
-    """The examples become a section of jobs and a field of results; the engine accepts all."""
+def test_what_is_added_touches_few_files_and_compiles(engine: Path) -> None:
+    """The compiler accepts the new source, statistic, trace format, option and device model."""
     cargo(engine, "check", "--offline", "-p", "penstock-run", target=ROOT / "target")
 
 
@@ -386,7 +448,9 @@ def test_an_option_of_targets_touches_three_files(engine: Path) -> None:
 def test_the_new_source_runs_and_is_measured(engine: Path) -> None:
     """A job with the section runs, and its result has the field."""
     target = ROOT / "target"
-    cargo(engine, "test", "--offline", "-p", "penstock-run", "--test", "volley", target=target)
+    cargo(
+        engine, "test", "--offline", "-p", "penstock-run", "--test", "all", "volley", target=target
+    )
 
 
 def test_a_verb_is_a_file_and_a_line(tmp_path: Path) -> None:
