@@ -690,13 +690,15 @@ JOBS = {
 
 
 def new_ways() -> dict[str, list[Way]]:
-    """The ways in each job to the values that no earlier job has under the same keys."""
-    tried = set()
+    """The ways in each job to the values that no earlier job has there, beside the same keys."""
+    tried: set[str] = set()
     new: dict[str, list[Way]] = {name: [] for name in JOBS}
     for name, job in JOBS.items():
         for way in ways(job):
-            keys = tuple("" if isinstance(step, int) else step for step in way)
-            place = (keys, json.dumps(at(job, *way)))
+            table, value = at(job, *way[:-1]), at(job, *way)
+            keys = [step for step in way if isinstance(step, str)]
+            beside = sorted(table) if isinstance(table, dict) and table is not job else []
+            place = json.dumps([keys, beside, value])
             if place not in tried:
                 tried.add(place)
                 new[name].append(way)
