@@ -1,6 +1,9 @@
 """Where something is to be written is tried before anything runs, whatever the verb."""
 
+import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -70,20 +73,34 @@ def test_a_name_that_is_too_long_is_wrong_use(
     assert not disk.exists()
 
 
-def test_equal_runs_write_equal_bytes(job: Path, tmp_path: Path) -> None:
-    """Sets of text have another order in each process."""
+SEVERAL = """
+import json, sys
+from typer.testing import CliRunner
+from penstock.cli.app import app
+for words in json.loads(sys.argv[1]):
+    assert CliRunner().invoke(app, words).exit_code == 0, words
+"""
+"""Several commands in one interpreter."""
+
+
+def test_equal_runs_write_equal_bytes(job: Path, writes: Path, tmp_path: Path) -> None:
+    """Sets of text have another order in each interpreter."""
     written = []
     for number in (1, 2):
         folder = tmp_path / str(number)
         folder.mkdir()
-        out = ("--report", "r.html", "--plots", "p", "--xlsx", "r.xlsx")
-        words = ("compare", job, "--policies", "noop,cfq", "--set", "duration=1s", *out)
-        seed = {"PYTHONHASHSEED": str(number)}
-        assert penstock(*words, cwd=folder, env=seed).code == 0
-        for picture in ("t.html", "t.svg", "t.png"):
-            assert (
-                penstock("trace", "plot", TRACE, "--out", picture, cwd=folder, env=seed).code == 0
-            )
+        two = ("compare", job, "--policies", "noop,cfq", "--report", "r.html", "--xlsx", "r.xlsx")
+        few = ("run", writes, "--policy", "noop", "--on", "flash", "--plots", "p")
+        trace = ("trace", "plot", TRACE, "--out")
+        commands = [
+            [*two, "--set", "duration=1s"],
+            [*few, "--set", "duration=1s"],
+            [*trace, "t.html"],
+            [*trace, "t.png"],
+        ]
+        environment = {**os.environ, "PYTHONHASHSEED": str(number), "PYTHONWARNINGS": "ignore"}
+        script = [sys.executable, "-c", SEVERAL, json.dumps(commands, default=str)]
+        subprocess.run(script, cwd=folder, env=environment, check=True)
         time.sleep(1.1)  # dates have seconds
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         written.append({path.relative_to(folder): path.read_bytes() for path in files})
