@@ -1,14 +1,16 @@
 """What the tests of the command have in common."""
 
+import fcntl
+import os
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from command import JOB, ROOT, WRITES
+from command import JOB, ROOT, WRITES, penstock
 
 # Equal on every machine, and nothing is left behind.
 settings.register_profile("penstock", derandomize=True, database=None)
@@ -44,3 +46,22 @@ def disk() -> Iterator[Path]:
     base.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=base) as folder:
         yield Path(folder) / "disk.img"
+
+
+@pytest.fixture(scope="session")
+def paper_report(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Makes the report of a paper in its usual settings, once for all processes of a test run."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+
+    def report(name: str) -> Path:
+        path = folder / f"{name}.html"
+        with (folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                ended = penstock("paper", name, "--report", path)
+                assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {path}")
+        return path
+
+    return report

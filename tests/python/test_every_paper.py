@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from penstock.papers import PAPERS, files
 from penstock.papers.paper import Paper, load
 from penstock.papers.result import Result, simulated
 from penstock.papers.study import Study
+from reading import Page
 
 
 @pytest.fixture(params=PAPERS)
@@ -87,43 +89,33 @@ def test_every_row_was_published_and_every_suspect_cell_is_explained(table: Pape
         assert of.suspect_because or "suspect" not in row
 
 
-def quick(paper: Study) -> tuple[list[str], Result]:
-    """The words that make its quick run, and what comes of it."""
-    words = [word for one in paper.quick for word in ("--set", one)]
-    return words, simulated(paper, paper.settings.read(paper.quick))
-
-
-def test_its_json_has_its_figures_the_claims_and_what_was_published(paper: Study) -> None:
-    words, result = quick(paper)
+def test_its_json_and_its_text_have_its_figures_and_the_claims(paper: Study) -> None:
+    words = [word for setting in paper.quick for word in ("--set", setting)]
     ended = penstock("paper", paper.name, *words, "--json")
     assert (ended.code, ended.err) == (0, "")
-    found = json.loads(ended.out)
-    assert list(found)[:2] == ["penstock", "set"]
-    assert (found["penstock"], found["set"]) == (__version__, result.given)
-    ours = json.loads(json.dumps(result.json()))
-    assert found == ours
-    assert paper.read(found) == paper.read(ours)
-    assert found["claims"] == json.loads(json.dumps(paper.claims(paper.read(found))))
+    data = json.loads(ended.out)
+    assert list(data)[:2] == ["penstock", "set"]
+    given, figures = paper.settings.read(paper.quick), paper.read(data)
+    assert (data["penstock"], data["set"]) == (__version__, given)
+    claims = paper.claims(figures)
+    result = Result(paper=paper, given=given, ours=figures, claims=claims)
+    assert data == json.loads(json.dumps(result.json()))
+    ended = penstock("paper", paper.name, *words)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"SIMULATED  {files.source(paper.name)}\n")
+    lines = ended.out.splitlines()
+    for table in paper.tables(figures):
+        for row in table.rows:
+            assert any(all(cell in line for cell in row) for line in lines), row
+    for claim in claims:
+        holds = "holds" if claim["holds"] else "DOES NOT HOLD"
+        assert f"\n{holds:<14} {claim['id']:<11} {claim['text']}\n" in ended.out
 
 
 def test_the_json_of_one_table_has_the_published_rows(table: Paper) -> None:
     found = simulated(table, {}).json()
     assert list(found) == ["penstock", "set", "rows", "claims", "paper"]
     assert found["paper"] == table.published.rows
-
-
-def test_its_text_has_the_source_the_tables_and_the_claims(paper: Study) -> None:
-    words, result = quick(paper)
-    ended = penstock("paper", paper.name, *words)
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith(f"SIMULATED  {files.source(paper.name)}\n")
-    lines = ended.out.splitlines()
-    for table in paper.tables(result.ours):
-        for row in table.rows:
-            assert any(all(cell in line for cell in row) for line in lines), row
-    for claim in result.claims:
-        holds = "holds" if claim["holds"] else "DOES NOT HOLD"
-        assert f"\n{holds:<14} {claim['id']:<11} {claim['text']}\n" in ended.out
 
 
 def test_an_unknown_setting_is_refused(paper: Study) -> None:
@@ -143,14 +135,13 @@ def test_an_unknown_setting_is_refused(paper: Study) -> None:
     ],
     indirect=True,
 )
-def test_its_report_and_its_page_have_the_same_figures(paper: Study, tmp_path: Path) -> None:
-    path = tmp_path / "paper.html"
-    ended = penstock("paper", paper.name, "--report", path)
-    assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {path}")
-    text = path.read_text()
+def test_its_report_and_its_page_have_the_same_figures(
+    paper: Study, paper_report: Callable[[str], Path]
+) -> None:
+    text = paper_report(paper.name).read_text()
     drawn = paper.pictures.titles if paper.pictures else ()
     assert text.count('<svg class="chart"') == len(drawn)
-    data = json.loads(text.partition('id="penstock-data">')[2].partition("</script>")[0])
+    data = json.loads(Page(text).data)
     result = Result(
         paper=paper,
         given={},

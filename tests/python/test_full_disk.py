@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from command import ROOT, penstock
+from penstock.papers.paper import load
 
 RUN_FAILED = 1
 
 TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
 
 RUN = ("run", "JOB", "--policy", "noop", "--set", "duration=100ms")
-PAPER = ("paper", "online-batch")
+QUICK = [word for setting in load("merge-placement").quick for word in ("--set", setting)]
 LIVE = ("live", "--modes", "fifo", "--batch", "0", "--repeat", "1", "--no-overlap")
 
 WRITERS = {
@@ -29,8 +30,11 @@ WRITERS = {
     "picture of a trace": ("trace", "plot", TRACE, "--out", "OUT.png"),
     "page of a trace": ("trace", "plot", TRACE, "--out", "OUT.html"),
     "pictures of a trace": ("trace", "plot", TRACE, "--plots", "OUT"),
-    "report of a paper": (*PAPER, "--report", "OUT.html"),
-    "writes of a paper": (*PAPER, *LIVE, "--on", "emulated:paper-disk@100", "--csv", "OUT.csv"),
+    "report of a paper": ("paper", "merge-placement", *QUICK, "--report", "OUT.html"),
+    "writes of a paper": (
+        *("paper", "online-batch", *LIVE),
+        *("--on", "emulated:paper-disk@100", "--csv", "OUT.csv"),
+    ),
     "device file": ("calibrate", "fast.toml", "--rounds", "1", "--output", "OUT.toml"),
 }
 

@@ -4,7 +4,8 @@ The bands are those of two programs that were written independently of this one.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from command import penstock
 from penstock.papers import files
 from penstock.papers.fairio import cells, implied, setting, shares, workloads
 from penstock.papers.fairio.claims import STATEMENTS
-from penstock.papers.fairio.paper import PAPER, simulate
+from penstock.papers.fairio.paper import PAPER
 from penstock.papers.published import Row
+from reading import Page
 
 OTHERS = (18.4, 16.7, 17.0, 13.4, 9.6, 6.8, 5.2, 3.7, 2.8, 2.1, 0.4, 0.2, 0.3, 0.3)
 """Errors of class 1 in Illustration 1, paper mode, by cycle length, of one of these programs."""
@@ -23,10 +25,12 @@ CYCLES_MS = (100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1500, 2000, 2500
 
 
 @pytest.fixture(scope="module")
-def ours() -> Mapping[str, Any]:
+def ours(paper_report: Callable[[str], Path]) -> Mapping[str, Any]:
     """All tables."""
-    found: Mapping[str, Any] = simulate({})
-    return found
+    figures: Mapping[str, Any] = PAPER.read(
+        json.loads(Page(paper_report(PAPER.name).read_text()).data)
+    )
+    return figures
 
 
 def errors(ours: Mapping[str, Any], table: str, mode: str) -> dict[float, float]:

@@ -6,7 +6,7 @@ the rings in `merge_ring.rs`. Here is what the command makes of them.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,19 @@ from command import penstock
 from penstock.papers import files
 from penstock.papers.merge_placement import cells, race, setting
 from penstock.papers.merge_placement.claims import STATEMENTS
-from penstock.papers.merge_placement.paper import KEYS, PAPER, simulate
+from penstock.papers.merge_placement.paper import KEYS, PAPER
 from penstock.papers.merge_placement.setting import NAME
 from penstock.papers.published import Row
+from reading import Page
 
 
 @pytest.fixture(scope="module")
-def ours() -> Mapping[str, Any]:
+def ours(paper_report: Callable[[str], Path]) -> Mapping[str, Any]:
     """All figures."""
-    found: Mapping[str, Any] = simulate({})
-    return found
+    figures: Mapping[str, Any] = PAPER.read(
+        json.loads(Page(paper_report(PAPER.name).read_text()).data)
+    )
+    return figures
 
 
 TURN_MS = 16.667
