@@ -104,7 +104,7 @@ fn any_target(number: u64) -> Extent {
 /// Returns the modelled device `on`, or the one that `job` names.
 pub(crate) fn place(job: &Job, on: Option<&str>) -> Result<Place, Failure> {
     match on {
-        Some(on) => Ok(Place::Modelled(devices::find(on)?)),
+        Some(on) => Ok(Place::modelled(devices::find(on)?)),
         None => Place::own(job),
     }
 }

@@ -29,7 +29,7 @@ use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
 use crate::foresee::law;
 use crate::place::target::contents;
-use crate::place::{self, open, target};
+use crate::place::{geometry, open, target};
 
 /// The options of a gate.
 #[derive(Clone, Debug)]
@@ -236,7 +236,7 @@ impl Parts {
             }
         };
         let carrier = Carrier::new(devices, *depth, grain, register.clone());
-        let disks = model.as_ref().map_or(NonZeroU32::MIN, |(spec, _)| place::disks(spec));
+        let disks = model.as_ref().map_or(NonZeroU32::MIN, |(spec, _)| geometry::disks(spec));
         let served = Served { classes: &Class::all(), disks };
         Ok((Queued::new((decider.entry.build)(&decider.params, &served), carrier), clock))
     }

@@ -40,8 +40,8 @@ pub fn merge_facts(name: &str, text: &str, sets: &[String]) -> Result<MergeFacts
     let Some(spec) = job.workload.merges() else {
         return Err(Failure::wrong(format_args!("{name} has no merges"), "give it `[merge]`"));
     };
-    let disks = place.side_by_side();
-    let bytes = place.capacity() / u64::from(disks.get());
+    let disks = place.geometry().side_by_side;
+    let bytes = place.geometry().capacity / u64::from(disks.get());
     let merge = spec.on(disks, bytes, place.name(), &job.classes)?;
     let (shape, memory) = (merge.shape, Memory::Partition(0));
     Ok(MergeFacts {

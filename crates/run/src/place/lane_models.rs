@@ -1,7 +1,6 @@
 //! Models of a run with several devices of different kinds: on which the devices of a trace are
 //! played, or on which files are.
 
-use penstock_core::Seed;
 use penstock_jobs::LaneDevice;
 use penstock_jobs::devices::DeviceSpec;
 
@@ -43,19 +42,8 @@ impl LaneModels {
         &self.devices
     }
 
-    pub(crate) fn first(&self) -> &DeviceSpec {
-        &self.devices[0].spec
-    }
-
-    /// Bytes of all models together.
-    pub(crate) fn capacity(&self) -> u64 {
-        let bytes = self.devices.iter().map(|device| device.spec.build(Seed(0)).capacity());
-        bytes.fold(0, u64::saturating_add)
-    }
-
-    /// The largest block size of any model.
-    pub(crate) fn block(&self) -> u32 {
-        let blocks = self.devices.iter().map(|device| device.spec.build(Seed(0)).block());
-        blocks.max().unwrap_or(1)
+    /// The models, in the order of their devices.
+    pub(crate) fn specs(&self) -> Vec<&DeviceSpec> {
+        self.devices.iter().map(|device| &device.spec).collect()
     }
 }

@@ -9,12 +9,13 @@ use crate::ask::loops;
 use crate::ask::options::Options;
 use crate::ask::target_options::{EMULATED, TargetOptions};
 use crate::failure::Failure;
+use crate::place::kind::Kind;
 use crate::place::lane_models::LaneModels;
 use crate::place::lane_targets::{self, LaneTargets};
 use crate::place::live_target::Live;
-use crate::place::refusals::{Asked, PlaceKind};
+use crate::place::refusals::Asked;
 use crate::place::target::Creation;
-use crate::place::{Place, queues};
+use crate::place::{Backend, NULL, Place, queues};
 
 impl Place {
     /// Opens the place that `options` name, for all jobs of `asked`; `None` if each job has its own
@@ -39,21 +40,23 @@ impl Place {
             }
             return Ok(None);
         };
-        let kind = PlaceKind::of(on, target);
-        let model = (kind == PlaceKind::Model).then(|| devices::find(on)).transpose()?;
+        let kind = Kind::named(on, target);
+        let model = (kind == Kind::Model).then(|| devices::find(on)).transpose()?;
         let name = model.as_ref().map_or(on, |spec| &spec.name);
         asked.iter().try_for_each(|request| kind.check(name, request, speed))?;
         if let Some(spec) = model {
             target.check_without_a_target(&format!("the model {}", spec.name))?;
-            return Ok(Some(Self::Modelled(spec)));
+            return Ok(Some(Self::modelled(spec)));
         }
         let jobs: Vec<&Job> = asked.iter().map(|request| request.job).collect();
         let place = match (kind, on.strip_prefix(EMULATED)) {
             (_, Some(what)) => Self::emulated(on, what, &jobs, target, progress)?,
-            (PlaceKind::Null, _) => target.check_without_a_target(on).map(|()| Self::Null)?,
+            (Kind::Null, _) => {
+                target.check_without_a_target(on).map(|()| Self::new(NULL, Backend::Null))?
+            }
             _ => {
                 let engine = engine_for(asked, target)?;
-                Self::Live(Live::open(on, &jobs, engine, target, progress)?)
+                Self::live(Live::open(on, &jobs, engine, target, progress)?)
             }
         };
         Ok(Some(place))
@@ -68,14 +71,14 @@ impl Place {
         for request in asked {
             let files = request.job.workload.file_targets()?;
             let name = lane_targets::name(&files);
-            PlaceKind::Targets.check(&name, request, options.speed.as_deref())?;
+            Kind::Targets.check(&name, request, options.speed.as_deref())?;
             if files.len() > 1 {
                 loops::check(request.job, options)?;
             }
         }
         let engine = engine_for(asked, &options.target)?;
         let jobs: Vec<&Job> = asked.iter().map(|request| request.job).collect();
-        LaneTargets::open(&jobs, engine, &options.target, progress).map(Self::Targets)
+        LaneTargets::open(&jobs, engine, &options.target, progress).map(Self::on_targets)
     }
 
     /// The modelled device that `job` names, or the models of its files or of the devices of its
@@ -89,12 +92,12 @@ impl Place {
         if let [first, rest @ ..] = &mapped[..] {
             let alike = rest.iter().all(|other| other.spec == first.spec);
             if alike && !job.workload.files().is_empty() {
-                return Ok(Self::Modelled(first.spec.clone()));
+                return Ok(Self::modelled(first.spec.clone()));
             }
-            return Ok(Self::Mapped(LaneModels::new(mapped)));
+            return Ok(Self::mapped_on(LaneModels::new(mapped)));
         }
         let none = || Failure::wrong("the job names no device", "name one with --on");
-        job.device.clone().map(Self::Modelled).ok_or_else(none)
+        job.device.clone().map(Self::modelled).ok_or_else(none)
     }
 
     /// Opens the emulated device called `name`; `what` is its `DEVICE[@SPEED][:PATH]`.
@@ -117,7 +120,7 @@ impl Place {
         if over.is_none() {
             options.check_without_a_target(&format!("{name} without a file"))?;
         }
-        Ok(Self::Emulated { name: name.into(), spec, speed, over })
+        Ok(Self::new(name, Backend::Emulated { spec, speed, over }))
     }
 }
 

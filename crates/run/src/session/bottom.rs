@@ -14,7 +14,8 @@ use crate::measures::device_stats::DeviceStats;
 use crate::measures::measure::Measure;
 use crate::measures::programs::ProgramBook;
 use crate::measures::windows::Plan;
-use crate::place::{Place, disks as disks_of};
+use crate::place::Place;
+use crate::place::geometry::disks as disks_of;
 use crate::session::runner::Runner;
 
 /// The devices below the queues of a run.

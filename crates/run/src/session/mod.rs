@@ -273,7 +273,7 @@ impl Session {
         if let Some(classes) = result.stability.take() {
             let classes =
                 classes.map_err(|error| Failure::here("keep the times of requests", &error))?;
-            let (disks, load) = (place.disks(), job.live.target_depth());
+            let (disks, load) = (place.geometry().disks, job.live.target_depth());
             result.survey = Some(SurveyResult { disks, load, classes });
         }
         let round = self.options.repeat.map(|_| cell.round);
@@ -317,7 +317,7 @@ impl Session {
         let mut job = job.clone();
         if let Some(Survey { load }) = self.options.survey {
             job.live.depth =
-                Some(load.map_or_else(|| stability::load_of(place.disks()), u32::from));
+                Some(load.map_or_else(|| stability::load_of(place.geometry().disks), u32::from));
         }
         let mut job = place.configure(&job);
         law::state(&mut job, &asked.policies, &place)?;

@@ -5,7 +5,7 @@ use penstock_live::{Caching, LiveClock, LiveDevice, Paced};
 
 use crate::failure::Failure;
 use crate::measures::below::DiskSnapshot;
-use crate::place::Place;
+use crate::place::{Backend, Place};
 use crate::progress::report::Progress;
 use crate::progress::snapshot::Watch;
 use crate::result::RunResult;
@@ -19,8 +19,8 @@ impl Runner<'_> {
         place: &Place,
         progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
-        match place {
-            Place::Modelled(_) | Place::Mapped(_) => {
+        match place.backend() {
+            Backend::Modelled(_) | Backend::Mapped(_) => {
                 let bottom = Bottom::of_models(self, place);
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
@@ -30,7 +30,7 @@ impl Runner<'_> {
                     None => self.run_over(bottom, place, &mut Virtual::default(), None, progress),
                 }
             }
-            Place::Emulated { spec, speed, over, .. } => {
+            Backend::Emulated { spec, speed, over } => {
                 let (clock, file) = match over {
                     Some(live) => self
                         .stage(live, live.engine(), Caching::Direct)
@@ -41,7 +41,7 @@ impl Runner<'_> {
                 let result = self.run_in_real_time(bottom, place, clock, progress)?;
                 Ok(RunResult { emulation: Some((&*answers.lateness()).into()), ..result })
             }
-            Place::Live(live) => {
+            Backend::Live(live) => {
                 // Before the clock starts: it takes a moment.
                 let seen = DiskSnapshot::take(&live.target);
                 let remark = self.drop_page_cache(live)?;
@@ -50,8 +50,8 @@ impl Runner<'_> {
                 result.remarks.extend(remark);
                 Ok(seen.written_to(result))
             }
-            Place::Targets(_) => unreachable!("each target has a loop of its own"),
-            Place::Null => self.run_null(place, progress),
+            Backend::Targets(_) => unreachable!("each target has a loop of its own"),
+            Backend::Null => self.run_null(place, progress),
         }
     }
 

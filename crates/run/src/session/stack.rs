@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::measures::courses::Courses;
 use crate::measures::last_sent::LastSent;
 use crate::measures::measure::Measure;
-use crate::place::Place;
 use crate::place::model_data::ModelData;
+use crate::place::{Backend, Place};
 use crate::progress::report::Progress;
 use crate::record::recorded::Recorded;
 use crate::record::{Header, RecordedDisk, RecordedLane, RecordedServed, Recorder};
@@ -200,7 +200,7 @@ fn header(runner: &Runner<'_>, place: &Place, bottom: &Bottom) -> Header {
     };
     let capacity = match bottom.layout {
         Layout::Lanes => queues.iter().map(|disk| disk.capacity).sum(),
-        Layout::Single | Layout::Disks(_) => place.capacity(),
+        Layout::Single | Layout::Disks(_) => place.geometry().capacity,
     };
     Header {
         penstock: crate::result::version::VERSION.into(),
@@ -209,10 +209,10 @@ fn header(runner: &Runner<'_>, place: &Place, bottom: &Bottom) -> Header {
         text: runner.job.text(),
         room: first.room(),
         capacity,
-        block: place.block(),
+        block: place.geometry().block,
         polled: first.polled(),
         served: Some(RecordedServed::new(&Served { classes: &runner.load.classes, disks })),
-        machine_cache: matches!(place, Place::Live(_))
+        machine_cache: matches!(place.backend(), Backend::Live(_))
             && runner.load.workload.caching() != Caching::Direct,
         queues,
     }

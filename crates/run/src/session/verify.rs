@@ -17,9 +17,9 @@ use penstock_live::{
 };
 
 use crate::failure::Failure;
-use crate::place::Place;
 use crate::place::live_target::Live;
 use crate::place::model_data::{Medium, ModelData, ModelPlan};
+use crate::place::{Backend, Place};
 use crate::progress::report::Progress;
 use crate::result::{Ended, RunResult, VerifyResult};
 
@@ -31,8 +31,8 @@ pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Fai
     }
     if place.targets().is_empty() {
         let agents = job.workload.agents();
-        let kept = match place {
-            Place::Null => Err("it keeps no data"),
+        let kept = match place.backend() {
+            Backend::Null => Err("it keeps no data"),
             _ if agents.iter().any(|agent| agent.verify.is_some_and(Verify::stamps)) => Ok(()),
             _ => Err("a model keeps no data of earlier runs"),
         };

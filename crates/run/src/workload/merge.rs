@@ -16,8 +16,8 @@ const ABOUT: Span = Span::from_ms(5);
 
 /// Loads the workload of a `job` with the merges `spec` at `place`.
 pub(super) fn load(job: &Job, spec: &MergeSpec, place: &Place) -> Result<Load, Failure> {
-    let disks = place.side_by_side();
-    let bytes = place.capacity() / u64::from(disks.get());
+    let disks = place.geometry().side_by_side;
+    let bytes = place.geometry().capacity / u64::from(disks.get());
     let merge = spec.on(disks, bytes, place.name(), &job.classes)?;
     let requests = merge.shape.requests().saturating_mul(merge.jobs().into());
     let at_once = merge.shape.read.max(merge.shape.write);

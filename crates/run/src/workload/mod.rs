@@ -13,13 +13,14 @@ pub(crate) use self::load::{Load, SourceEvents};
 
 use crate::failure::Failure;
 use crate::place::Place;
+use crate::place::geometry::Geometry;
 
 /// Loads the workload of `job` at `place`.
 ///
 /// # Errors
 /// If the job does not fit the target, or a trace cannot be read.
 pub(crate) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
-    let (capacity, block) = (place.capacity(), place.block());
+    let Geometry { capacity, block, .. } = place.geometry();
     match &job.workload {
         WorkloadSpec::Agents(_) => agents::load(job, place),
         WorkloadSpec::Programs(spec) => programs::load(job, spec, capacity, block),

@@ -49,8 +49,8 @@ pub fn layout(name: &str, text: &str, sets: &[String]) -> Result<LayoutResult, F
         return Err(Failure::wrong(format_args!("{name} has no merges"), "it needs `[merge]`"));
     };
     let place = Place::own(&job)?;
-    let disks = place.side_by_side();
-    let bytes = place.capacity() / u64::from(disks.get());
+    let disks = place.geometry().side_by_side;
+    let bytes = place.geometry().capacity / u64::from(disks.get());
     let Layout { jobs, used } = spec.on(disks, bytes, place.name(), &job.classes)?.layout;
     let places = |JobLayout { runs, output }: JobLayout| JobPlaces {
         runs: runs.into_iter().map(RunPlace::from).collect(),
