@@ -714,7 +714,7 @@ def test_every_table_has_its_keys(name: str) -> None:
     job = JOBS[name]
     JOB.validate(job)
     assert refusal(written(job)) is None
-    for way in WAYS[name]:
+    for way in ways(job):
         above = at(job, *way[:-1]).copy()
         del above[way[-1]]
         shorter = replaced(job, above, *way[:-1])
