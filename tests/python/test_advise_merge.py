@@ -183,7 +183,7 @@ class TestAnswer:
 
     def test_long_runs_are_shortened_and_that_is_said(self) -> None:
         long = ("--run", "100000blocks", "--set", "device.capacity=64GiB")
-        answer = advised("--disks", "3", "--jobs", "2", *long)
+        answer = advised("--disks", "3", "--jobs", "2", "--placement", "shared", *long)
         assert answer["shortened"] > 1
         assert f"1/{answer['shortened']:.3g} of their blocks" in " ".join(answer["lines"])
         least = 100_000 * 20 / 40 * 0.049
