@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from penstock.study.table import Table, of_frame
+from penstock.study.table import StudyTable, of_frame
 
 SIRSTV = (
     (196.3052, 196.1240, 196.1890, 196.2569, 196.3403),
@@ -63,7 +63,7 @@ def smls(offset: float, replicates: int) -> list[tuple[int, float]]:
     ]
 
 
-def one_way(groups: Sequence[Sequence[float]]) -> Table:
+def one_way(groups: Sequence[Sequence[float]]) -> StudyTable:
     """A table of one factor."""
     rows = [(str(at), value) for at, group in enumerate(groups) for value in group]
     frame = pl.DataFrame(rows, schema=["group", "y"], orient="row")
@@ -76,7 +76,7 @@ def cells(levels: Mapping[str, Sequence[Any]], replicates: int = 1) -> pl.DataFr
     return pl.DataFrame(rows * replicates)
 
 
-def with_response(frame: pl.DataFrame, values: ArrayLike, **columns: ArrayLike) -> Table:
+def with_response(frame: pl.DataFrame, values: ArrayLike, **columns: ArrayLike) -> StudyTable:
     """A table with the response `rate`."""
     added = [pl.Series(name, np.asarray(column)) for name, column in columns.items()]
     whole = frame.with_columns(pl.Series("rate", np.asarray(values, dtype=float)), *added)

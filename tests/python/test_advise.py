@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from command import penstock as command
-from penstock.advise import Curve, NoiseHidesAnswer, Point, Split, split
+from penstock.advise import Curve, LengthPoint, NoiseHidesAnswer, Split, split
 from penstock.advise.split import enclosing, lengths
 
 
@@ -49,9 +49,9 @@ def test_a_disk_that_turns_has_an_answer_for_each_pattern() -> None:
 
 
 def test_what_lies_behind_a_length_that_is_too_slow_does_not_count() -> None:
-    def point(size: int, ratio: float, spread: float = 0.0) -> Point:
+    def point(size: int, ratio: float, spread: float = 0.0) -> LengthPoint:
         interval = (ratio - spread, ratio + spread)
-        return Point(size, 1e6 * ratio, 2e6 * ratio, ratio, interval)
+        return LengthPoint(size, 1e6 * ratio, 2e6 * ratio, ratio, interval)
 
     points = (point(1, 1.0), point(2, 1.3), point(3, 1.6), point(4, 1.2), point(8, 3.0))
     curve = Curve("random", points)

@@ -11,7 +11,7 @@ import pytest
 
 from command import penstock
 from penstock.advise import merge_disks, merge_words
-from penstock.advise.merge import Advice, Choice, Facts, Question
+from penstock.advise.merge import Choice, Facts, PlacementAdvice, Question
 from penstock.advise.merge_runs import advise, simulation_of
 from penstock.errors import PenstockError
 from penstock.target import Target
@@ -232,10 +232,10 @@ class TestDeadlock:
 class TestChoosing:
     """Among choices that differ by noise alone the simplest is taken."""
 
-    def of(self, *choices: Choice, jobs: int | None = 2) -> Advice:
+    def of(self, *choices: Choice, jobs: int | None = 2) -> PlacementAdvice:
         disks = merge_disks.found([], 5, Target())[0]
         facts = Facts(2, 20, 1000, 4096, 12, 40, 4360, 288, 511)
-        return Advice(
+        return PlacementAdvice(
             disks=disks,
             question=Question(jobs=jobs),
             facts=facts,

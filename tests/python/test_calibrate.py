@@ -21,9 +21,9 @@ from penstock.calibrate import (
     probes,
     simplest,
 )
-from penstock.calibrate.fit import Fit
+from penstock.calibrate.fit import ModelFit
 from penstock.calibrate.models import MODELS, Known, Model
-from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe
+from penstock.calibrate.probes import WHOLE, MeasuredProbe, Probe, ProbeFigures
 from penstock.cli import calibrate as verb
 from penstock.experiment.trial import Progress, Setup
 from penstock.job import Job
@@ -138,9 +138,9 @@ class TestSimplest:
     ) -> None:
         by_name = {model.name: error for model, error in zip(MODELS, errors, strict=True)}
 
-        def fitted(model: Model, _known: Known) -> Fit | None:
+        def fitted(model: Model, _known: Known) -> ModelFit | None:
             error = by_name[model.name]
-            return None if error is None else Fit(model, {}, error)
+            return None if error is None else ModelFit(model, {}, error)
 
         monkeypatch.setattr("penstock.calibrate.fit", fitted)
         best, seen = simplest(Known({}, 0), lambda _what, _fraction: None)
@@ -197,20 +197,20 @@ def test_the_device_file_is_a_device(found: Calibration, job: Path, tmp_path: Pa
 def test_a_reason_is_given_where_a_prediction_fails() -> None:
     probe = Probe("write", "random", 16 << 10, 4)
     other = Probe("write", "sequential", 16 << 10, 4)
-    steady = [Figures(4_000.0, 1e6)] * 3
-    moody = [Figures(4_000.0, 1e6), Figures(8_000.0, 1e6), Figures(4_000.0, 1e6)]
-    stalls = [Figures(1_000.0, 1e6)] * 3
-    far = Figures(12_000.0, 1e6)
+    steady = [ProbeFigures(4_000.0, 1e6)] * 3
+    moody = [ProbeFigures(4_000.0, 1e6), ProbeFigures(8_000.0, 1e6), ProbeFigures(4_000.0, 1e6)]
+    stalls = [ProbeFigures(1_000.0, 1e6)] * 3
+    far = ProbeFigures(12_000.0, 1e6)
 
-    def why(rounds: list[Figures], others: dict[Probe, list[Figures]]) -> str:
-        one = Compared(Measured(probe, rounds), far)
-        rest = [Compared(Measured(p, r), far) for p, r in others.items()]
+    def why(rounds: list[ProbeFigures], others: dict[Probe, list[ProbeFigures]]) -> str:
+        one = Compared(MeasuredProbe(probe, rounds), far)
+        rest = [Compared(MeasuredProbe(p, r), far) for p, r in others.items()]
         model = MODELS[0]
         return Calibration("disk", False, model, {}, 0.5, rest, [one], {}).why(one)
 
     assert why(moody, {}) == "its own rounds differ by a factor of 2.0"
     assert why(stalls, {}) == "a few take much longer: the mean is 4.0 times the median"
-    fast = [Figures(16_000.0, 0.25e6)] * 3
+    fast = [ProbeFigures(16_000.0, 0.25e6)] * 3
     assert why(steady, {other: fast}) == "random ones are 0.25 times as many a second as others"
     assert why(steady, {other: steady}) == "model fixed does not know what it depends on"
 
@@ -270,9 +270,9 @@ class TestCommand:
         assert (ended.code, ended.out, out.read_text()) == (2, "", "mine")
 
     def test_it_says_what_was_tried_and_why_it_may_be_wrong(self) -> None:
-        def shown(errors: dict[str, float], read_only: bool, rounds: list[Figures]) -> str:
+        def shown(errors: dict[str, float], read_only: bool, rounds: list[ProbeFigures]) -> str:
             probe = Probe("read", "random", 4096, 1)
-            one = Compared(Measured(probe, rounds), rounds[0])
+            one = Compared(MeasuredProbe(probe, rounds), rounds[0])
             model = MODELS[0]
             found = Calibration("disk", read_only, model, {}, 0.2, [one], [one], errors)
             console = Console(file=StringIO(), width=200)
@@ -280,7 +280,10 @@ class TestCommand:
             assert isinstance(console.file, StringIO)
             return console.file.getvalue()
 
-        quiet, loud = [Figures(1e3, 1e6)] * 3, [Figures(1e3, 1e6), Figures(2e3, 1e6)] * 2
+        quiet, loud = (
+            [ProbeFigures(1e3, 1e6)] * 3,
+            [ProbeFigures(1e3, 1e6), ProbeFigures(2e3, 1e6)] * 2,
+        )
         said = shown({"fixed": 0.2}, False, quiet)
         assert "off by (root" not in said
         assert NOT_WRITTEN not in said

@@ -14,7 +14,7 @@ from command import penstock, running
 from penstock import __version__, _native
 from penstock.cli import doctor
 from penstock.errors import CANNOT_HERE
-from penstock.results.answers import Check, Diagnosis
+from penstock.results.answers import Diagnosis, DoctorCheck
 
 GROUPS = ["machine", "engines", "path", "kernel", "time", "leftovers", "extras"]
 
@@ -39,7 +39,7 @@ def diagnosis(text: str) -> Diagnosis:
     report: Diagnosis = json.loads(text)
     assert set(report) == set(Diagnosis.__annotations__)
     for check in report["checks"]:
-        assert set(check) == set(Check.__annotations__)
+        assert set(check) == set(DoctorCheck.__annotations__)
         assert check["group"] in GROUPS
         assert check["state"] in doctor.STYLES
         assert check["found"]
@@ -47,7 +47,7 @@ def diagnosis(text: str) -> Diagnosis:
     return report
 
 
-def named(report: Diagnosis, name: str) -> Check:
+def named(report: Diagnosis, name: str) -> DoctorCheck:
     (found,) = [check for check in report["checks"] if check["name"] == name]
     return found
 
@@ -173,7 +173,7 @@ def test_an_output_that_was_being_written_when_its_command_was_killed_is_removed
         path.write_text("another's")
     found = "unfinished output"
 
-    def checks(*more: str) -> list[Check]:
+    def checks(*more: str) -> list[DoctorCheck]:
         report = diagnosis(penstock("doctor", tmp_path, *more, "--json").out)
         return [check for check in report["checks"] if check["name"] == found]
 

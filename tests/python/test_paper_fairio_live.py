@@ -13,7 +13,7 @@ import pytest
 
 from command import penstock
 from penstock.papers.fairio import live, live_page, live_table, setting
-from penstock.papers.fairio.live import LAW, TIME, Row
+from penstock.papers.fairio.live import LAW, TIME, LiveRow
 from penstock.target import Target
 
 LIVE = ("paper", "fairio", "live")
@@ -105,14 +105,14 @@ def test_a_table_says_which_rows_have_no_counterpart_and_who_asked_for_less() ->
         "illustration": 1, "policy": "fairio", "mode": "plus", "cycle_ms": 250.0,
         "spread_pct": 0.5, "throughput_mib_s": 7.0, "p99_ms": [1.0, 2000.0],
     }  # fmt: skip
-    law = Row(
+    law = LiveRow(
         **about,
         charge=LAW,
         error_pct=[4.0, -4.0],
         limited_by_demand=True,
         simulated_error_pct=None,
     )
-    time = Row(
+    time = LiveRow(
         **about,
         charge=TIME,
         error_pct=[-1.0, 1.0],

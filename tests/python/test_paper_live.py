@@ -9,7 +9,7 @@ import pytest
 
 from command import penstock
 from penstock.papers.online_batch import figure5
-from penstock.papers.online_batch.live import Cell, Figures, Live, verdict
+from penstock.papers.online_batch.live import Figures, Live, MeasuredCell, verdict
 from penstock.results.rounds import Spread
 from penstock.target import Target
 
@@ -122,11 +122,13 @@ def test_a_file_that_is_too_small_is_refused(disk: Path) -> None:
 
 
 def test_a_verdict_counts_in_pieces() -> None:
-    def cell(batch: int, mean: float) -> Cell:
+    def cell(batch: int, mean: float) -> MeasuredCell:
         service = {"service_ns": {"mean": 100_000.0}, "requests": 10, "pieces": 1000}
         outlasted = mean > 3_000
         met = {"short": {"ns": {"mean": mean}}, "gate": {"long": service}, "outlasted": outlasted}
-        return Cell(mode="split+prio", cpu_priority=True, online=2, batch=batch, rounds=(met,))
+        return MeasuredCell(
+            mode="split+prio", cpu_priority=True, online=2, batch=batch, rounds=(met,)
+        )
 
     cells = (cell(0, 1_000.0), cell(5, 3_500.0))
     live = Live(

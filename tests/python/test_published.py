@@ -8,12 +8,12 @@ from penstock.answer.table import Table, markdown
 from penstock.errors import PenstockError
 from penstock.papers import files
 from penstock.papers.claims import alike, grow
-from penstock.papers.published import PERCENT, POINTS, Away, Cell, Published, Row
+from penstock.papers.published import PERCENT, POINTS, Away, FigureColumn, Published, Row
 from penstock.papers.settings import Settings
 
 OURS = [{"case": "a", "busy": 50.0, "ms": 2.0}, {"case": "b", "busy": 61.0, "ms": 3.0}]
 
-CELLS = {"busy": Cell("busy", "%"), "ms": Cell("time", "ms", digits=1)}
+CELLS = {"busy": FigureColumn("busy", "%"), "ms": FigureColumn("time", "ms", digits=1)}
 
 
 def published(

@@ -19,7 +19,7 @@ from penstock.study import model, words
 from penstock.study.analysis import Analysis, analyse
 from penstock.study.coding import Vector
 from penstock.study.json_types import AnalysisRow
-from penstock.study.table import Table
+from penstock.study.table import StudyTable
 
 LEVELS: dict[str, Sequence[Any]] = {
     "O": ["buffered", "direct"],
@@ -43,7 +43,7 @@ def rates(frame: pl.DataFrame, *, noise: float, seed: int = 1, bend: float = 0.0
     return np.exp(8 + np.array(logs) + noise * np.random.default_rng(seed).normal(size=len(logs)))
 
 
-def noisy(*, noise: float = 0.02, bend: float = 0.0) -> Table:
+def noisy(*, noise: float = 0.02, bend: float = 0.0) -> StudyTable:
     frame = study_data.cells(LEVELS, 4)
     return study_data.with_response(frame, rates(frame, noise=noise, bend=bend))
 

@@ -17,7 +17,7 @@ from penstock.study.compare import StudyComparison, compare, unequal_noise
 from penstock.study.difference import WelchDifference, ranks
 from penstock.study.fit import Transform
 from penstock.study.model import parse
-from penstock.study.table import Table
+from penstock.study.table import StudyTable
 from study_data import cells, one_way, with_response
 
 LEVELS: dict[str, list[int] | list[str]] = {"A": [1, 2, 4], "S": ["small", "large"]}
@@ -32,7 +32,7 @@ def of_groups(
 
 def table(
     noise: float, seed: int, *, at_4: float = 1.0, replicates: int = 3, source: str = "x"
-) -> Table:
+) -> StudyTable:
     """A study whose rate is 100 A, twice that for large sizes, and `at_4` of that at A = 4."""
     frame = cells(LEVELS, replicates)
     random = np.random.Generator(np.random.PCG64(seed))

@@ -22,8 +22,8 @@ from penstock.study.cells import Outcome, failures_of
 from penstock.study.definition import Definition
 from penstock.study.remarks import Counted, counted, lines
 from penstock.study.run import run as run_study
-from penstock.study.schedule import Planned, Schedule
-from penstock.study.table import Table, of_frame, read
+from penstock.study.schedule import Planned, StudySchedule
+from penstock.study.table import StudyTable, of_frame, read
 from penstock.target import Target
 from test_faults import ext4, fill
 from test_study_run import run, study
@@ -211,8 +211,8 @@ class Changing:
     planned: Sequence[Planned]
     sizes: Sequence[str]
     """Of the cells."""
-    whole: Table
-    tables: dict[int, Table] = field(default_factory=dict)
+    whole: StudyTable
+    tables: dict[int, StudyTable] = field(default_factory=dict)
     """What was recorded after so many runs, read while the study ran."""
 
 
@@ -224,7 +224,7 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Changing:
         (folder / f"{name}.toml").write_text(DEVICE.format(base=base, per_mb=per_mb))
     job = JOB.replace('cache = "buffered"\n', "")
     definition = Definition.load(study(folder, SLOWED, job))
-    schedule = Schedule(definition)
+    schedule = StudySchedule(definition)
     planned = schedule.runs(references=True)
     first = sum(one.block == 0 for one in planned)
     fast, slow = (Target(on=f"emulated:{folder / name}.toml") for name in ("fast", "slow"))
@@ -264,7 +264,7 @@ class TestChange:
         effects = self.effects(of)
         return sorted(effects, key=effects.__getitem__)
 
-    def both(self, table: Table) -> tuple[Analysis, Analysis]:
+    def both(self, table: StudyTable) -> tuple[Analysis, Analysis]:
         """With blocks, as without being asked, and without."""
         bare = of_frame(
             table.frame.drop("block"),
@@ -275,7 +275,7 @@ class TestChange:
         terms = [(one,) for one in table.factors]
         return analyse(table, terms=terms), analyse(bare, terms=terms)
 
-    def unfinished(self, changing: Changing) -> Table:
+    def unfinished(self, changing: Changing) -> StudyTable:
         """The table when two cells of the second block had run, both of the least size."""
         second = [one for one in changing.planned if one.block == 1 and not one.reference][:2]
         assert [changing.sizes[one.cell] for one in second] == ["4KiB", "4KiB"]

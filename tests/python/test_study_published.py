@@ -9,7 +9,7 @@ import pytest
 import study_data
 from penstock.study import model
 from penstock.study.fit import Fit, Type, fit
-from penstock.study.table import Table, of_frame
+from penstock.study.table import StudyTable, of_frame
 
 
 def anova(of: Fit, kind: Type = 1) -> list[float]:
@@ -19,7 +19,7 @@ def anova(of: Fit, kind: Type = 1) -> list[float]:
     return [between.sum_sq, within.sum_sq, between.f]
 
 
-def certified(table: Table, expected: tuple[float, float, float], digits: int) -> None:
+def certified(table: StudyTable, expected: tuple[float, float, float], digits: int) -> None:
     found = anova(fit(table, [tuple(table.factors)], transform="none"))
     assert found == pytest.approx(expected, rel=0.5 * 10**-digits)
 
@@ -94,7 +94,7 @@ R = {
 R_P = {2: [0.02106078, 4.487909e-05, 0.8391231], 3: [0.02457384, 3.999431e-05, 0.8391231]}
 
 
-def kidney() -> Table:
+def kidney() -> StudyTable:
     """Without the first three patients, so that it is not balanced."""
     rows = [
         (duration, weight, days)

@@ -20,7 +20,7 @@ from command import COMMAND, penstock
 from penstock import __version__
 from penstock.study import rows
 from penstock.study.definition import Definition
-from penstock.study.schedule import Schedule
+from penstock.study.schedule import StudySchedule
 
 JOB = """\
 device = "hdd-7200"
@@ -316,8 +316,8 @@ def test_a_response_of_one_class_among_several_names_it(tmp_path: Path) -> None:
     assert rows.read(tmp_path / "out")["more.lat_ns.p99"].min() > 0  # type: ignore[operator]
 
 
-def schedule(folder: Path, text: str) -> Schedule:
-    return Schedule(Definition.load(study(folder, text)))
+def schedule(folder: Path, text: str) -> StudySchedule:
+    return StudySchedule(Definition.load(study(folder, text)))
 
 
 def test_designs_select_cells(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from penstock.errors import PenstockError
 from penstock.study import model, tables, words
 from penstock.study.analysis import analyse
 from penstock.study.fit import fit
-from penstock.study.table import Table, less_is_better, of_frame, read
+from penstock.study.table import StudyTable, less_is_better, of_frame, read
 
 ROWS = """\
 run,order,disk,depth,note,mb_s,lat_ms
@@ -30,7 +30,7 @@ run,order,disk,depth,note,mb_s,lat_ms
 
 def table(
     tmp_path: Path, text: str, response: str | None = "mb_s", factors: Sequence[str] = ()
-) -> Table:
+) -> StudyTable:
     file = tmp_path / "data.csv"
     file.write_text(text)
     return read(str(file), response=response, factors=factors)

@@ -12,7 +12,7 @@ from penstock.errors import PenstockError
 from penstock.results import tradeoff
 from penstock.results.figure import Figure
 from penstock.results.rounds import Spread
-from penstock.results.tradeoff import Point, Tradeoff
+from penstock.results.tradeoff import Tradeoff, TradeoffPoint
 from penstock.sweeps.run import Sweep
 from penstock.sweeps.vary import Setting, factors, settings
 from penstock.text import tradeoff as words
@@ -100,7 +100,7 @@ def points(**figures: tuple[float, float]) -> Tradeoff:
     x, y = Figure("a", "p99"), Figure("b", "bw")
     scores = {label: (-one, other) for label, (one, other) in figures.items()}
     found = [
-        Point(
+        TradeoffPoint(
             label,
             Spread(a, a, a),
             Spread(b, b, b),

@@ -106,7 +106,7 @@ fn sweeps_do_not_stick_to_a_place() {
     }
 }
 
-/// One request begins within longer ones, one of which always waits. A sweep that continued from
+/// A request begins within longer ones, one of which always waits. A sweep that continued from
 /// the end of a longer one would never serve it.
 #[test]
 fn sweeps_do_not_pass_over_what_others_cover() {

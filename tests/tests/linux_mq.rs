@@ -15,7 +15,7 @@ use penstock_tests::{Chaotic, Script, journal, noted};
 use penstock_workload::{Agent, Agents, Arrivals};
 use proptest::prelude::*;
 
-/// One class of each kind, best-effort first: the order of the classes has no meaning.
+/// A class of each kind, best-effort first: the order of the classes has no meaning.
 const IOPRIOS: [&str; 3] = ["be:4", "rt:0", "idle"];
 
 fn classes() -> Vec<ClassInfo> {

@@ -57,7 +57,7 @@ proptest! {
     }
 }
 
-/// One class writes much and another reads: first come, first served would serve the reads last.
+/// A class writes much and another reads: first come, first served would serve the reads last.
 #[test]
 fn the_reader_does_not_wait_for_the_backlog() {
     let io = |number: u64, class, op| Io {

@@ -34,7 +34,7 @@ pub(crate) enum Message<P, R> {
     Beat,
 }
 
-/// What a thread sends; a panic carries its payload.
+/// A message from a thread of the pool; a panic carries its payload.
 enum Sent<P, R> {
     Progress(usize, P),
     Done(usize, R),
@@ -75,7 +75,7 @@ impl StartLine {
     }
 }
 
-/// One place at a [`StartLine`]; dropping it, as a panic does, counts as arrival.
+/// A place at a [`StartLine`]; dropping it, as a panic does, counts as arrival.
 pub(crate) struct Ticket<'a>(&'a StartLine);
 
 impl Ticket<'_> {

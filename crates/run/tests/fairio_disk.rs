@@ -98,7 +98,7 @@ fn the_overhead_of_a_waiting_command_is_hidden_or_in_its_service() {
     assert_eq!(served(disk(queue), &comes), [(0, 600, 600), (1, 10_700, 10_100)]);
 }
 
-/// One request of a class at 0, 0.1 and 0.2 s, each 10 ms of an idle device, in a job of 10 s.
+/// A request of a class at 0, 0.1 and 0.2 s, each 10 ms of an idle device, in a job of 10 s.
 #[test]
 fn a_run_may_end_when_a_class_has_sent_its_last_request() {
     let text = r#"

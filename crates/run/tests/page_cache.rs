@@ -7,7 +7,7 @@ use penstock_run::record::replay::replay;
 use penstock_run::result::{ClassResult, Comparison, RunResult};
 use penstock_run::{Failure, Options, TargetOptions, compare, compare_text};
 
-/// One agent reads eight mebibytes over and over, another writes more than may be dirty.
+/// An agent reads eight mebibytes over and over, another writes more than may be dirty.
 const JOB: &str = r#"
 duration = "20s"
 device = "flash"

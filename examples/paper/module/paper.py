@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from penstock.papers.claims import Rule, grow
 from penstock.papers.paper import Paper, Simulation
 from penstock.papers.pictures import Bars, of_bars
-from penstock.papers.published import PERCENT, Cell, Published, Row
-from penstock.papers.sensitivity import Sensitivity, Variant
+from penstock.papers.published import PERCENT, FigureColumn, Published, Row
+from penstock.papers.sensitivity import ModelVariant, Sensitivity
 from penstock.papers.settings import Settings
 from penstock.results.json_types import Run
 
@@ -43,7 +43,7 @@ PAPER = Paper(
     published=Published(
         paper=NAME,
         names={"rate": {}},
-        cells={"wait_ms": Cell("mean wait", "ms", digits=3, published_digits=3)},
+        cells={"wait_ms": FigureColumn("mean wait", "ms", digits=3, published_digits=3)},
         away=PERCENT,
     ),
     settings=SETTINGS,
@@ -75,7 +75,7 @@ PAPER = Paper(
         place=lambda row: (row["arrivals"], f"{row['rate']}/s"),
     ),
     sensitivity=Sensitivity(
-        variants={"A": Variant("as it is set", {})},
+        variants={"A": ModelVariant("as it is set", {})},
         points=[{"seed": f"{seed}"} for seed in range(1, 6)],
         noun="seeds",
         about="The random source begins at 5 seeds.",

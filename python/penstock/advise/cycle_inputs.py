@@ -33,7 +33,7 @@ SATURATED = 0.8
 """Disks that are busy for a smaller part of the time have enough for all."""
 
 
-class Characteristic(NamedTuple):
+class Instability(NamedTuple):
     """Instability of one characteristic of a class."""
 
     name: str
@@ -59,10 +59,10 @@ class ClassFound:
     """The part that its weight promises; nothing if it asked for nothing."""
     limited_by_demand: bool
     """It asked for less than that."""
-    characteristics: Sequence[Characteristic]
+    characteristics: Sequence[Instability]
 
     @property
-    def worst(self) -> Characteristic | None:
+    def worst(self) -> Instability | None:
         """The characteristic that decides; nothing if too little is known."""
         if self.blocks < FEWEST_BLOCKS:
             return None
@@ -216,7 +216,7 @@ def _class(class_: Class, stability: ClassStability) -> ClassFound:
         ideal_share=class_["ideal_share"],
         limited_by_demand=class_["limited_by_demand"],
         characteristics=[
-            Characteristic(each["name"], each["instability"], (each["lag1"] or 0.0) >= DRIFT)
+            Instability(each["name"], each["instability"], (each["lag1"] or 0.0) >= DRIFT)
             for each in stability["characteristics"]
         ],
     )

@@ -179,7 +179,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Advice:
+class PlacementAdvice:
     """Every choice, and which one to take."""
 
     disks: Disks

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from penstock import _native
-from penstock.advise.merge import ALIKE, POLICIES, Advice, Choice, Facts, Question
+from penstock.advise.merge import ALIKE, POLICIES, Choice, Facts, PlacementAdvice, Question
 from penstock.advise.merge_disks import Disks
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.experiment.bench import run_all
@@ -46,7 +46,7 @@ Span: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Simulation:
+class MergeSimulation:
     """Merges on some disks, in the settings of choices."""
 
     job: Variant
@@ -108,7 +108,7 @@ def advise(
     *,
     sweep: bool = False,
     progress: Progress | None = None,
-) -> Advice:
+) -> PlacementAdvice:
     """Simulate every choice, and find the one to take, on the slowest of `disks`.
 
     A `sweep` first finds how many blocks should be read and written at once.
@@ -120,7 +120,7 @@ def advise(
     return _advised(slowest, question, progress)
 
 
-def _advised(disks: Disks, question: Question, progress: Progress | None) -> Advice:
+def _advised(disks: Disks, question: Question, progress: Progress | None) -> PlacementAdvice:
     simulation, facts = simulation_of(disks, question)
     apart = _apart(simulation, disks.count, progress)
     f_eff = fmean(merge["f_eff"] for merge in apart if merge["f_eff"] is not None)
@@ -130,7 +130,7 @@ def _advised(disks: Disks, question: Question, progress: Progress | None) -> Adv
             question.placements(disks.count), POLICIES, facts.buffers(question.memory)
         )
     ]
-    found = Advice(
+    found = PlacementAdvice(
         disks=disks,
         question=question,
         facts=facts,
@@ -146,14 +146,14 @@ def _advised(disks: Disks, question: Question, progress: Progress | None) -> Adv
     return found
 
 
-def simulation_of(disks: Disks, question: Question) -> tuple[Simulation, Facts]:
+def simulation_of(disks: Disks, question: Question) -> tuple[MergeSimulation, Facts]:
     """Returns the simulation of the merges of a question, and their properties."""
     counts = question.counts(disks.count)
     text = disks.job(max(counts))
     facts = _facts(text, [*question.sets, *_checked(question, disks.count)])
     sets, scale = _shortened(question.sets, facts)
     job = Variant(name=NAME, text=text, sets=sets)
-    return Simulation(job=job, counts=counts, scale=scale), facts
+    return MergeSimulation(job=job, counts=counts, scale=scale), facts
 
 
 def _slowest(disks: Sequence[Disks], question: Question) -> Disks:
@@ -213,7 +213,9 @@ def _swept(disks: Disks, question: Question, progress: Progress | None) -> Quest
     return min(good, key=lambda one: one[1])[2]
 
 
-def _confirmed(advice: Advice, simulation: Simulation, progress: Progress | None) -> list[Choice]:
+def _confirmed(
+    advice: PlacementAdvice, simulation: MergeSimulation, progress: Progress | None
+) -> list[Choice]:
     """The choices, those near the best with more seeds."""
     best = advice.score(advice.ranked[0])
     near = [
@@ -258,7 +260,9 @@ def _shortened(sets: Sequence[str], facts: Facts) -> tuple[list[str], float]:
     return [*sets, f"merge.run={run}blocks"], facts.run / run
 
 
-def _apart(simulation: Simulation, disks: int, progress: Progress | None = None) -> list[Merge]:
+def _apart(
+    simulation: MergeSimulation, disks: int, progress: Progress | None = None
+) -> list[Merge]:
     """Runs the largest number of jobs that each read all disks but the one that they write."""
     choice = Choice(placement="separate" if disks > 1 else "all", policy=POLICIES[0], buffer=None)
     setting = choice.setting(max(simulation.counts))
@@ -268,7 +272,7 @@ def _apart(simulation: Simulation, disks: int, progress: Progress | None = None)
     return [run["merge"] for run in runs[setting.label]]
 
 
-def _none(advice: Advice) -> PenstockError:
+def _none(advice: PlacementAdvice) -> PenstockError:
     """Every choice failed."""
     memory, enough = advice.question.memory, advice.facts.enough
     return PenstockError(

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice
+from penstock.advise.merge import PLACEMENTS, POLICIES, Choice, PlacementAdvice
 from penstock.answer.table import NONE
 from penstock.text import units
 
 
-def title(advice: Advice) -> str:
+def title(advice: PlacementAdvice) -> str:
     """Returns the question as a title."""
     facts, disks = advice.facts, advice.disks
     jobs = (
@@ -20,12 +20,12 @@ def title(advice: Advice) -> str:
     )
 
 
-def lines(advice: Advice) -> list[str]:
+def lines(advice: PlacementAdvice) -> list[str]:
     """The verdict."""
     return list(_lines(advice))
 
 
-def _lines(advice: Advice) -> Iterator[str]:
+def _lines(advice: PlacementAdvice) -> Iterator[str]:
     best = advice.best
     yield f"Set {setting(best)}: {_time(advice, best)}."
     yield _race(advice)
@@ -61,7 +61,7 @@ def setting(choice: Choice) -> str:
     return f"placement {choice.placement}, policy {choice.policy}, {memory}"
 
 
-def table(advice: Advice) -> Iterator[list[str]]:
+def table(advice: PlacementAdvice) -> Iterator[list[str]]:
     """For each placement what it takes under each policy, with the memory that is best."""
     for placement in PLACEMENTS:
         rows = [choice for choice in advice.ranked if choice.placement == placement]
@@ -79,7 +79,7 @@ def _cell(choice: Choice) -> str:
     return f"{units.seconds(choice.time)} ({memory})"
 
 
-def _race(advice: Advice) -> str:
+def _race(advice: PlacementAdvice) -> str:
     f_eff = f"f_eff is {advice.f_eff:.2f}"
     jobs = max(advice.question.counts(advice.disks.count))
     if jobs == 1:
@@ -97,14 +97,14 @@ def _race(advice: Advice) -> str:
     return f"{f_eff}, below 1: merges do not race under any placement."
 
 
-def _time(advice: Advice, choice: Choice) -> str:
+def _time(advice: PlacementAdvice, choice: Choice) -> str:
     jobs = max(advice.question.counts(advice.disks.count))
     at_most = "" if advice.question.jobs is not None else f" with {jobs} merges"
     spread = f"± {units.seconds(choice.deviation)} from {choice.seeds} seeds"
     return f"{units.seconds(choice.time)} {spread}{at_most}"
 
 
-def _costs(advice: Advice, choice: Choice) -> str:
+def _costs(advice: PlacementAdvice, choice: Choice) -> str:
     more = 100 * (advice.costs(choice) - 1)
     if choice in advice.alike:
         return f"as good (differs by {abs(more):.1f} %, within noise or too little to matter)"

@@ -35,7 +35,7 @@ class LawOfReads:
 
 
 @dataclass(frozen=True)
-class Row:
+class SharesRow:
     """Results of classes under one policy: each figure the median of the rounds, class by class."""
 
     policy: str
@@ -55,7 +55,7 @@ class Shares:
 
     world: str
     target: str
-    rows: Sequence[Row]
+    rows: Sequence[SharesRow]
     law: LawOfReads
 
 
@@ -79,7 +79,7 @@ def row(
     weights: Sequence[int],
     rounds: Sequence[Sequence[ClassJson]],
     alone: Sequence[Sequence[Sequence[ClassJson]]],
-) -> Row:
+) -> SharesRow:
     """The medians of a policy's rounds, next to what each class had alone in the same round."""
     ideal = [weight / sum(weights) for weight in weights]
     felt: list[list[float]] = []
@@ -99,7 +99,7 @@ def row(
     def over(figure: Callable[[ClassJson], float]) -> list[float]:
         return _medians([[figure(class_) for class_ in classes] for classes in rounds])
 
-    return Row(
+    return SharesRow(
         label,
         weights,
         over(lambda class_: class_["share"]),

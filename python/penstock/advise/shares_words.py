@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from penstock.advise.shares import BY_LAW, BY_TIME, PLAIN, Row, Shares
+from penstock.advise.shares import BY_LAW, BY_TIME, PLAIN, Shares, SharesRow
 
 
 def lines(shares: Shares) -> list[str]:
@@ -22,6 +22,6 @@ def _lines(shares: Shares) -> Iterator[str]:
     yield f'for a job: policy.fairio.charge = "law", policy.fairio.law = {shares.law.text()}'
 
 
-def _off(row: Row) -> str:
+def _off(row: SharesRow) -> str:
     worst = max(map(abs, row.felt_error_pct))
     return f"{'within' if worst <= 2 else 'off by'} {worst:.1f}"

@@ -56,7 +56,7 @@ A_LAW = 0.1
 
 
 @dataclass(frozen=True)
-class Point:
+class LengthPoint:
     """Writes of one length."""
 
     size: int
@@ -80,7 +80,7 @@ class Curve:
     """Times of all lengths in one pattern."""
 
     pattern: Pattern
-    points: Sequence[Point]
+    points: Sequence[LengthPoint]
     """Points from one block to the long request."""
 
     def largest(self, tolerance: float) -> int:
@@ -107,7 +107,7 @@ class Curve:
         (piece,) = (point for point in self.points if point.size == size)
         return long.size / size * piece.median_ns / long.median_ns
 
-    def _last(self, good: Callable[[Point], bool]) -> int:
+    def _last(self, good: Callable[[LengthPoint], bool]) -> int:
         last = self.points[0].size
         for point in self.points[1:]:
             if not good(point):
@@ -309,12 +309,12 @@ FEWEST_ROUNDS = next(count for count in range(1, 100) if enclosing(count) is not
 """Least number of rounds that give an interval."""
 
 
-def _points(sizes: Sequence[int], rounds: Sequence[Mapping[int, Turns]]) -> Iterator[Point]:
+def _points(sizes: Sequence[int], rounds: Sequence[Mapping[int, Turns]]) -> Iterator[LengthPoint]:
     ends = enclosing(len(rounds))
     for size in sizes:
         ratios = sorted(round_[size].median_ns / round_[sizes[0]].median_ns for round_ in rounds)
         every = sorted(ns for round_ in rounds for ns in round_[size].every_ns)
-        yield Point(
+        yield LengthPoint(
             size,
             median(round_[size].median_ns for round_ in rounds),
             every[ceil(0.95 * len(every)) - 1],
@@ -323,7 +323,7 @@ def _points(sizes: Sequence[int], rounds: Sequence[Mapping[int, Turns]]) -> Iter
         )
 
 
-def _law(points: Sequence[Point]) -> Law | None:
+def _law(points: Sequence[LengthPoint]) -> Law | None:
     """Least squares of what medians are off by, as a share of each."""
     sw, sx, sy, sxx, sxy = 0.0, 0.0, 0.0, 0.0, 0.0
     for point in points:

@@ -14,10 +14,10 @@ from statistics import median
 from typing import Unpack
 
 from penstock.calibrate import probes
-from penstock.calibrate.fit import Fit, fit, off, percent, predict
+from penstock.calibrate.fit import ModelFit, fit, off, percent, predict
 from penstock.calibrate.measure import in_rounds, opened
 from penstock.calibrate.models import MODELS, Known, Model
-from penstock.calibrate.probes import Figures, Measured, Op, Probe
+from penstock.calibrate.probes import MeasuredProbe, Op, Probe, ProbeFigures
 from penstock.job import Plain, plain
 from penstock.results.steps import Progress
 from penstock.target import Target, TargetOptions, with_options
@@ -49,8 +49,8 @@ MARK = "# Made by penstock calibrate"
 class Compared:
     """A probe, what it gave, and what the model says."""
 
-    measured: Measured
-    predicted: Figures
+    measured: MeasuredProbe
+    predicted: ProbeFigures
 
     @property
     def iops_off(self) -> float:
@@ -173,7 +173,7 @@ def calibrate_on(
         capacity = _capacity(on)
         on_these, unseen = probes.plan(ops, capacity)
         seen = in_rounds(subject, [*on_these, *unseen], rounds, say)
-    measured = {probe: Measured(probe, figures) for probe, figures in seen.items()}
+    measured = {probe: MeasuredProbe(probe, figures) for probe, figures in seen.items()}
     known = Known({probe: measured[probe].middle for probe in on_these}, capacity)
     best, errors = simplest(known, say)
 
@@ -198,13 +198,13 @@ def calibrate_on(
     )
 
 
-def simplest(known: Known, say: Progress) -> tuple[Fit, dict[str, float]]:
+def simplest(known: Known, say: Progress) -> tuple[ModelFit, dict[str, float]]:
     """The simplest model that explains what is known, and the error of each that was tried.
 
     A richer one is tried only if no simpler one explains it, and is kept only if its error is
     clearly less: more parameters come nearer to anything.
     """
-    best: Fit | None = None
+    best: ModelFit | None = None
     errors: dict[str, float] = {}
     for model in MODELS:
         say(f"fitting model {model.name}", 1.0)

@@ -6,7 +6,7 @@ from functools import cache
 from math import exp, log, sqrt
 
 from penstock.calibrate.models import Guess, Known, Model
-from penstock.calibrate.probes import POLICY, Figures, Probe
+from penstock.calibrate.probes import POLICY, Probe, ProbeFigures
 from penstock.errors import needs
 from penstock.experiment.bench import run_all
 from penstock.experiment.trial import Setup, only_run
@@ -46,7 +46,7 @@ TRIED = 2
 
 
 @dataclass(frozen=True)
-class Fit:
+class ModelFit:
     """A model with its best parameters."""
 
     model: Model
@@ -60,19 +60,21 @@ class Fit:
         return self.error <= GOOD
 
 
-def predict(device: Mapping[str, Plain], measured: Mapping[Probe, Figures]) -> list[Figures]:
+def predict(
+    device: Mapping[str, Plain], measured: Mapping[Probe, ProbeFigures]
+) -> list[ProbeFigures]:
     """Predicts the figures of each probe, which runs about as long as it was measured."""
     jobs = [_modelled(device, probe, figures) for probe, figures in measured.items()]
     return run_all(Setup(target=Target(), reduce=_figures, policies=[POLICY]), jobs)
 
 
-def _figures(comparison: Comparison) -> Figures:
+def _figures(comparison: Comparison) -> ProbeFigures:
     """Keeps the figures of a probe; those of one that ends none in the time of hundreds are far."""
     (result,) = only_run(comparison)["classes"]
-    return Figures.of(result) if result["requests"] else Figures(1e-9, 1e18)
+    return ProbeFigures.of(result) if result["requests"] else ProbeFigures(1e-9, 1e18)
 
 
-def _modelled(device: Mapping[str, Plain], probe: Probe, measured: Figures) -> Job:
+def _modelled(device: Mapping[str, Plain], probe: Probe, measured: ProbeFigures) -> Job:
     """The job of a probe on a modelled device."""
     seconds = max(REQUESTS, 20 * probe.depth) / measured.iops * 1.25
     if probe.op == "write" and device["model"] != "fixed":
@@ -80,17 +82,17 @@ def _modelled(device: Mapping[str, Plain], probe: Probe, measured: Figures) -> J
     return probe.job(seconds, dict(device))
 
 
-def off(predicted: Figures, measured: Figures) -> tuple[float, float]:
+def off(predicted: ProbeFigures, measured: ProbeFigures) -> tuple[float, float]:
     """Returns the errors of throughput and median, as logarithms of factors."""
     return log(predicted.iops / measured.iops), log(predicted.p50_ns / measured.p50_ns)
 
 
-def fit(model: Model, known: Known) -> Fit | None:
+def fit(model: Model, known: Known) -> ModelFit | None:
     """The parameters of `model` that explain what is `known` best; none if that is unknown."""
     guesses = list(model.guesses(known))
     if len(guesses) > TRIED:
         guesses.sort(key=lambda guess: _cost(_residuals(known, guess, guess.x)))
-    fits: list[Fit] = []
+    fits: list[ModelFit] = []
     for guess in guesses[:TRIED]:
         fits.append(_fitted(model, known, guess))
         if fits[-1].explains:
@@ -112,7 +114,7 @@ def _cost(residuals: Sequence[float]) -> float:
     return sum(sqrt(1 + (value / SOFT) ** 2) - 1 for value in residuals)
 
 
-def _fitted(model: Model, known: Known, guess: Guess) -> Fit:
+def _fitted(model: Model, known: Known, guess: Guess) -> ModelFit:
     needs("scipy", feature="calibrate")
     from scipy.optimize import least_squares
 
@@ -140,7 +142,7 @@ def _fitted(model: Model, known: Known, guess: Guess) -> Fit:
     )
     rest = found.fun
     error = sqrt(sum(value * value for value in rest) / len(rest))
-    return Fit(model, guess.device(found.x), error)
+    return ModelFit(model, guess.device(found.x), error)
 
 
 def percent(logarithm: float) -> float:

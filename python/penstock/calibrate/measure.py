@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from penstock.calibrate.probes import POLICY, Figures, Probe
+from penstock.calibrate.probes import POLICY, Probe, ProbeFigures
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.experiment import plan
 from penstock.experiment.bench import Bench
@@ -69,12 +69,12 @@ class Turn(NamedTuple):
 
 def in_rounds(
     subject: Subject, probes: Sequence[Probe], rounds: int, say: Progress
-) -> dict[Probe, list[Figures]]:
+) -> dict[Probe, list[ProbeFigures]]:
     """Every probe `rounds` times, in rounds of all of them: a mood of the machine meets each.
 
     No two runs go to the same addresses, as what was read before may be in a cache.
     """
-    figures: list[Figures] = []
+    figures: list[ProbeFigures] = []
     total = rounds * len(probes)
     for first in range(1, total + 1, len(probes)):
         turns = [Turn(number, probe) for number, probe in enumerate(probes, first)]
@@ -84,7 +84,7 @@ def in_rounds(
 
 def _round(
     subject: Subject, turns: Sequence[Turn], done: Callable[[Turn], object]
-) -> list[Figures]:
+) -> list[ProbeFigures]:
     """Returns the figures of each turn; those that were too short run longer behind the others."""
     found: dict[Turn, Class] = {}
     short = list(turns)
@@ -107,4 +107,4 @@ def _round(
                 "hint: what is that slow is not calibrated",
                 exit_code=RUN_FAILED,
             )
-    return [Figures.of(found[turn]) for turn in turns]
+    return [ProbeFigures.of(found[turn]) for turn in turns]

@@ -68,29 +68,29 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Figures:
+class ProbeFigures:
     """Results of a probe."""
 
     iops: float
     p50_ns: float
 
     @classmethod
-    def of(cls, result: Class) -> "Figures":
+    def of(cls, result: Class) -> "ProbeFigures":
         """The figures of the only class there is."""
         return cls(result["iops"], percentile(result["lat_ns"], 50))
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredProbe:
     """A probe and what its rounds gave."""
 
     probe: Probe
-    rounds: Sequence[Figures]
+    rounds: Sequence[ProbeFigures]
 
     @property
-    def middle(self) -> Figures:
+    def middle(self) -> ProbeFigures:
         """The medians of the rounds."""
-        return Figures(
+        return ProbeFigures(
             median(round_.iops for round_ in self.rounds),
             median(round_.p50_ns for round_ in self.rounds),
         )

@@ -40,7 +40,7 @@ SIDE_BY_SIDE = 4
 Several = TypeVar("Several", alt.HConcatChart, alt.VConcatChart)
 
 
-class Named(NamedTuple):
+class NamedChart(NamedTuple):
     """A chart with its kind and its class; an empty class stands for all."""
 
     kind: str
@@ -53,7 +53,7 @@ class Named(NamedTuple):
         return f"{self.kind}-{self.class_}" if self.class_ else self.kind
 
 
-def all_of(trace: Description) -> list[Named]:
+def all_of(trace: Description) -> list[NamedChart]:
     """Draw every chart, grouped by kind."""
     return list(_charts(trace))
 
@@ -70,7 +70,7 @@ def picture(trace: Description, titles: Mapping[str, str]) -> alt.TopLevelMixin:
     return dressed(_apart(alt.vconcat(*rows, spacing=30)))
 
 
-def _titled(entry: Named, titles: Mapping[str, str]) -> alt.LayerChart:
+def _titled(entry: NamedChart, titles: Mapping[str, str]) -> alt.LayerChart:
     title = titles[entry.kind]
     titled: alt.LayerChart = entry.chart.properties(
         title=f"{title}: {entry.class_}" if entry.class_ else title
@@ -86,20 +86,20 @@ def _apart(charts: Several) -> Several:
     return own
 
 
-def _charts(trace: Description) -> Iterator[Named]:
+def _charts(trace: Description) -> Iterator[NamedChart]:
     classes = trace["classes"]
     for kind, draw in (("rate", _rate), ("addresses", _addresses), ("sizes", _sizes)):
         for class_ in classes:
             if kind == "rate" or class_["series"]["size_bytes"]:
-                yield Named(kind, class_["name"], draw(trace, class_))
+                yield NamedChart(kind, class_["name"], draw(trace, class_))
     look = Look([class_["name"] for class_ in classes], column="class")
-    yield Named("mix", "", _mix(classes))
+    yield NamedChart("mix", "", _mix(classes))
     if any(class_["series"]["gap_ns"] for class_ in classes):
-        yield Named("gaps", "", _gaps(look, classes))
+        yield NamedChart("gaps", "", _gaps(look, classes))
     if any(class_["series"]["run_requests"] for class_ in classes):
-        yield Named("runs", "", _runs(look, classes))
+        yield NamedChart("runs", "", _runs(look, classes))
     if any(class_["series"]["latency_ns"] for class_ in classes):
-        yield Named("latency", "", _latency(look, classes))
+        yield NamedChart("latency", "", _latency(look, classes))
 
 
 def _operations() -> alt.Color:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from penstock.advise import merge_disks, merge_words
-from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice, Question
+from penstock.advise.merge import PLACEMENTS, POLICIES, Choice, PlacementAdvice, Question
 from penstock.advise.merge_runs import advise
 from penstock.answer.table import Table
 from penstock.answer.value import Answer, Blocks, headline
@@ -146,7 +146,7 @@ def run(
     answer(advised, as_json=as_json)
 
 
-def _blocks(found: Advice) -> Blocks:
+def _blocks(found: PlacementAdvice) -> Blocks:
     yield [
         headline("simulated", merge_words.title(found)),
         *(f"  note: {remark}" for remark in found.disks.remarks),
@@ -155,7 +155,7 @@ def _blocks(found: Advice) -> Blocks:
     yield [Table(["time (blocks each)", *POLICIES], list(merge_words.table(found)))]
 
 
-def _plain(found: Advice) -> Mapping[str, object]:
+def _plain(found: PlacementAdvice) -> Mapping[str, object]:
     best, facts = found.best, found.facts
     return {
         "world": "simulated",
@@ -197,7 +197,7 @@ def _choice(choice: Choice) -> Mapping[str, object]:
     }
 
 
-def _other(found: Advice, choice: Choice | None) -> Mapping[str, object] | None:
+def _other(found: PlacementAdvice, choice: Choice | None) -> Mapping[str, object] | None:
     if choice is None:
         return None
     return {**_choice(choice), "costs": found.costs(choice), "alike": choice in found.alike}

@@ -16,7 +16,7 @@ from penstock.cli.answering import give
 from penstock.cli.options import Json
 from penstock.cli.verb import verb
 from penstock.errors import CANNOT_HERE
-from penstock.results.answers import Check, Diagnosis
+from penstock.results.answers import Diagnosis, DoctorCheck
 
 app = verb()
 
@@ -56,7 +56,7 @@ def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> 
     )
 
 
-def extras() -> Iterator[Check]:
+def extras() -> Iterator[DoctorCheck]:
     """Each optional part of the package, as its own metadata names them."""
     try:
         requirements = metadata.requires("penstock") or []

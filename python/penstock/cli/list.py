@@ -13,7 +13,7 @@ from penstock.answer.value import Answer, Blocks, Line
 from penstock.cli.answering import give
 from penstock.cli.options import Json
 from penstock.cli.verb import group
-from penstock.results.answers import Device, Param, Policy
+from penstock.results.answers import Device, ListedPolicy, Param
 
 app = group()
 
@@ -67,7 +67,7 @@ def policies(
         _one(name, as_json=as_json)
         return
     text = _native.policies()
-    entries: list[Policy] = json.loads(text)
+    entries: list[ListedPolicy] = json.loads(text)
 
     blocks = [[_title(one["name"], one["summary"]) for one in entries]]
     blocks[0] += [_title(other, summary) for other, summary in MORE_POLICIES]
@@ -77,12 +77,12 @@ def policies(
 def _one(name: str, *, as_json: bool) -> None:
     """Show the policy called `name`."""
     text = _native.policy_named(name)
-    entry: Policy = json.loads(text)
+    entry: ListedPolicy = json.loads(text)
 
     give(Answer(data=lambda: text, blocks=_blocks(entry)), as_json=as_json)
 
 
-def _blocks(entry: Policy) -> Blocks:
+def _blocks(entry: ListedPolicy) -> Blocks:
     linux = [Line(f"{' ' * INDENT}Linux {entry['linux']}", style="dim")] if entry["linux"] else []
     yield [_title(entry["name"], entry["summary"]), *linux]
     for paragraph in entry["text"].split("\n\n"):

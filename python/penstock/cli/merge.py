@@ -139,14 +139,14 @@ Make = Annotated[
 ]
 
 
-class Programs(StrEnum):
+class SortProgram(StrEnum):
     """Programs that can merge the same files."""
 
     SORT = SORT
 
 
 Beside = Annotated[
-    Programs | None,
+    SortProgram | None,
     typer.Option(
         "--beside",
         metavar="sort",

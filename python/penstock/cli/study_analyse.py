@@ -17,7 +17,7 @@ from penstock.report.outputs import Outputs
 if TYPE_CHECKING:
     from penstock.study.analysis import Analysis
     from penstock.study.fit import Type
-    from penstock.study.table import Table
+    from penstock.study.table import StudyTable
 
 Data = Annotated[
     str,
@@ -176,7 +176,7 @@ def analyse(
     if by is not None and by not in table.frame.columns:
         near = ", ".join(table.frame.columns)
         raise wrong(f"{data} has no column {by} for --by", f"its columns are {near}")
-    parts: list[tuple[Any, Table]] = [(None, table)]
+    parts: list[tuple[Any, StudyTable]] = [(None, table)]
     if by is not None:
         levels = table.factors.get(by) or sorted(table.frame[by].unique().to_list())
         parts = [(level, table.only(by, level)) for level in levels]

@@ -24,7 +24,7 @@ from penstock.errors import needs, wrong
 
 if TYPE_CHECKING:
     from penstock.study.compare import StudyComparison
-    from penstock.study.table import Table
+    from penstock.study.table import StudyTable
 
 First = Annotated[
     str,
@@ -106,7 +106,7 @@ def compare(
     )
 
 
-def _levels(tables: "Sequence[Table]", by: str) -> list[Any]:
+def _levels(tables: "Sequence[StudyTable]", by: str) -> list[Any]:
     """The levels of a column that both have."""
     for table in tables:
         if by not in table.frame.columns:
@@ -123,7 +123,7 @@ def _levels(tables: "Sequence[Table]", by: str) -> list[Any]:
     return common
 
 
-def _only(tables: "tuple[Table, Table]", by: str) -> tuple[list[Any], list[Any]]:
+def _only(tables: "tuple[StudyTable, StudyTable]", by: str) -> tuple[list[Any], list[Any]]:
     """The levels of a column that only the first, and that only the second study has."""
     first, second = (table.frame[by].unique(maintain_order=True).to_list() for table in tables)
     return (

@@ -11,7 +11,7 @@ Row: TypeAlias = Mapping[str, Any]
 """The result of one run, or what the paper has of it: figures by name."""
 
 
-class Cell(NamedTuple):
+class FigureColumn(NamedTuple):
     """A column of figures that was published."""
 
     heading: str
@@ -75,7 +75,7 @@ class Published:
     paper: str
     names: Mapping[str, Mapping[Any, str]]
     """The columns that say which row it is, and how their values are called, if not as they are."""
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, FigureColumn]
     away: Away = POINTS
     noun: str = "cell"
     """Word for a cell."""

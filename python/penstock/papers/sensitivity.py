@@ -13,7 +13,7 @@ from penstock.papers.claims import Claim
 from penstock.papers.published import Away
 
 
-class Variant(NamedTuple):
+class ModelVariant(NamedTuple):
     """A variant of the model, in words and as settings."""
 
     text: str
@@ -24,7 +24,7 @@ class Variant(NamedTuple):
 class Sensitivity:
     """Variants, and the points at which each runs."""
 
-    variants: Mapping[str, Variant]
+    variants: Mapping[str, ModelVariant]
     points: Sequence[Mapping[str, str]]
     """What is set at each point."""
     noun: str

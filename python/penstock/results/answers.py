@@ -3,7 +3,7 @@
 from typing import Literal, TypedDict
 
 
-class Difference(TypedDict):
+class DecisionDifference(TypedDict):
     """The first decision in which a replay differs; a decision that one side lacks is null."""
 
     decision: int
@@ -20,7 +20,7 @@ class Replay(TypedDict):
     decisions: int
     alike: int
     requests: int
-    first_difference: Difference | None
+    first_difference: DecisionDifference | None
 
 
 class Param(TypedDict):
@@ -33,7 +33,7 @@ class Param(TypedDict):
     source: str
 
 
-class Policy(TypedDict):
+class ListedPolicy(TypedDict):
     """An entry of `list policies`."""
 
     name: str
@@ -60,7 +60,7 @@ class Device(TypedDict):
     """Whether it is a machine of several devices with files."""
 
 
-class Check(TypedDict):
+class DoctorCheck(TypedDict):
     """A finding of `doctor`, with its figures again in `facts`."""
 
     group: Literal["machine", "engines", "path", "kernel", "time", "leftovers", "extras"]
@@ -77,4 +77,4 @@ class Diagnosis(TypedDict):
     penstock: str
     path: str
     able: bool
-    checks: list[Check]
+    checks: list[DoctorCheck]

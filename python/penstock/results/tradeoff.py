@@ -9,7 +9,7 @@ from penstock.results.json_types import Comparison
 from penstock.results.rounds import Rounds, Spread
 
 
-class Point(NamedTuple):
+class TradeoffPoint(NamedTuple):
     """A candidate: a policy, or a setting of one."""
 
     label: str
@@ -35,14 +35,14 @@ class Tradeoff(NamedTuple):
 
     x: Figure
     y: Figure
-    points: list[Point]
+    points: list[TradeoffPoint]
 
-    def frontier(self) -> list[Point]:
+    def frontier(self) -> list[TradeoffPoint]:
         """Return the candidates that no other beats, from the best `x` to the best `y`."""
         placed = [point for point in self.points if point.on_frontier]
         return sorted(placed, key=lambda point: _score(self.x, point.x), reverse=True)
 
-    def placed(self) -> list[Point]:
+    def placed(self) -> list[TradeoffPoint]:
         """Return the candidates that have both figures."""
         return [point for point in self.points if point.placed]
 
@@ -51,7 +51,7 @@ def between(policies: Sequence[Rounds], x: Figure, y: Figure) -> Tradeoff:
     """Return the trade-off of candidates between two figures."""
     figures = [(policy.label, x.over(policy), y.over(policy)) for policy in policies]
     scores = {label: (_score(x, a), _score(y, b)) for label, a, b in figures if a and b}
-    points = [Point(label, a, b, _beaten_by(label, scores)) for label, a, b in figures]
+    points = [TradeoffPoint(label, a, b, _beaten_by(label, scores)) for label, a, b in figures]
     return Tradeoff(x, y, points)
 
 

@@ -12,12 +12,12 @@ from penstock.study import model, parsimony, recommend, remarks
 from penstock.study.boxcox import BoxCox, boxcox
 from penstock.study.checks import Check, checks
 from penstock.study.drift import Drift, drift
-from penstock.study.fit import BLOCK, Fit, Row, Transform, Type, fit
+from penstock.study.fit import BLOCK, Fit, Transform, Type, VarianceRow, fit
 from penstock.study.json_types import AnalysisRow
 from penstock.study.model import Term
 from penstock.study.parsimony import Path
-from penstock.study.recommend import MATTERS, Advice, Configuration
-from penstock.study.table import Level, Table, less_is_better
+from penstock.study.recommend import MATTERS, Configuration, FactorAdvice
+from penstock.study.table import Level, StudyTable, less_is_better
 
 WORST = 5
 """Number of cells shown, those that the model predicts worst."""
@@ -53,10 +53,10 @@ class Analysis:
     kind: Type
     chose: Path | None
     """The path that chose the model; none if the model was named."""
-    anova: Sequence[Row]
+    anova: Sequence[VarianceRow]
     checks: Sequence[Check]
     boxcox: BoxCox | None
-    advice: Sequence[Advice]
+    advice: Sequence[FactorAdvice]
     configurations: Sequence[Configuration]
     drift: Drift | None
     matters: float
@@ -70,7 +70,7 @@ class Analysis:
         return self.chose is None
 
     @property
-    def table(self) -> Table:
+    def table(self) -> StudyTable:
         """The table that was analysed."""
         return self.fit.table
 
@@ -187,7 +187,7 @@ class Analysis:
 
 
 def analyse(
-    table: Table,
+    table: StudyTable,
     *,
     terms: Sequence[Term] | None = None,
     transform: Transform = "log",

@@ -22,7 +22,7 @@ from penstock.study.fit import BLOCK, Effect, Fit, Transform, fit
 from penstock.study.model import Term
 from penstock.study.noise import SIGNIFICANT, Uncertainty
 from penstock.study.recommend import MATTERS
-from penstock.study.table import Level, Table, less_is_better
+from penstock.study.table import Level, StudyTable, less_is_better
 
 ROUNDING = 1e-12
 """Share of the largest mean up to which a difference is rounding, and none."""
@@ -235,7 +235,7 @@ class StudyComparison:
 
 def read(
     first: str, second: str, *, response: str | None = None, factors: Sequence[str] = ()
-) -> tuple[Table, Table]:
+) -> tuple[StudyTable, StudyTable]:
     """The tables of two studies, with a response that both have."""
     if Path(first).resolve() == Path(second).resolve():
         raise wrong(
@@ -262,8 +262,8 @@ def read(
 
 
 def compare(
-    first: Table,
-    second: Table,
+    first: StudyTable,
+    second: StudyTable,
     *,
     where: tuple[str, Level] | None = None,
     terms: Sequence[Term] | None = None,
@@ -304,8 +304,8 @@ def unequal_noise(study: Fit) -> bool:
 
 
 def _common(
-    first: Table, second: Table
-) -> tuple[tuple[Table, Table], tuple[list[CellLevels], list[CellLevels]]]:
+    first: StudyTable, second: StudyTable
+) -> tuple[tuple[StudyTable, StudyTable], tuple[list[CellLevels], list[CellLevels]]]:
     """The rows of the cells that both have, and the cells that only one has."""
     import polars as pl
 
@@ -340,7 +340,7 @@ def _common(
     return (common[0], common[1]), (only[0], only[1])
 
 
-def _check_columns(first: Table, second: Table, names: Sequence[str]) -> None:
+def _check_columns(first: StudyTable, second: StudyTable, names: Sequence[str]) -> None:
     for study, other in ((first, second), (second, first)):
         missing = [name for name in names if name not in study.frame.columns]
         if missing:
@@ -362,7 +362,7 @@ def _disjoint(names: Sequence[str], rows: Sequence[Sequence[tuple[Level, ...]]])
 
 
 def _fits(
-    first: Table, second: Table, terms: Sequence[Term] | None, transform: Transform
+    first: StudyTable, second: StudyTable, terms: Sequence[Term] | None, transform: Transform
 ) -> tuple[Fit, Fit]:
     """Fits one model to both: `terms`, or every term that either needs and both can estimate."""
     studies = [fit(study, terms or (), transform=transform) for study in (first, second)]

@@ -20,8 +20,8 @@ from penstock.study import folder, rows
 from penstock.study.cells import Outcome
 from penstock.study.definition import Definition
 from penstock.study.run import description, work
-from penstock.study.schedule import Schedule
-from penstock.study.table import Table, less_is_better, of_frame
+from penstock.study.schedule import StudySchedule
+from penstock.study.table import StudyTable, less_is_better, of_frame
 from penstock.target import Target
 
 HALF = 0.5
@@ -33,7 +33,7 @@ MATTERS = 5.0
 Levels: TypeAlias = Mapping[str, Any]
 
 
-class Measured(NamedTuple):
+class RerunCell(NamedTuple):
     """The runs of a cell."""
 
     levels: Levels
@@ -55,9 +55,9 @@ class Confirmed:
     level: Any
     response: str
     less: bool
-    advice: Measured
-    default: Measured
-    neighbours: Sequence[tuple[str, Measured]]
+    advice: RerunCell
+    default: RerunCell
+    neighbours: Sequence[tuple[str, RerunCell]]
     """Each with the factor that has another level."""
 
     @property
@@ -85,7 +85,7 @@ class Confirmed:
         return self.gain_pct >= HALF * self.promised_pct
 
     @property
-    def better(self) -> list[tuple[str, Measured]]:
+    def better(self) -> list[tuple[str, RerunCell]]:
         """Neighbours that turned out better than the advice."""
         return [
             (factor, cell)
@@ -93,7 +93,7 @@ class Confirmed:
             if self._gain(cell.mean, self.advice.mean) > MATTERS
         ]
 
-    def against(self, cell: Measured) -> float:
+    def against(self, cell: RerunCell) -> float:
         """Returns by how much a cell is better than the advice, in per cent."""
         return self._gain(cell.mean, self.advice.mean)
 
@@ -157,7 +157,7 @@ def confirm(
         raise wrong(
             f"the study in {path} has no response {found}", f"it has {', '.join(study.responses)}"
         )
-    schedule, task = Schedule(study), work(study, target, sets)
+    schedule, task = StudySchedule(study), work(study, target, sets)
     better = less_is_better(found) if less is None else less
     names = [factor.name for factor in study.factors]
     if by is not None and by not in names:
@@ -181,9 +181,9 @@ def confirm(
 
             def measured(
                 cell: int, values: Sequence[float] = values, plan: _Plan = plan
-            ) -> Measured:
+            ) -> RerunCell:
                 now = values[plan.every.index(cell) :: len(plan.every)]
-                return Measured(schedule.levels(cell), means[cell], now)
+                return RerunCell(schedule.levels(cell), means[cell], now)
 
             results.append(
                 Confirmed(
@@ -198,7 +198,7 @@ def confirm(
     return results
 
 
-def _means(table: Table, schedule: Schedule) -> dict[int, float]:
+def _means(table: StudyTable, schedule: StudySchedule) -> dict[int, float]:
     """The geometric mean of the runs of each cell that is recorded."""
     found: dict[tuple[Any, ...], list[float]] = {}
     names = [factor.name for factor in schedule.study.factors]
@@ -224,7 +224,12 @@ class _Plan(NamedTuple):
 
 
 def _plan(
-    schedule: Schedule, means: Mapping[int, float], by: str | None, level: int | None, *, less: bool
+    schedule: StudySchedule,
+    means: Mapping[int, float],
+    by: str | None,
+    level: int | None,
+    *,
+    less: bool,
 ) -> _Plan:
     """The best cell, the first level of each factor, and all cells next to the best."""
     of = {at: cell for at, cell in enumerate(schedule.cells) if by is None or cell[by] == level}

@@ -23,7 +23,7 @@ from penstock.study import model
 from penstock.study.coding import Codes, Vector, coding, estimable, matrix
 from penstock.study.model import Term
 from penstock.study.noise import LackOfFit, Noise, PureError, Uncertainty
-from penstock.study.table import Level, Table, positive
+from penstock.study.table import Level, StudyTable, positive
 
 Transform: TypeAlias = Literal["log", "none"]
 Type: TypeAlias = Literal[1, 2, 3]
@@ -43,7 +43,7 @@ EXACT = 1e-20
 """A part of the sum of squares that is rounding, and nothing else."""
 
 
-class Row(NamedTuple):
+class VarianceRow(NamedTuple):
     """A line of the table of variances."""
 
     term: str
@@ -70,7 +70,7 @@ class Effect(NamedTuple):
 class Fit:
     """A model that was fitted."""
 
-    table: Table
+    table: StudyTable
     terms: tuple[Term, ...]
     transform: Transform
     levels: Mapping[str, Sequence[Level]]
@@ -325,7 +325,7 @@ class Fit:
         whole = value + self.shift
         return float(np.exp(whole)) if self.transform == "log" else whole
 
-    def anova(self, kind: Type) -> list[Row]:
+    def anova(self, kind: Type) -> list[VarianceRow]:
         """The table of variances, the residual last."""
         if not self.df_resid:
             raise wrong(
@@ -335,7 +335,7 @@ class Fit:
             )
         mean = self.rss / self.df_resid
         rows = [self._row(term, self._explained(term, kind), mean) for term in self.terms]
-        residual = Row("Residual", self.df_resid, self.rss, mean, None, None, None, None)
+        residual = VarianceRow("Residual", self.df_resid, self.rss, mean, None, None, None, None)
         return [*rows, residual]
 
     def _explained(self, term: Term, kind: Type) -> float:
@@ -353,7 +353,7 @@ class Fit:
         along = q[:, where.start - where.stop :].T @ self.y
         return float(along @ along)
 
-    def _row(self, term: Term, sum_sq: float, mean: float) -> Row:
+    def _row(self, term: Term, sum_sq: float, mean: float) -> VarianceRow:
         from scipy import stats
 
         where = self.slices[term]
@@ -364,7 +364,7 @@ class Fit:
         whole = sum_sq + (len(self.y) - df) * mean
         omega = df * (sum_sq / df - mean) / whole if whole else 0.0
         eta = sum_sq / (sum_sq + self.rss) if sum_sq else 0.0
-        return Row(model.name(term), df, sum_sq, sum_sq / df, f, p, eta, omega)
+        return VarianceRow(model.name(term), df, sum_sq, sum_sq / df, f, p, eta, omega)
 
     def having(self, terms: Sequence[Term]) -> "Fit":
         """Returns a fit of the same table with other terms; it has blocks if this one has."""
@@ -374,7 +374,7 @@ class Fit:
         return replace(self, terms=tuple(every), x=x, slices=slices)
 
 
-def fit(table: Table, terms: Sequence[Term], *, transform: Transform = "log") -> Fit:
+def fit(table: StudyTable, terms: Sequence[Term], *, transform: Transform = "log") -> Fit:
     """A model of the table. Blocks of runs become a term of their own, the first."""
     if transform == "log":
         positive(table)
@@ -408,7 +408,7 @@ def fit(table: Table, terms: Sequence[Term], *, transform: Transform = "log") ->
     )
 
 
-def _check_spread(table: Table, values: Vector) -> None:
+def _check_spread(table: StudyTable, values: Vector) -> None:
     """Raise an error unless squares of what values differ by are numbers, and not all nothing."""
     with np.errstate(over="ignore"):
         spread = float(np.ptp(values))
@@ -426,7 +426,7 @@ def _check_spread(table: Table, values: Vector) -> None:
         )
 
 
-def _aliased(table: Table, term: Term, shape: tuple[int, ...]) -> ValueError:
+def _aliased(table: StudyTable, term: Term, shape: tuple[int, ...]) -> ValueError:
     rows, columns = shape
     if columns > rows:
         return wrong(

@@ -17,7 +17,7 @@ from penstock.study.coding import Codes, estimable
 from penstock.study.fit import BLOCK, EXACT, Fit
 from penstock.study.model import Term
 from penstock.study.noise import SIGNIFICANT
-from penstock.study.table import Table
+from penstock.study.table import StudyTable
 
 FOLDS = 10
 """Parts of the cells, each predicted from all others."""
@@ -54,7 +54,7 @@ class Path:
         return self.steps[self.by_f].terms
 
 
-def start(table: Table, first: Fit) -> tuple[list[Term], str | None]:
+def start(table: StudyTable, first: Fit) -> tuple[list[Term], str | None]:
     """The largest model to begin with, and why it is not of all interactions of two.
 
     `first` is a fit of the same table; its own terms do not matter.

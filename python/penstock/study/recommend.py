@@ -25,7 +25,7 @@ CONFIGURATIONS = 5
 Reason = Literal["tukey", "matters", "both"]
 
 
-class Advice(NamedTuple):
+class FactorAdvice(NamedTuple):
     """Advice for a factor."""
 
     factor: str
@@ -69,7 +69,7 @@ class Configuration(NamedTuple):
     costs: tuple[Cost, ...]
 
 
-def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list[Advice]:
+def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list[FactorAdvice]:
     """Each factor's advice. `less` is better of a latency.
 
     A factor that the model does not have is added to it, and has no advice if it cannot be
@@ -84,7 +84,7 @@ def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list
     return [_advice(whole, level, matters, less) for level in known]
 
 
-def _advice(fit: Fit, factor: str, matters: float, less: bool) -> Advice:
+def _advice(fit: Fit, factor: str, matters: float, less: bool) -> FactorAdvice:
     levels, where = fit.levels[factor], fit.slices[(factor,)]
     codes = coding(len(levels))
     means = codes @ fit.beta[where]
@@ -109,7 +109,7 @@ def _advice(fit: Fit, factor: str, matters: float, less: bool) -> Advice:
     reason: Reason | None = None
     if reasons:
         reason = "both" if len(reasons) > 1 else "tukey" if "tukey" in reasons else "matters"
-    return Advice(
+    return FactorAdvice(
         factor=factor,
         best=tuple(levels[level] for level in alike),
         sns=len(alike) == len(levels),

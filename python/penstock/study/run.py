@@ -23,7 +23,7 @@ from penstock.study import cells, response, rows
 from penstock.study.cells import Outcome, Work
 from penstock.study.definition import Definition
 from penstock.study.folder import Folder, changes
-from penstock.study.schedule import Planned, Schedule
+from penstock.study.schedule import Planned, StudySchedule
 from penstock.target import Target
 from penstock.text.units import many
 from penstock.text.units import seconds as as_text
@@ -84,7 +84,7 @@ class Price:
 class Ready:
     """A study of which every cell was checked."""
 
-    schedule: Schedule
+    schedule: StudySchedule
     work: Work
     world: str
     planned: Sequence[Planned]
@@ -118,7 +118,7 @@ def work(study: Definition, target: Target, sets: Sequence[str] = ()) -> Work:
 
 def ready(study: Definition, task: Work, bench: Bench[Outcome]) -> Ready:
     """Check the job, each cell and the responses before the first run."""
-    schedule = Schedule(study)
+    schedule = StudySchedule(study)
     first: dict[str, Any] | None = None
     for cell in range(len(schedule.cells)):
         try:
@@ -172,7 +172,7 @@ def description(study: Definition) -> dict[str, Any]:
     }
 
 
-def _refused(schedule: Schedule, cell: int, task: Work, error: PenstockError) -> PenstockError:
+def _refused(schedule: StudySchedule, cell: int, task: Work, error: PenstockError) -> PenstockError:
     """Returns the error with the level that the job refuses, if it is a single one."""
 
     def is_right(sets: Sequence[str]) -> bool:
@@ -194,7 +194,7 @@ def _refused(schedule: Schedule, cell: int, task: Work, error: PenstockError) ->
 
 def opened(study: Definition, task: Work) -> Bench[Outcome]:
     """Opens where the study runs; creates a missing file if the first cell can run on it."""
-    schedule = Schedule(study)
+    schedule = StudySchedule(study)
     sets = schedule.sets(0)
     try:
         return task.bench([task.variant(sets)])

@@ -44,7 +44,7 @@ def references(runs: int, every: int | None) -> int:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class StudySchedule:
     """The cells of a study and its runs."""
 
     study: Definition

@@ -53,7 +53,7 @@ TIMES = ("ns", "us", "ms")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class StudyTable:
     """Rows to analyse. None of them has an empty cell in a column that matters."""
 
     source: str
@@ -103,7 +103,7 @@ class Table:
             return [int(run) for run in self.frame["run"].to_list()]
         return list(range(1, self.frame.height + 1))
 
-    def only(self, column: str, level: Level) -> "Table":
+    def only(self, column: str, level: Level) -> "StudyTable":
         """The rows with that level. A factor with no other level left is none here."""
         import polars as pl
 
@@ -133,7 +133,7 @@ class Table:
         )
 
 
-def read(path: str, *, response: str | None = None, factors: Sequence[str] = ()) -> Table:
+def read(path: str, *, response: str | None = None, factors: Sequence[str] = ()) -> StudyTable:
     """The table of a study's folder, or of a file of CSV or Parquet."""
     place = Path(path)
     if place.is_dir():
@@ -141,7 +141,7 @@ def read(path: str, *, response: str | None = None, factors: Sequence[str] = ())
     return of_frame(_file(place), source=path, response=response, factors=factors)
 
 
-def _of_study(place: Path, *, response: str | None, factors: Sequence[str]) -> Table:
+def _of_study(place: Path, *, response: str | None, factors: Sequence[str]) -> StudyTable:
     """A study that may still be running: the runs that are recorded."""
     about = folder.about(place)
     if about is None or not rows.every_part(place):
@@ -184,7 +184,7 @@ def of_frame(
     source: str,
     response: str | None = None,
     factors: Sequence[str] = (),
-) -> Table:
+) -> StudyTable:
     """The table of a frame. Factors and response are found if they are not named."""
     import polars as pl
 
@@ -209,7 +209,7 @@ def of_frame(
     if not factors:
         factors, remarks = _factors(frame, source, response)
     levels = {name: _levels(frame, source, name) for name in factors}
-    return Table(
+    return StudyTable(
         source=source,
         frame=frame,
         factors=levels,
@@ -339,7 +339,7 @@ def _rows(frame: "pl.DataFrame", at: Sequence[int]) -> str:
     return f"{what if len(at) == 1 else what + 's'} {', '.join(named)}{more}"
 
 
-def positive(table: Table) -> None:
+def positive(table: StudyTable) -> None:
     """Raise an error unless the response has a logarithm in every row."""
     values = table.frame[table.response].to_list()
     at = [n for n, value in enumerate(values) if value <= 0]

@@ -7,7 +7,7 @@ from penstock.answer.table import NONE
 from penstock.study import model
 from penstock.study.analysis import Analysis
 from penstock.study.noise import SIGNIFICANT
-from penstock.study.recommend import Advice
+from penstock.study.recommend import FactorAdvice
 from penstock.study.table import Level
 from penstock.text import units
 
@@ -189,7 +189,7 @@ def spans(numbers: Sequence[int]) -> str:
     return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in found)
 
 
-def _why(entry: Advice, analysis: Analysis) -> str:
+def _why(entry: FactorAdvice, analysis: Analysis) -> str:
     below = f"below {analysis.matters:g} %"
     reasons = {"tukey": "Tukey", "matters": below, "both": f"Tukey or {below}", None: ""}
     said = reasons[entry.reason]

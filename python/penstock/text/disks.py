@@ -20,7 +20,7 @@ _PARTS: tuple[tuple[str, Callable[[DeviceStats | EachDisk], Milliseconds | None]
 """Parts of an access of a disk with an arm."""
 
 
-class Row(NamedTuple):
+class DiskRow(NamedTuple):
     """Disks, and the cells of each figure."""
 
     disks: str
@@ -58,7 +58,7 @@ def line(runs: Sequence[Run]) -> str | None:
     return f"{_name(stats[0])}: {', '.join(parts)}, busy {busy}"
 
 
-def rows(policy: Rounds) -> Iterator[Row]:
+def rows(policy: Rounds) -> Iterator[DiskRow]:
     """Yield a row for all disks of a policy's median round, and one for each of several disks."""
     for stats in _known([policy.middle()]):
         yield _row(_name(stats), stats)
@@ -66,7 +66,7 @@ def rows(policy: Rounds) -> Iterator[Row]:
             yield _row(_device(disk, number), disk)
 
 
-def table(comparison: Comparison) -> list[tuple[str, list[Row]]]:
+def table(comparison: Comparison) -> list[tuple[str, list[DiskRow]]]:
     """Return the rows of each policy whose disks were modelled."""
     tables = [(policy.label, list(rows(policy))) for policy in rounds.by_policy(comparison)]
     return [(label, lines) for label, lines in tables if lines]
@@ -87,7 +87,7 @@ def _device(disk: EachDisk, number: int) -> str:
     return f"disk {number}" if name is None else f"disk {number} ({name})"
 
 
-def _row(name: str, disk: DeviceStats | EachDisk) -> Row:
+def _row(name: str, disk: DeviceStats | EachDisk) -> DiskRow:
     service = disk["service_ms"]
     parts = [figure(disk) for _, figure in _PARTS]
     numbers = [units.count(part["n"]) if part else NONE for part in (service, parts[0])]
@@ -96,7 +96,9 @@ def _row(name: str, disk: DeviceStats | EachDisk) -> Row:
     crossed = units.count(round(travel["per_request"])) if travel else NONE
     tail = units.latency(service["percentile"]["99.000000"] * _NS)
     served = _mean([service])
-    return Row(name, [*numbers, *means, crossed, served, tail, units.percent(disk["utilisation"])])
+    return DiskRow(
+        name, [*numbers, *means, crossed, served, tail, units.percent(disk["utilisation"])]
+    )
 
 
 def _mean(parts: Sequence[Milliseconds]) -> str:

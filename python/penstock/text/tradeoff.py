@@ -8,7 +8,7 @@ from penstock.results import judge, rounds
 from penstock.results.figure import Figure
 from penstock.results.json_types import Comparison
 from penstock.results.rounds import Spread
-from penstock.results.tradeoff import Point, Tradeoff
+from penstock.results.tradeoff import Tradeoff, TradeoffPoint
 from penstock.text import failures, prose, ranges, schedule, units
 from penstock.text.verdict import WIDTH
 
@@ -76,7 +76,7 @@ def _answer(tradeoff: Tradeoff) -> Iterator[str]:
         )
 
 
-def _keeping(tradeoff: Tradeoff, frontier: list[Point]) -> Iterator[str]:
+def _keeping(tradeoff: Tradeoff, frontier: list[TradeoffPoint]) -> Iterator[str]:
     """Yield the best settings in `x` that keep the first setting's `y`, and the best `y`."""
     if not tradeoff.y.kind.more_is_better:
         return
@@ -91,7 +91,7 @@ def _keeping(tradeoff: Tradeoff, frontier: list[Point]) -> Iterator[str]:
             yield f"best {tradeoff.x} where {condition}: {_both(tradeoff, keeps)}"
 
 
-def _both(tradeoff: Tradeoff, point: Point) -> str:
+def _both(tradeoff: Tradeoff, point: TradeoffPoint) -> str:
     x, y = figure(tradeoff.x, point.x), figure(tradeoff.y, point.y)
     return f"{point.label} ({tradeoff.x} {x}, {tradeoff.y} {y})"
 

@@ -72,7 +72,7 @@ pub(super) const KIND: Own<ArraySpec> = Own { read, text, schema };
 /// The place where requests for an array wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Scheduler {
-    /// One queue for all disks.
+    /// A common queue for all disks.
     #[default]
     One,
     /// A queue with its own policy before each disk.

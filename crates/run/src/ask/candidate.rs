@@ -79,7 +79,7 @@ pub(crate) enum Chosen {
     Foreign(Foreign),
     /// No Penstock policy: each class by itself, under this scheduler of the kernel.
     Kernel(String),
-    /// One class with the device to itself, unscheduled.
+    /// A class with the device to itself, unscheduled.
     Alone(ClassId, String),
 }
 

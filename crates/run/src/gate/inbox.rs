@@ -68,7 +68,7 @@ impl Closed {
         io::Error::new(self.kind, &*self.why)
     }
 
-    /// One request is not wanted any more.
+    /// A request is not wanted any more.
     pub(super) fn interrupted() -> Self {
         Self { kind: ErrorKind::Interrupted, why: "the wait for it was interrupted".into() }
     }

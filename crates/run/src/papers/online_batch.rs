@@ -53,7 +53,7 @@ const MODES: [(&str, &str, bool, &[&str]); 5] = [
     ("split-rr", "size-priority", true, &["priority=false", "order=rr"]),
 ];
 
-/// One run of online and batch programs.
+/// A run of online and batch programs.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The target of the writes: a file, a block device, or `emulated:DEVICE[@SPEED][:PATH]`.
@@ -114,7 +114,7 @@ pub struct Measured {
     pub ns: Distribution,
 }
 
-/// One write.
+/// A write of one of the programs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Write {
     /// Number of its program, the online ones first.

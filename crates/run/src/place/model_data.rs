@@ -39,7 +39,7 @@ impl ModelPlan {
     }
 }
 
-/// One of the models.
+/// A model of the run, with its part of the address space.
 #[derive(Clone, Debug)]
 pub(crate) struct Medium {
     /// Its name in results.

@@ -16,7 +16,7 @@ use crate::progress::snapshot::Watch;
 use crate::session::verify::Verification;
 use crate::workload::Load;
 
-/// One policy's run, ready to begin.
+/// A run of a policy, ready to begin.
 #[derive(Clone, Copy)]
 pub(crate) struct Runner<'a> {
     pub(crate) job: &'a Job,

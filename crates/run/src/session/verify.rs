@@ -67,7 +67,7 @@ fn ranges(job: &Job, place: &Place) -> Result<Vec<VerifiedRanges>, Failure> {
 pub(crate) enum Verification {
     /// The data is not verified.
     Off,
-    /// One verifier for each target.
+    /// A verifier for each target.
     Targets(Vec<Verifier>),
     Models(ModelPlan),
 }

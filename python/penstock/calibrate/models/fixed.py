@@ -11,7 +11,7 @@ DEPTH = 256
 
 
 @dataclass(frozen=True)
-class Law:
+class CostLaw:
     """Nanoseconds of `fixed`: for a request, for each of its bytes, and once for a batch."""
 
     base: float
@@ -27,7 +27,7 @@ class Law:
         }
 
 
-def _first(known: Known, op: Op) -> Law:
+def _first(known: Known, op: Op) -> CostLaw:
     """Returns the law by the extremes of the probes."""
     small, large = known.sizes(op)
 
@@ -38,7 +38,7 @@ def _first(known: Known, op: Op) -> Law:
     per_byte = max(least(large) - one, 1.0) / (large - small)
     base = max(1e9 / many - per_byte * small, 1.0)
     # A latency that is lost in what requests take still has a slope.
-    return Law(base, per_byte, max(one - base - per_byte * small, one / 50))
+    return CostLaw(base, per_byte, max(one - base - per_byte * small, one / 50))
 
 
 def _guesses(known: Known) -> list[Guess]:
@@ -46,9 +46,9 @@ def _guesses(known: Known) -> list[Guess]:
     laws = [_first(known, op) for op in ops]
 
     def device(values: Sequence[float]) -> Table:
-        table: Table = {"model": "fixed", **Law(*values[:3]).table(), "depth": DEPTH}
+        table: Table = {"model": "fixed", **CostLaw(*values[:3]).table(), "depth": DEPTH}
         if values[3:]:
-            table["writes"] = Law(*values[3:]).table()
+            table["writes"] = CostLaw(*values[3:]).table()
         return {**table, "capacity": f"{known.capacity}B"}
 
     begin = [value for law in laws for value in (law.base, law.per_byte, law.latency)]

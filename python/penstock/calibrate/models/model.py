@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import TypeAlias
 
-from penstock.calibrate.probes import WHOLE, Figures, Op, Pattern, Probe, Region
+from penstock.calibrate.probes import WHOLE, Op, Pattern, Probe, ProbeFigures, Region
 from penstock.job import Plain
 
 Table: TypeAlias = dict[str, Plain]
@@ -20,7 +20,7 @@ Table: TypeAlias = dict[str, Plain]
 class Known:
     """Results of the probes of a target."""
 
-    figures: Mapping[Probe, Figures]
+    figures: Mapping[Probe, ProbeFigures]
     capacity: int
     """Bytes of the target."""
 
@@ -37,7 +37,7 @@ class Known:
         size: int | None = None,
         depth: int | None = None,
         region: Region = WHOLE,
-    ) -> list[Figures]:
+    ) -> list[ProbeFigures]:
         """Returns the figures of the probes of this kind; there is one at least."""
         found = [
             figures

@@ -12,7 +12,7 @@ from penstock.errors import wrong
 from penstock.experiment.bench import run_all
 from penstock.experiment.trial import Setup, only_run
 from penstock.papers import files
-from penstock.papers.fairio.setting import NAME, SETTINGS, Setting
+from penstock.papers.fairio.setting import NAME, SETTINGS, FairioSetting
 from penstock.session import Variant
 from penstock.target import Target
 
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 @dataclass(frozen=True)
-class Cell:
+class PolicyRun:
     """Run of the report's experiments."""
 
     job: str
@@ -45,7 +45,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class RunFigures:
     """Results of one run; lists have a figure for each class."""
 
     error_pct: Sequence[float]
@@ -58,7 +58,7 @@ class Measured:
     stats: Mapping[str, int]
 
     @classmethod
-    def of(cls, run: Mapping[str, Any], cell: Cell) -> "Measured":
+    def of(cls, run: Mapping[str, Any], cell: PolicyRun) -> "RunFigures":
         """The figures of a run."""
         classes = run["classes"]
         silent = [one["name"] for one in classes if not one["requests"]]
@@ -77,36 +77,36 @@ class Measured:
         )
 
 
-Found: TypeAlias = Mapping[Cell, Measured]
+Found: TypeAlias = Mapping[PolicyRun, RunFigures]
 """Results by cell."""
 
 
-def run(cells: Iterable[Cell], setting: Setting) -> Found:
+def run(cells: Iterable[PolicyRun], setting: FairioSetting) -> Found:
     """Run the cells, each once."""
     every = list(dict.fromkeys(cells))
     setup = Setup(target=Target(), reduce=only_run)
     with SETTINGS.errors(setting.given):
         runs = run_all(setup, [cell.variant() for cell in every])
-    return {cell: Measured.of(run, cell) for cell, run in zip(every, runs, strict=True)}
+    return {cell: RunFigures.of(run, cell) for cell, run in zip(every, runs, strict=True)}
 
 
 def illustration(
     number: int,
-    setting: Setting,
+    setting: FairioSetting,
     policy: str,
     params: Mapping[str, str],
     *,
     seeds: Sequence[int] | None = None,
     sets: Sequence[str] = (),
-) -> list[Cell]:
+) -> list[PolicyRun]:
     """The cells of a row: an Illustration at each seed. Nothing in the second is random."""
     changes = (*setting.of_device, *setting.of_job, *sets)
     seeds = [1] if number == 2 else setting.seeds if seeds is None else seeds
     job = f"illustration-{number}"
-    return [Cell(job, policy, tuple(params.items()), changes, seed) for seed in seeds]
+    return [PolicyRun(job, policy, tuple(params.items()), changes, seed) for seed in seeds]
 
 
-def fairio(setting: Setting, mode: str, cycle_ms: float) -> dict[str, str]:
+def fairio(setting: FairioSetting, mode: str, cycle_ms: float) -> dict[str, str]:
     """Parameters of `fairio`."""
     return {"mode": mode, "cycle": _written(cycle_ms), **setting.of_policy}
 
@@ -117,18 +117,18 @@ def _written(cycle_ms: float) -> str:
     return f"{int(cycle_ms)}ms" if whole else f"{round(1e6 * cycle_ms)}ns"
 
 
-def error(measured: Sequence[Measured]) -> list[float]:
+def error(measured: Sequence[RunFigures]) -> list[float]:
     """The mean error of each class."""
     return [fmean(one) for one in zip(*(one.error_pct for one in measured), strict=True)]
 
 
-def spread(measured: Sequence[Measured]) -> float:
+def spread(measured: Sequence[RunFigures]) -> float:
     """How far the errors of the first class lie apart."""
     errors = [one.error_pct[0] for one in measured]
     return max(errors) - min(errors)
 
 
-def throughput(measured: Sequence[Measured]) -> float:
+def throughput(measured: Sequence[RunFigures]) -> float:
     """The mean throughput."""
     return fmean(one.throughput_mib_s for one in measured)
 
@@ -138,6 +138,6 @@ def mb(mib: float) -> float:
     return mib * MIB / 1e6
 
 
-def stats(measured: Sequence[Measured]) -> dict[str, float]:
+def stats(measured: Sequence[RunFigures]) -> dict[str, float]:
     """The mean of each figure that the policy has of itself."""
     return {key: fmean(one.stats.get(key, 0) for one in measured) for key in measured[0].stats}

@@ -19,8 +19,8 @@ from penstock.experiment.bench import Bench, run_all
 from penstock.experiment.trial import Setup, whole
 from penstock.papers import files
 from penstock.papers.fairio import cells, setting
-from penstock.papers.fairio.cells import Cell, Measured
-from penstock.papers.fairio.setting import NAME, SETTINGS, Setting
+from penstock.papers.fairio.cells import PolicyRun, RunFigures
+from penstock.papers.fairio.setting import NAME, SETTINGS, FairioSetting
 from penstock.papers.settings import milliseconds
 from penstock.results.json_types import Run
 from penstock.results.percentile import percentile
@@ -65,7 +65,7 @@ ILLUSTRATIONS = (1, 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class LiveRow:
     """Results of a policy under a load; lists have a figure per class, the median of the rounds."""
 
     illustration: int
@@ -90,7 +90,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Live:
+class LiveRows:
     """All rows, and where they were measured."""
 
     world: str
@@ -100,7 +100,7 @@ class Live:
     horizon_s: float
     offered_per_s: Sequence[float]
     """Requests a second of each class, of each Illustration."""
-    rows: Sequence[Row]
+    rows: Sequence[LiveRow]
     notes: Sequence[str]
     """What has to be known of the target to read the figures."""
 
@@ -115,7 +115,7 @@ class Plan:
     charge: str | None = None
     cycle_ms: float | None = None
 
-    def params(self, setting: Setting, law: str | None) -> Mapping[str, str]:
+    def params(self, setting: FairioSetting, law: str | None) -> Mapping[str, str]:
         """Parameters of the policy, with costs of the device `law`, if that is named."""
         if self.mode is None or self.cycle_ms is None:
             return {"depth": f"{DEPTH}"} if self.policy == "sfq" else {}
@@ -126,7 +126,7 @@ class Plan:
                 params["law"] = law
         return params
 
-    def simulated(self, setting: Setting) -> Cell | None:
+    def simulated(self, setting: FairioSetting) -> PolicyRun | None:
         """The run of the simulated array that shares are compared with."""
         if self.charge == LAW:
             return None
@@ -147,7 +147,7 @@ def fairio_live(
     law: str | None = None,
     rounds: int = ROUNDS,
     progress: Progress | None = None,
-) -> Live:
+) -> LiveRows:
     """Run both Illustrations under each policy in `rounds` of all, with what is `given` set."""
     of = setting.read(arguments)
     horizon_ms = _horizon(of)
@@ -169,7 +169,7 @@ def fairio_live(
         for plan, comparison, cell in zip(plans, found, simulated, strict=True)
     ]
     runs = [run for comparison in found for run in comparison["runs"]]
-    return Live(
+    return LiveRows(
         world=found[0]["world"],
         target=found[0]["device"],
         rounds=rounds,
@@ -180,7 +180,7 @@ def fairio_live(
     )
 
 
-def _horizon(run_setting: Setting) -> float:
+def _horizon(run_setting: FairioSetting) -> float:
     """Returns the duration of a run, in milliseconds."""
     text = run_setting.given["horizon"]
     if text == setting.SENT:
@@ -194,7 +194,7 @@ def _horizon(run_setting: Setting) -> float:
     return horizon_ms
 
 
-def _plans(setting: Setting, charges: Sequence[str]) -> Iterator[Plan]:
+def _plans(setting: FairioSetting, charges: Sequence[str]) -> Iterator[Plan]:
     """The rows in their order."""
     for number in ILLUSTRATIONS:
         yield Plan(number, "fcfs")
@@ -235,19 +235,19 @@ def _probe(number: int) -> Variant:
 
 
 def _variants(
-    plans: Sequence[Plan], setting: Setting, law: str | None, rates: Mapping[int, float]
+    plans: Sequence[Plan], setting: FairioSetting, law: str | None, rates: Mapping[int, float]
 ) -> list[Variant]:
     """Returns the variant of each row, for a target asked for these rates."""
     found = []
     for plan in plans:
         sets = _changes(setting, rates[plan.illustration], plan)
         params = tuple(plan.params(setting, law).items())
-        cell = Cell(f"illustration-{plan.illustration}", plan.policy, params, (*sets,))
+        cell = PolicyRun(f"illustration-{plan.illustration}", plan.policy, params, (*sets,))
         found.append(cell.variant())
     return found
 
 
-def _changes(run_setting: Setting, rate: float, plan: Plan) -> Iterator[str]:
+def _changes(run_setting: FairioSetting, rate: float, plan: Plan) -> Iterator[str]:
     """Yields the settings that adapt an Illustration to a target asked for `rate` of each class."""
     horizon_ms = _horizon(run_setting)
     requests = min(max(round(rate * horizon_ms / 1e3), 1), REQUESTS_MOST)
@@ -265,11 +265,11 @@ def _changes(run_setting: Setting, rate: float, plan: Plan) -> Iterator[str]:
         yield f"live.depth={max(DEPTH, int(depth) if depth.isdecimal() else 0)}"
 
 
-def _row(plan: Plan, runs: Sequence[Run], theirs: Measured | None) -> Row:
-    cell = Cell(f"illustration-{plan.illustration}", plan.policy)
-    found = [Measured.of(run, cell) for run in runs]
+def _row(plan: Plan, runs: Sequence[Run], theirs: RunFigures | None) -> LiveRow:
+    cell = PolicyRun(f"illustration-{plan.illustration}", plan.policy)
+    found = [RunFigures.of(run, cell) for run in runs]
     p99 = [[percentile(one["lat_ns"], 99) / 1e6 for one in run["classes"]] for run in runs]
-    return Row(
+    return LiveRow(
         illustration=plan.illustration,
         policy=plan.policy,
         mode=plan.mode,

@@ -12,7 +12,7 @@ from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.papers.fairio import live, live_table
-from penstock.papers.fairio.live import KEYS, ROUNDS, Live
+from penstock.papers.fairio.live import KEYS, ROUNDS, LiveRows
 from penstock.results.rounds import ROUNDS_MOST
 from penstock.target import Target
 
@@ -80,7 +80,7 @@ def run(
     answer(measured, as_json=as_json, interrupted=NO_RESULT)
 
 
-def _blocks(found: Live, on: str) -> Blocks:
+def _blocks(found: LiveRows, on: str) -> Blocks:
     of = f"{found.rounds} round{'s' if found.rounds != 1 else ''}"
     about = [f"{of}, each run {found.horizon_s:g} s", *found.notes]
     yield [headline(found.world, on), *(f"  {line}" for line in about)]

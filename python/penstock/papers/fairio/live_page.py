@@ -4,7 +4,7 @@ from typing import Any
 
 from penstock.answer.table import markdown
 from penstock.papers.fairio import live_table
-from penstock.papers.fairio.live import Row
+from penstock.papers.fairio.live import LiveRow
 
 SETS = ("--set", "cycles=300ms,1500ms", "--set", "horizon=15s")
 
@@ -20,7 +20,7 @@ def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
 
 def words(kept: dict[str, Any]) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
-    rows = [Row(**one) for one in kept["figures"]]
+    rows = [LiveRow(**one) for one in kept["figures"]]
     command = " ".join(kept["words"])
     return {
         "live_target": kept["target"],

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from penstock.answer.table import NONE, Table
-from penstock.papers.fairio.live import ILLUSTRATIONS, LAW, Row
+from penstock.papers.fairio.live import ILLUSTRATIONS, LAW, LiveRow
 from penstock.text import units
 
 HELD = 2.0
@@ -19,7 +19,7 @@ REMARK = (
 """What has to be known to read a table."""
 
 
-def named(row: Row) -> str:
+def named(row: LiveRow) -> str:
     """A policy, and what distinguishes it from the other rows of one."""
     words = [row.policy, row.mode, f"by {row.charge}" if row.charge else None]
     if row.cycle_ms is not None:
@@ -27,7 +27,7 @@ def named(row: Row) -> str:
     return " ".join(word for word in words if word)
 
 
-def table(rows: Sequence[Row], number: int) -> Table:
+def table(rows: Sequence[LiveRow], number: int) -> Table:
     """The rows of one Illustration."""
     headings = ["policy", "error 1", "spread", "simulated", "MiB/s", "p99 1", "p99 2"]
     cells = [
@@ -45,7 +45,7 @@ def table(rows: Sequence[Row], number: int) -> Table:
     return Table(headings, cells)
 
 
-def verdict(rows: Sequence[Row]) -> Iterator[str]:
+def verdict(rows: Sequence[LiveRow]) -> Iterator[str]:
     """How far the policies are from the weights, a sentence for each Illustration."""
     for number in ILLUSTRATIONS:
         of = [row for row in rows if row.illustration == number]
@@ -62,7 +62,7 @@ def verdict(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def _off(row: Row) -> str:
+def _off(row: LiveRow) -> str:
     worst = max(map(abs, row.error_pct))
     return f"{'within' if worst <= HELD else 'off by'} {worst:.1f}"
 

@@ -58,7 +58,7 @@ DRIVES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class FairioSetting:
     """All of it, read."""
 
     given: Mapping[str, str]
@@ -109,11 +109,11 @@ class Setting:
         return {key: self.given[key] for key in POLICY[1:] if key in self.given}
 
 
-def read(arguments: Mapping[str, str]) -> Setting:
+def read(arguments: Mapping[str, str]) -> FairioSetting:
     """Returns the setting of the simulation."""
     cycles = arguments.get("cycles")
     published = [row["cycle_ms"] for row in files.published(NAME)["table1"]]
-    return Setting(
+    return FairioSetting(
         given=arguments,
         modes=[arguments["mode"]] if "mode" in arguments else MODES,
         cycles_ms=published if cycles is None else _cycles(cycles),

@@ -11,9 +11,9 @@ from typing import Any
 
 from penstock.papers import files
 from penstock.papers.fairio.cells import (
-    Cell,
     Found,
-    Measured,
+    PolicyRun,
+    RunFigures,
     error,
     fairio,
     illustration,
@@ -21,7 +21,7 @@ from penstock.papers.fairio.cells import (
     stats,
     throughput,
 )
-from penstock.papers.fairio.setting import DRIVES, NAME, Setting
+from penstock.papers.fairio.setting import DRIVES, NAME, FairioSetting
 from penstock.papers.published import Row
 
 ABLATIONS: Mapping[str, Mapping[str, str]] = {
@@ -50,7 +50,7 @@ DRIVE_CYCLES_MS = (100, 300, 500, 1000, 2000, 3000)
 
 NO_TURNAROUND = ("device.turnaround=0ms",)
 
-Plan = tuple[Mapping[str, Any], Sequence[Cell]]
+Plan = tuple[Mapping[str, Any], Sequence[PolicyRun]]
 """What is said of a row, and its cells."""
 
 
@@ -59,20 +59,20 @@ class Experiment:
     """Rows of the JSON below one key."""
 
     key: str
-    plan: Callable[[Setting], Iterable[Plan]]
-    row: Callable[[Mapping[str, Any], Sequence[Measured]], Row]
+    plan: Callable[[FairioSetting], Iterable[Plan]]
+    row: Callable[[Mapping[str, Any], Sequence[RunFigures]], Row]
 
-    def cells(self, setting: Setting) -> list[Cell]:
+    def cells(self, setting: FairioSetting) -> list[PolicyRun]:
         """Returns the cells that have to run."""
         return [cell for _, cells in self.plan(setting) for cell in cells]
 
-    def rows(self, setting: Setting, results: Found) -> list[Row]:
+    def rows(self, setting: FairioSetting, results: Found) -> list[Row]:
         """The rows, of what ran."""
         plans = self.plan(setting)
         return [self.row(about, [results[cell] for cell in cells]) for about, cells in plans]
 
 
-def _table(number: int, setting: Setting) -> Iterable[Plan]:
+def _table(number: int, setting: FairioSetting) -> Iterable[Plan]:
     published = {row["cycle_ms"]: row for row in files.published(NAME)[f"table{number}"]}
     for mode, cycle_ms in product(setting.modes, setting.cycles_ms):
         theirs = published.get(cycle_ms)
@@ -84,7 +84,7 @@ def _table(number: int, setting: Setting) -> Iterable[Plan]:
         yield about, illustration(number, setting, "fairio", fairio(setting, mode, cycle_ms))
 
 
-def _table_row(about: Mapping[str, Any], measured: Sequence[Measured]) -> Row:
+def _table_row(about: Mapping[str, Any], measured: Sequence[RunFigures]) -> Row:
     services = zip(*(one.service_ms for one in measured), strict=True)
     return {
         "mode": about["mode"],
@@ -98,7 +98,7 @@ def _table_row(about: Mapping[str, Any], measured: Sequence[Measured]) -> Row:
     }
 
 
-def _shares(measured: Sequence[Measured]) -> dict[str, Any]:
+def _shares(measured: Sequence[RunFigures]) -> dict[str, Any]:
     return {
         "error_pct": error(measured),
         "spread_pct": spread(measured),
@@ -106,20 +106,20 @@ def _shares(measured: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
-def _row(about: Mapping[str, Any], measured: Sequence[Measured]) -> Row:
+def _row(about: Mapping[str, Any], measured: Sequence[RunFigures]) -> Row:
     return {**about, **_shares(measured)}
 
 
-def _fcfs(setting: Setting) -> Iterable[Plan]:
+def _fcfs(setting: FairioSetting) -> Iterable[Plan]:
     for number in (1, 2):
         yield {"illustration": number}, illustration(number, setting, "fcfs", {})
 
 
-def _chosen(setting: Setting, usual: Sequence[float]) -> Sequence[float]:
+def _chosen(setting: FairioSetting, usual: Sequence[float]) -> Sequence[float]:
     return setting.cycles_ms if setting.chosen else usual
 
 
-def _ablations(setting: Setting) -> Iterable[Plan]:
+def _ablations(setting: FairioSetting) -> Iterable[Plan]:
     cycles = _chosen(setting, ABLATION_CYCLES_MS)
     for (name, changes), cycle_ms in product(ABLATIONS.items(), cycles):
         params = {**fairio(setting, "paper", cycle_ms), **changes}
@@ -127,20 +127,20 @@ def _ablations(setting: Setting) -> Iterable[Plan]:
         yield {"name": name, "cycle_ms": cycle_ms}, cells
 
 
-def _windows(setting: Setting) -> Iterable[Plan]:
+def _windows(setting: FairioSetting) -> Iterable[Plan]:
     for window, cycle_ms in product(WINDOWS, _chosen(setting, WINDOW_CYCLES_MS)):
         params = {**fairio(setting, "paper", cycle_ms), "window": f"{window}"}
         cells = illustration(1, setting, "fairio", params, seeds=[1])
         yield {"window": window, "cycle_ms": cycle_ms}, cells
 
 
-def _long_cycles(setting: Setting) -> Iterable[Plan]:
+def _long_cycles(setting: FairioSetting) -> Iterable[Plan]:
     for number, cycle_ms in product((1, 2), () if setting.chosen else LONG_CYCLES_MS):
         cells = illustration(number, setting, "fairio", fairio(setting, "paper", cycle_ms))
         yield {"illustration": number, "cycle_ms": cycle_ms}, cells
 
 
-def _baselines(setting: Setting) -> Iterable[Plan]:
+def _baselines(setting: FairioSetting) -> Iterable[Plan]:
     cycles = product(setting.modes, _chosen(setting, BASELINE_CYCLES_MS))
     policies: list[tuple[str, dict[str, str]]] = [
         ("fcfs", {}),
@@ -152,7 +152,7 @@ def _baselines(setting: Setting) -> Iterable[Plan]:
         yield about, illustration(number, setting, policy, params)
 
 
-def _drives(setting: Setting) -> Iterable[Plan]:
+def _drives(setting: FairioSetting) -> Iterable[Plan]:
     """The real drive's own geometry, if the array is not made of it anyway."""
     if "disk" in setting.given:
         return

@@ -6,8 +6,8 @@ from penstock.advise.cycle import Share, cycle
 from penstock.advise.cycle_inputs import Found as Survey
 from penstock.advise.cycle_inputs import of_survey, surveyed
 from penstock.papers import files
-from penstock.papers.fairio.cells import Cell, Found, fairio
-from penstock.papers.fairio.setting import NAME, SETTINGS, Setting
+from penstock.papers.fairio.cells import Found, PolicyRun, fairio
+from penstock.papers.fairio.setting import NAME, SETTINGS, FairioSetting
 from penstock.papers.published import Row
 from penstock.session import Variant
 from penstock.target import Target
@@ -21,23 +21,23 @@ LOAD = 16
 """Requests at the disks, as in the report."""
 
 
-def _cells(row: Row, setting: Setting) -> dict[str, Cell]:
+def _cells(row: Row, setting: FairioSetting) -> dict[str, PolicyRun]:
     job = row["workload"].lower()
     sets = setting.of_device
-    cells = {"fcfs": Cell(job, "fcfs", sets=sets)}
+    cells = {"fcfs": PolicyRun(job, "fcfs", sets=sets)}
     for mode in setting.modes:
         params = fairio(setting, mode, row["cycle_ms"])
-        cells[mode] = Cell(job, "fairio", tuple(params.items()), sets)
+        cells[mode] = PolicyRun(job, "fairio", tuple(params.items()), sets)
     return cells
 
 
-def cells(setting: Setting) -> Iterable[Cell]:
+def cells(setting: FairioSetting) -> Iterable[PolicyRun]:
     """Yields the cells that have to run."""
     for row in files.published(NAME)["table5"]:
         yield from _cells(row, setting).values()
 
 
-def rows(setting: Setting, results: Found) -> list[Row]:
+def rows(setting: FairioSetting, results: Found) -> list[Row]:
     """Table V with ours."""
     published = files.published(NAME)["table5"]
     names = [f"{row['workload'].lower()}.toml" for row in published]
@@ -51,7 +51,7 @@ def rows(setting: Setting, results: Found) -> list[Row]:
     return [_row(row, one, setting, results) for row, one in zip(published, asked, strict=True)]
 
 
-def _row(row: Row, survey: Survey, setting: Setting, results: Found) -> Row:
+def _row(row: Row, survey: Survey, setting: FairioSetting, results: Found) -> Row:
     cells = _cells(row, setting)
     main, fcfs = results[cells[setting.modes[0]]], results[cells["fcfs"]]
     return {

@@ -10,7 +10,7 @@ from penstock.study import model, parsimony
 from penstock.study.analysis import Analysis, analyse
 from penstock.study.fit import Fit, fit
 from penstock.study.model import Term
-from penstock.study.table import Table, of_frame
+from penstock.study.table import StudyTable, of_frame
 
 OF_SIZE: Sequence[Term] = (("A", "S"), ("B", "S"))
 """What the paper's model of random reads leaves out of the size of buffers."""
@@ -28,7 +28,7 @@ def terms(pattern: str, factors: Sequence[str]) -> list[Term]:
     return [one for one in every if set(one) <= set(factors)]
 
 
-def table(pattern: str, rows: Sequence[Row]) -> Table:
+def table(pattern: str, rows: Sequence[Row]) -> StudyTable:
     """The runs of a pattern, with the factors that have several levels."""
     import polars as pl
 

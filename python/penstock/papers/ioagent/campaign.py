@@ -13,7 +13,7 @@ from penstock.experiment.bench import run_all
 from penstock.experiment.plan import Cell
 from penstock.experiment.trial import Setup, only_run
 from penstock.papers import files
-from penstock.papers.ioagent.setting import FACTORS, NAME, PATTERNS, Setting, machine
+from penstock.papers.ioagent.setting import FACTORS, NAME, PATTERNS, IoagentSetting, machine
 from penstock.papers.published import Row
 from penstock.results.json_types import Comparison
 from penstock.session import Variant
@@ -38,12 +38,12 @@ BATCH = 324
 """Runs whose results are in memory at once."""
 
 
-def design(setting: Setting) -> list[Cell]:
+def design(setting: IoagentSetting) -> list[Cell]:
     """All cells: every combination of the factors in each pattern."""
     return plan.every({"pattern": setting.patterns, **setting.factors})
 
 
-def rows(setting: Setting, cells: Sequence[Cell] | None = None) -> list[Row]:
+def rows(setting: IoagentSetting, cells: Sequence[Cell] | None = None) -> list[Row]:
     """A row for each run: the cell, and what it did. Without `cells` all of the design run."""
     runs = plan.in_rounds(design(setting) if cells is None else cells, len(setting.seeds))
     text = files.text(NAME, "job.toml")

@@ -34,7 +34,7 @@ from penstock.papers.ioagent.live_fraction import (
 )
 from penstock.papers.ioagent.live_results import MachineEffect, MachineStudy, PatternResult
 from penstock.papers.ioagent.live_runs import Runs, available_memory, opened, own_folder
-from penstock.papers.ioagent.setting import FACTORS, Setting
+from penstock.papers.ioagent.setting import FACTORS, IoagentSetting
 from penstock.papers.published import Row
 from penstock.results.steps import Progress
 from penstock.study import remarks
@@ -92,7 +92,7 @@ class _BudgetedStudy:
     ) -> None:
         self.budget = Budget(budget_s)
         self.folder = folder
-        self.setting: Setting = setting.read(arguments)
+        self.setting: IoagentSetting = setting.read(arguments)
         self._say = progress or (lambda _what, _done: None)
         cells = plan.every(self.setting.factors)
         self.cells, out = runnable(cells, available_memory())

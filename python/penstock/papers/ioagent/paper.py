@@ -11,7 +11,7 @@ from penstock.papers.ioagent import campaign, setting, tables
 from penstock.papers.ioagent.claims import claims
 from penstock.papers.ioagent.pictures import PICTURES
 from penstock.papers.published import Row
-from penstock.papers.sensitivity import Found, Judged, Sensitivity, Variant, found
+from penstock.papers.sensitivity import Found, Judged, ModelVariant, Sensitivity, found
 from penstock.papers.study import Ours, Study
 
 KEYS = ("runs", "seconds", "patterns", "fits", "chosen", "cells")
@@ -72,7 +72,7 @@ def simulate(arguments: Mapping[str, str]) -> Ours:
     }
 
 
-def _rates(study_setting: setting.Setting, rows: Sequence[Row]) -> dict[str, Any]:
+def _rates(study_setting: setting.IoagentSetting, rows: Sequence[Row]) -> dict[str, Any]:
     from penstock.papers.ioagent import analyses
 
     cells = campaign.cells(rows)
@@ -101,17 +101,17 @@ are not available as numbers, so ours are held to what its text and its Table 3 
     pictures=PICTURES,
     sensitivity=Sensitivity(
         variants={
-            "as it is": Variant("the machine and its scheduler", {}),
-            "deadline": Variant("the scheduler deadline", {"policy": "deadline"}),
-            "noop": Variant("no scheduler", {"policy": "noop"}),
-            "queue 1": Variant("drives without a queue of their own", {"queue": "1"}),
-            "queue 64": Variant("drives with a queue of 64", {"queue": "64"}),
-            "write cache": Variant("drives that answer writes early", {"write_back": "true"}),
-            "dirty": Variant(
+            "as it is": ModelVariant("the machine and its scheduler", {}),
+            "deadline": ModelVariant("the scheduler deadline", {"policy": "deadline"}),
+            "noop": ModelVariant("no scheduler", {"policy": "noop"}),
+            "queue 1": ModelVariant("drives without a queue of their own", {"queue": "1"}),
+            "queue 64": ModelVariant("drives with a queue of 64", {"queue": "64"}),
+            "write cache": ModelVariant("drives that answer writes early", {"write_back": "true"}),
+            "dirty": ModelVariant(
                 "dirty pages written back from 5 % of memory on, writers held at 20 %",
                 {"dirty_background_ratio": "5%", "dirty_ratio": "20%"},
             ),
-            "end": Variant("a run ends with its last answer", {"stop": "drained"}),
+            "end": ModelVariant("a run ends with its last answer", {"stop": "drained"}),
         },
         points=[
             {"S": f"{size}", "D": "1,4", "A": "1,4,32", "B": "1,4,32", "seeds": "1"}

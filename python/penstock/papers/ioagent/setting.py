@@ -57,7 +57,7 @@ LIVE_KEYS = ("patterns", *FACTORS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class IoagentSetting:
     """All of it, read."""
 
     patterns: Sequence[str]
@@ -69,10 +69,10 @@ class Setting:
     of_machine: Mapping[str, str]
 
 
-def read(arguments: Mapping[str, str]) -> Setting:
+def read(arguments: Mapping[str, str]) -> IoagentSetting:
     """Returns the setting of the simulation."""
     machine = ("queue", *OF_MACHINE)
-    return Setting(
+    return IoagentSetting(
         patterns=_some(arguments, "patterns", PATTERNS),
         factors={name: _some(arguments, name, levels) for name, levels in FACTORS.items()},
         seeds=seeds(arguments, EXECUTIONS),

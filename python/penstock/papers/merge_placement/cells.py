@@ -8,7 +8,13 @@ from typing import Any, NamedTuple, TypeAlias
 from penstock.experiment.bench import run_all
 from penstock.experiment.trial import Setup, check, only_run
 from penstock.papers import files
-from penstock.papers.merge_placement.setting import NAME, PLACEMENTS, SETTINGS, Buffer, Setting
+from penstock.papers.merge_placement.setting import (
+    NAME,
+    PLACEMENTS,
+    SETTINGS,
+    Buffer,
+    PlacementSetting,
+)
 from penstock.results.json_types import Comparison
 from penstock.session import Variant
 from penstock.target import Target
@@ -35,7 +41,7 @@ class Point:
         least = {1: self.jobs + 1, 2: 2, 3: 2}.get(self.case, 1)
         return self.jobs <= self.disks and self.disks >= least
 
-    def changes(self, setting: Setting) -> list[str]:
+    def changes(self, setting: PlacementSetting) -> list[str]:
         """Returns the settings that turn the paper's job into this point's."""
         memory = () if self.buffer is None else (f"merge.memory.partition={self.buffer}",)
         return [
@@ -47,7 +53,7 @@ class Point:
             *self.sets,
         ]
 
-    def variant(self, setting: Setting, seed: int) -> Variant:
+    def variant(self, setting: PlacementSetting, seed: int) -> Variant:
         """Returns the session variant that runs this point at a seed."""
         return Variant(
             name="job.toml",
@@ -71,7 +77,7 @@ def job() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Runs:
+class PointRuns:
     """Results of a point's seeds, without the runs that ended in a deadlock."""
 
     merges: Sequence[Mapping[str, Any]]
@@ -105,11 +111,11 @@ def _makespan(merge: Mapping[str, Any]) -> float:
     return float(merge["makespan_s"])
 
 
-Found: TypeAlias = Mapping[Point, Runs]
+Found: TypeAlias = Mapping[Point, PointRuns]
 """Results by point."""
 
 
-def run(points: Iterable[Point], setting: Setting, seeds: Sequence[int]) -> Found:
+def run(points: Iterable[Point], setting: PlacementSetting, seeds: Sequence[int]) -> Found:
     """Run the points, each once at each seed, on all cores."""
     every = list(dict.fromkeys(points))
     variants = [point.variant(setting, seed) for point in every for seed in seeds]
@@ -129,9 +135,9 @@ def _merged(comparison: Comparison) -> Merged | None:
     return Merged(run["merge"], [disk["utilisation"] for disk in disks])
 
 
-def _runs(ended: Sequence[Merged | None]) -> Runs:
+def _runs(ended: Sequence[Merged | None]) -> PointRuns:
     whole = [merged for merged in ended if merged is not None]
-    return Runs(
+    return PointRuns(
         merges=[merged.merge for merged in whole],
         utilisation=[merged.utilisation for merged in whole],
         deadlocks=len(ended) - len(whole),

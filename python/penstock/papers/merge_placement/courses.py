@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from penstock import _native
 from penstock.errors import translated
 from penstock.papers.merge_placement.cells import Point, job
-from penstock.papers.merge_placement.setting import PLACEMENTS, SETTINGS, Setting
+from penstock.papers.merge_placement.setting import PLACEMENTS, SETTINGS, PlacementSetting
 from penstock.papers.published import Row
 from penstock.results.requests import Requests
 from penstock.session import compare
@@ -19,7 +19,7 @@ SAMPLES = 240
 SEED = 1
 
 
-def _points(setting: Setting, cases: list[int]) -> Iterator[Point]:
+def _points(setting: PlacementSetting, cases: list[int]) -> Iterator[Point]:
     """The first of the disks and jobs that are set, or those of the paper's picture."""
     for case in cases:
         disks, jobs = (setting.disks or (5,))[0], (setting.jobs or (2,))[0]
@@ -28,7 +28,7 @@ def _points(setting: Setting, cases: list[int]) -> Iterator[Point]:
             yield point
 
 
-def layouts(setting: Setting) -> list[Row]:
+def layouts(setting: PlacementSetting) -> list[Row]:
     """Where the runs and outputs of each case lie."""
     cases = [case for case in PLACEMENTS if setting.cases is None or case in setting.cases]
     with SETTINGS.errors(setting.given), translated():
@@ -41,13 +41,13 @@ def layouts(setting: Setting) -> list[Row]:
         ]
 
 
-def courses(setting: Setting) -> list[Row]:
+def courses(setting: PlacementSetting) -> list[Row]:
     """A run of case 2 and one of case 3."""
     cases = [case for case in (2, 3) if setting.includes(cases=[case])]
     return [_course(point, setting) for point in _points(setting, cases)]
 
 
-def _course(point: Point, setting: Setting) -> Row:
+def _course(point: Point, setting: PlacementSetting) -> Row:
     """The blocks that each job has used up, and the writes at each disk that has an output."""
     variant, kept = point.variant(setting, SEED), Requests()
     with SETTINGS.errors(setting.given):

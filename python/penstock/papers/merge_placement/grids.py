@@ -6,7 +6,7 @@ from itertools import product
 
 from penstock.errors import wrong
 from penstock.papers.merge_placement.cells import Point
-from penstock.papers.merge_placement.setting import POLICIES, Buffer, Setting
+from penstock.papers.merge_placement.setting import POLICIES, Buffer, PlacementSetting
 
 BUFFERS = (480, 520, 560, 580, 600, 640, 680, 720, 800, 1000, 1500, 3000)
 
@@ -23,7 +23,7 @@ class Grid:
     policies: Sequence[str] = ("fcfs",)
     buffers: Sequence[Buffer] = (None,)
 
-    def points(self, setting: Setting) -> Iterator[Point]:
+    def points(self, setting: PlacementSetting) -> Iterator[Point]:
         """Yields the points with enough disks, with set values in place of the usual ones."""
         chosen = {key: getattr(setting, key) for key in KEYS}
         grid = replace(
@@ -53,7 +53,7 @@ GRIDS = (
 )
 
 
-def points(setting: Setting) -> list[Point]:
+def points(setting: PlacementSetting) -> list[Point]:
     """The points of all figures, each once."""
     found = list(dict.fromkeys(point for grid in GRIDS for point in grid.points(setting)))
     if not found:

@@ -5,8 +5,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from penstock.papers.merge_placement import grids
-from penstock.papers.merge_placement.cells import Point, Runs, run
-from penstock.papers.merge_placement.setting import Setting, depletion
+from penstock.papers.merge_placement.cells import Point, PointRuns, run
+from penstock.papers.merge_placement.setting import PlacementSetting, depletion
 from penstock.papers.published import Row
 
 READ, WRITE = 12, 40
@@ -19,13 +19,13 @@ VARIANT_SEEDS = 5
 """Seeds of a variant at most."""
 
 
-def rows(setting: Setting) -> list[Row]:
+def rows(setting: PlacementSetting) -> list[Row]:
     """Rows of Figures 2.2, 2.3 and 2.4."""
     found = run(grids.points(setting), setting, setting.seeds)
     return [_row(point, runs) for point, runs in found.items()]
 
 
-def _row(point: Point, runs: Runs) -> Row:
+def _row(point: Point, runs: PointRuns) -> Row:
     disks = [fmean(each) for each in runs.utilisation]
     return {
         "disks": point.disks,
@@ -72,7 +72,7 @@ THRESHOLDS = (
 """Around where the race begins."""
 
 
-def _thresholds(setting: Setting) -> list[Threshold]:
+def _thresholds(setting: PlacementSetting) -> list[Threshold]:
     """Returns the thresholds, with set values for the usual ones. One job alone does not race."""
     if not setting.includes(cases=[2]):
         return []
@@ -89,7 +89,7 @@ def _thresholds(setting: Setting) -> list[Threshold]:
     return [one for one in dict.fromkeys(found) if one.point.fits and one.jobs > 1]
 
 
-def threshold_rows(setting: Setting) -> list[Row]:
+def threshold_rows(setting: PlacementSetting) -> list[Row]:
     """How far jobs drift apart on either side of the threshold."""
     every = _thresholds(setting)
     found = run([one.point for one in every], setting, setting.seeds)
@@ -110,7 +110,7 @@ class Change(NamedTuple):
     sets: tuple[str, ...]
 
 
-def _changes(setting: Setting) -> Iterator[Change]:
+def _changes(setting: PlacementSetting) -> Iterator[Change]:
     """Yields changes of what the paper leaves open or the model simplifies, except what is set."""
     if not setting.includes(cases=[2, 3]):
         return
@@ -133,7 +133,7 @@ def _changes(setting: Setting) -> Iterator[Change]:
             yield Change(f"jobs begin {seconds} s apart", (f"merge.stagger={seconds}s",))
 
 
-def _variants(setting: Setting) -> list[tuple[Change, Point]]:
+def _variants(setting: PlacementSetting) -> list[tuple[Change, Point]]:
     """Cases 2 and 3 with one thing changed each."""
     disks = (setting.disks or (5,))[0]
     jobs = setting.jobs or (2, 5)
@@ -146,7 +146,7 @@ def _variants(setting: Setting) -> list[tuple[Change, Point]]:
     return [(change, point) for change, point in every if point.fits]
 
 
-def variant_rows(setting: Setting) -> list[Row]:
+def variant_rows(setting: PlacementSetting) -> list[Row]:
     """Results of the merges, from some of the seeds."""
     every = _variants(setting)
     found = run([point for _, point in every], setting, setting.seeds[:VARIANT_SEEDS])

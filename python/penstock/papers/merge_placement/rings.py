@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from penstock import _native
 from penstock.errors import translated
 from penstock.papers.merge_placement import race
-from penstock.papers.merge_placement.setting import Setting
+from penstock.papers.merge_placement.setting import PlacementSetting
 from penstock.papers.published import Row
 
 A = TypeVar("A")
@@ -101,7 +101,7 @@ def _chosen(
     return list(dict.fromkeys(found))
 
 
-def _two(setting: Setting) -> list[tuple[float, float]]:
+def _two(setting: PlacementSetting) -> list[tuple[float, float]]:
     return _chosen(TWO, setting.two_f, setting.two_n0_ms)
 
 
@@ -111,22 +111,22 @@ def _two_ring(f: float, n0_ms: float) -> Ring:
     return replace(ring, read_blocks=12, write_blocks=12, until_ns=TWO_S * 10**9)
 
 
-def _three(setting: Setting) -> Sequence[float]:
+def _three(setting: PlacementSetting) -> Sequence[float]:
     wanted = setting.ring_disks is None or 3 in setting.ring_disks
     return (setting.ring_f or THREE) if wanted else ()
 
 
-def _rings(setting: Setting) -> list[tuple[int, float]]:
+def _rings(setting: PlacementSetting) -> list[tuple[int, float]]:
     return sorted(_chosen(RINGS, setting.ring_disks, setting.ring_f))
 
 
-def _seeds(disks: int, f: float, setting: Setting) -> list[Ring]:
+def _seeds(disks: int, f: float, setting: PlacementSetting) -> list[Ring]:
     """A ring at each seed; where every second job starves one is enough."""
     seeds = setting.seeds if disks % 2 else setting.seeds[:1]
     return [replace(of(disks, f), seed=seed) for seed in seeds]
 
 
-def _three_seeds(f: float, setting: Setting) -> list[Ring]:
+def _three_seeds(f: float, setting: PlacementSetting) -> list[Ring]:
     """Three disks at each seed."""
     return [replace(_of_three(f), seed=seed) for seed in setting.seeds]
 
@@ -139,7 +139,7 @@ def _drawn() -> Ring:
     return replace(_of_three(COURSE_F), until_ns=COURSE_S * 10**9, course_ns=EVERY_MS * 10**6)
 
 
-def needed(setting: Setting) -> Iterator[Ring]:
+def needed(setting: PlacementSetting) -> Iterator[Ring]:
     """Yields the runs, the longest first."""
     for disks, f in reversed(_rings(setting)):
         yield from _seeds(disks, f, setting)
@@ -150,7 +150,7 @@ def needed(setting: Setting) -> Iterator[Ring]:
     yield _drawn()
 
 
-def two_rows(setting: Setting, results: Found) -> list[Row]:
+def two_rows(setting: PlacementSetting, results: Found) -> list[Row]:
     """Returns the work that the reads of the first of two jobs found queued, in milliseconds."""
     return [
         {
@@ -164,7 +164,7 @@ def two_rows(setting: Setting, results: Found) -> list[Row]:
     ]
 
 
-def three_rows(setting: Setting, results: Found) -> list[Row]:
+def three_rows(setting: PlacementSetting, results: Found) -> list[Row]:
     """How peaks of three disks grow, and at which work they come to rest."""
     return [
         {
@@ -177,7 +177,7 @@ def three_rows(setting: Setting, results: Found) -> list[Row]:
     ]
 
 
-def ring_rows(setting: Setting, results: Found) -> list[Row]:
+def ring_rows(setting: PlacementSetting, results: Found) -> list[Row]:
     """How peaks of rings grow; none where every second job starves."""
     return [
         {
@@ -191,7 +191,7 @@ def ring_rows(setting: Setting, results: Found) -> list[Row]:
     ]
 
 
-def served_rows(setting: Setting, results: Found) -> list[Row]:
+def served_rows(setting: PlacementSetting, results: Found) -> list[Row]:
     """The reads of each job, and the most writes that were at a disk, at the first seed."""
     three = [_three_seeds(f, setting)[0] for f in _three(setting)]
     others = (_seeds(disks, f, setting)[0] for disks, f in _rings(setting) if disks != 3)
@@ -224,7 +224,7 @@ def _growth(seeds: Sequence[Ring], results: Found) -> float | None:
     return exp(fmean(logs)) if logs else None
 
 
-def _mean_peak(f: float, setting: Setting, results: Found) -> float | None:
+def _mean_peak(f: float, setting: PlacementSetting, results: Found) -> float | None:
     """The mean work of a peak in milliseconds; none if no peak was one."""
     each = (results[ring]["peaks"] for ring in _three_seeds(f, setting))
     writes = [peak["writes"] for peaks in each for peak in peaks]

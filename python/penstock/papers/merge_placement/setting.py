@@ -75,7 +75,7 @@ BLOCKS_MOST = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class PlacementSetting:
     """All of it, read; none of what is not set."""
 
     given: Mapping[str, str]
@@ -121,10 +121,10 @@ def depletion(order: str) -> Sequence[str]:
     return (f"merge.depletion.keys={order}",)
 
 
-def read(arguments: Mapping[str, str]) -> Setting:
+def read(arguments: Mapping[str, str]) -> PlacementSetting:
     """Returns the setting of the simulation."""
     of = _Reader(arguments)
-    return Setting(
+    return PlacementSetting(
         given=arguments,
         seeds=seeds(arguments, SEEDS),
         disks=of.whole("disks", 1, DISKS_MOST, "5,10"),

@@ -31,7 +31,7 @@ NOTE = (
 _Figure: TypeAlias = Callable[[Figures], Spread | None]
 
 
-class Published(TypedDict):
+class PublishedPoint(TypedDict):
     """A point of the figure."""
 
     program: Literal["online", "batch"]
@@ -40,7 +40,7 @@ class Published(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class FigurePoint:
     """A published point, and ours of the same control and number of programs."""
 
     program: str
@@ -55,13 +55,13 @@ class Point:
         return percent(self.ours_ms, self.paper_ms)
 
 
-def published() -> list[Published]:
+def published() -> list[PublishedPoint]:
     """The points that the paper gives."""
-    found: list[Published] = files.published(NAME)["figure5"]
+    found: list[PublishedPoint] = files.published(NAME)["figure5"]
     return found
 
 
-def points(figures: Sequence[Figures]) -> list[Point]:
+def points(figures: Sequence[Figures]) -> list[FigurePoint]:
     """Returns the published points that were measured too: programs of one kind alone."""
     found = []
     for one in published():
@@ -72,7 +72,7 @@ def points(figures: Sequence[Figures]) -> list[Point]:
             ours = _series(figures, PLAIN, _long, online=0, batch=many)
         # Alone no other program wants a processor: who goes first makes no difference.
         found += [
-            Point(
+            FigurePoint(
                 program=program,
                 mode=PLAIN,
                 concurrency=many,
@@ -84,7 +84,7 @@ def points(figures: Sequence[Figures]) -> list[Point]:
     return found
 
 
-def table(points: Sequence[Point]) -> Table:
+def table(points: Sequence[FigurePoint]) -> Table:
     """The points as people read them."""
     rows = [
         [

@@ -55,7 +55,7 @@ EMULATED = "emulated:"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class MeasuredCell:
     """Some programs under one control, and what they met in each round."""
 
     mode: str
@@ -143,7 +143,7 @@ class Figures:
     """As of the cell."""
 
     @classmethod
-    def of(cls, cell: Cell) -> Self:
+    def of(cls, cell: MeasuredCell) -> Self:
         """Returns the figures of a cell."""
         return cls(
             mode=cell.mode,
@@ -173,7 +173,7 @@ class Live:
     online_cpu_ns: int
     batch_cpu_ns: int
     calibrated: bool
-    cells: tuple[Cell, ...]
+    cells: tuple[MeasuredCell, ...]
 
     @property
     def notes(self) -> list[str]:
@@ -187,7 +187,7 @@ class Live:
         """Returns the figures of each cell."""
         return [Figures.of(cell) for cell in self.cells]
 
-    def without_batch(self, cell: Cell) -> Cell | None:
+    def without_batch(self, cell: MeasuredCell) -> MeasuredCell | None:
         """Returns the cell equal to this one but without batch programs, if that was measured."""
         return next(
             (
@@ -198,7 +198,7 @@ class Live:
             None,
         )
 
-    def slower(self, cell: Cell) -> float | None:
+    def slower(self, cell: MeasuredCell) -> float | None:
         """How many times as long a short write takes on average during the batch."""
         alone = self.without_batch(cell)
         if alone is None or not cell.batch:
@@ -244,7 +244,7 @@ def online_batch_live(
         cpu = _calibrated(where) if calibrate else (ONLINE_CPU_NS, BATCH_CPU_NS)
         factors = {"online": online, "batch": batch, "cpu_priority": cpu_priority, "mode": modes}
         every = plan.every(factors, lambda cell: cell["online"] + cell["batch"] > 0)
-        cells = [Cell(**levels) for levels in every]
+        cells = [MeasuredCell(**levels) for levels in every]
         runs = plan.in_rounds(cells, rounds)
         met = []
         for at, (_, cell) in enumerate(runs):
@@ -260,20 +260,25 @@ def online_batch_live(
     )
 
 
-def _words(cell: Cell) -> str:
+def _words(cell: MeasuredCell) -> str:
     return f"{cell.mode}, {cell.online} online, {cell.batch} batch"
 
 
 def _calibrated(where: Target) -> tuple[int, int]:
     """Returns the processor time that equals two short writes on this disk, and two long ones."""
-    alone = Cell(mode="fifo", cpu_priority=False, online=1, batch=0)
+    alone = MeasuredCell(mode="fifo", cpu_priority=False, online=1, batch=0)
     short = _run(where, alone, (0, 0))["transaction"]["ns"]["mean"]
     long = fmean(_run(where, replace(alone, online=0, batch=1), (0, 0))["batch_ns"]) / REPETITIONS
     return round(short), round(long)
 
 
 def _run(
-    where: Target, cell: Cell, cpu: tuple[int, int], *, overlap: bool = False, writes: bool = False
+    where: Target,
+    cell: MeasuredCell,
+    cpu: tuple[int, int],
+    *,
+    overlap: bool = False,
+    writes: bool = False,
 ) -> dict[str, Any]:
     text = _native.online_batch(
         target=where,

@@ -21,8 +21,8 @@ from penstock.papers.online_batch.live import (
     EMULATED,
     MODES,
     ROUNDS,
-    Cell,
     Live,
+    MeasuredCell,
     verdict,
 )
 from penstock.report import files
@@ -200,7 +200,7 @@ def _cells(live: Live) -> Table:
     return Table([*headings, *figures], rows, words=len(headings))
 
 
-def _of_short(cell: Cell) -> list[str]:
+def _of_short(cell: MeasuredCell) -> list[str]:
     """Returns the times of short writes (mean, range, p50, p99, maximum) and of transactions."""
     if not cell.online:
         return [NONE, "", NONE, NONE, NONE, NONE]

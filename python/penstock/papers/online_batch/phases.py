@@ -1,20 +1,20 @@
 """How much of the online-batch table hangs on when the batch jobs begin."""
 
-from penstock.papers.sensitivity import Sensitivity, Variant
+from penstock.papers.sensitivity import ModelVariant, Sensitivity
 
 PHASES_MS = range(0, 200, 5)
 """When they begin, in the period of the transactions."""
 
 SENSITIVITY = Sensitivity(
     variants={
-        "A": Variant("as it is set", {}),
-        "A-pre": Variant(
+        "A": ModelVariant("as it is set", {}),
+        "A-pre": ModelVariant(
             "a transaction takes a processor from a batch job at once", {"preempt": "true"}
         ),
-        "A0": Variant(
+        "A0": ModelVariant(
             "all four transactions at one instant", {"online.offsets": "0ms,0ms,0ms,0ms"}
         ),
-        "B": Variant(
+        "B": ModelVariant(
             "3 transactions every 150 ms at one instant, 6 batch jobs 100 ms apart, lowest "
             "processor",
             {
@@ -25,7 +25,7 @@ SENSITIVITY = Sensitivity(
                 "cpu_pick": "lowest",
             },
         ),
-        "C": Variant("the disk serves one unit of each request in turn", {"disk": "rr"}),
+        "C": ModelVariant("the disk serves one unit of each request in turn", {"disk": "rr"}),
     },
     points=[{"batch.start": f"{phase}ms"} for phase in PHASES_MS],
     noun="phases",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from penstock.answer.table import Table
 from penstock.papers.online_batch.simulation import CONTROLS, NAME, Control
 from penstock.papers.pictures import Bars, of_bars
-from penstock.papers.published import Cell, Published, Row
+from penstock.papers.published import FigureColumn, Published, Row
 
 NAMES: dict[Control, str] = {
     "none": "no priority",
@@ -18,10 +18,10 @@ PUBLISHED = Published(
     paper=NAME,
     names={"control": NAMES, "case": {}},
     cells={
-        "disk_pct": Cell("disk", "%"),
-        "cpu_pct": Cell("CPU", "%"),
-        "online_cpu_pct": Cell("CPU online", "%"),
-        "batch_cpu_pct": Cell("CPU batch", "%"),
+        "disk_pct": FigureColumn("disk", "%"),
+        "cpu_pct": FigureColumn("CPU", "%"),
+        "online_cpu_pct": FigureColumn("CPU online", "%"),
+        "batch_cpu_pct": FigureColumn("CPU batch", "%"),
     },
     noun="share",
     suspect_because=("contradict the paper's own disk and total, and are almost surely a slip"),

@@ -41,7 +41,7 @@ pub enum Service {
     Uniform,
 }
 
-/// One run of the model.
+/// A run of the model.
 #[derive(Clone, Debug)]
 pub struct Ring {
     /// Number of disks, and of jobs.
