@@ -109,8 +109,8 @@ class Formatter:
         ):
             return None
         action = ACTIONS.get(event["event"])
-        own = action == "Q" and event["pid"] == self._own
-        if action is None or own or details["letters"].startswith("N"):
+        by_recorder = action == "Q" and event["pid"] == self._own
+        if action is None or by_recorder or details["letters"].startswith("N"):
             return None
         now = int(event["s"]) * 1_000_000 + int(event["us"])
         if self._origin is None:

@@ -90,9 +90,9 @@ class Target:
 
     def json(self) -> str:
         """Return the target for the engine; an option that is `None` is left out."""
-        given = {"on": self.on, **self.options}
-        given = {name: value for name, value in given.items() if value is not None}
-        return json.dumps(given, default=_plain, ensure_ascii=False)
+        options = {"on": self.on, **self.options}
+        options = {name: value for name, value in options.items() if value is not None}
+        return json.dumps(options, default=_plain, ensure_ascii=False)
 
 
 Call = TypeVar("Call", bound=Callable[..., object])
@@ -101,8 +101,8 @@ Call = TypeVar("Call", bound=Callable[..., object])
 def with_options(call: Call) -> Call:
     """Give `call`, which ends with `**options`, a signature that shows each option of a target."""
     shown = signature(call)
-    *own, _ = shown.parameters.values()
-    replaced = shown.replace(parameters=[*own, *_keywords()])
+    *named, _ = shown.parameters.values()
+    replaced = shown.replace(parameters=[*named, *_keywords()])
     call.__signature__ = replaced  # type: ignore[attr-defined]
     return call
 

@@ -139,12 +139,12 @@ def _floor(
     shares: Sequence[Share], weights: int, disks: int, load: int, busy: float, target: float
 ) -> Fraction:
     mean = Fraction(sum(share.weight * share.service_ns for share in shares), weights)
-    others = 1 - Fraction(min(share.weight for share in shares), weights)
-    if not others:
+    rest = 1 - Fraction(min(share.weight for share in shares), weights)
+    if not rest:
         # A class alone cannot be off.
         return Fraction(0)
     idle = 1 - Fraction(str(busy))
-    spared = idle + _BY_ERROR * Fraction(str(target)) / 100 / others
+    spared = idle + _BY_ERROR * Fraction(str(target)) / 100 / rest
     if not spared:
         raise wrong(
             f"found disks that are busy all the time and a target of {target:g} points; "

@@ -182,7 +182,7 @@ def of_survey(comparison: Comparison, name: str, *, points: float = 1.0) -> Foun
 
 def _busy(run: Run, disks: int) -> float:
     """Part of the time of all disks that was device time of requests."""
-    used = sum(each["device_time_s"] for each in run["classes"])
+    used = sum(class_["device_time_s"] for class_ in run["classes"])
     time = run["duration_s"] * disks
     return min(used / time, 1.0) if time > 0 else 0.0
 
@@ -216,7 +216,7 @@ def _class(class_: Class, stability: ClassStability) -> ClassFound:
         ideal_share=class_["ideal_share"],
         limited_by_demand=class_["limited_by_demand"],
         characteristics=[
-            Instability(each["name"], each["instability"], (each["lag1"] or 0.0) >= DRIFT)
-            for each in stability["characteristics"]
+            Instability(figure["name"], figure["instability"], (figure["lag1"] or 0.0) >= DRIFT)
+            for figure in stability["characteristics"]
         ],
     )

@@ -25,17 +25,17 @@ class Goal(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Goal":
         """Parses a goal such as `tellers.p99 <= 5ms`."""
-        found = _GOAL.fullmatch(text)
-        if found is None:
+        match = _GOAL.fullmatch(text)
+        if match is None:
             hint = "as in --goal 'tellers.p99 <= 5ms' or 'batch.bw >= 30MB/s'"
             raise wrong(f"found the goal `{text}`; expected a figure and its limit", hint)
-        figure = Figure.parse(found[1])
-        return cls(figure, found[2].startswith("<"), _limit(figure, found[3]), text.strip())
+        figure = Figure.parse(match[1])
+        return cls(figure, match[2].startswith("<"), _limit(figure, match[3]), text.strip())
 
     def missed_by(self, value: float) -> float:
         """Returns the ratio of a value to the limit, or its inverse; at most 1 if it is met."""
-        one, other = (value, self.limit) if self.at_most else (self.limit, value)
-        return one / other if other > 0 else float("inf")
+        greater, smaller = (value, self.limit) if self.at_most else (self.limit, value)
+        return greater / smaller if smaller > 0 else float("inf")
 
 
 def _limit(figure: Figure, text: str) -> float:

@@ -31,16 +31,16 @@ def every(policies: Sequence[str]) -> Iterator[Setting]:
 
 def around(setting: Setting) -> Iterator[Setting]:
     """The settings next to one: its numbers halved and doubled, one parameter set otherwise."""
-    own = setting.policy
+    policy = setting.policy
     for key, value in setting.changes.items():
         rest = {name: level for name, level in setting.changes.items() if name != key}
-        yield Setting(policy=own, changes=rest)
+        yield Setting(policy=policy, changes=rest)
         for factor in (0.5, 2):
             if (level := _times(value, factor)) is not None:
-                yield Setting(policy=own, changes={**setting.changes, key: level})
-    for one in every([own]):
-        for key, level in one.changes.items():
-            yield Setting(policy=own, changes=_set(setting.changes, key, level))
+                yield Setting(policy=policy, changes={**setting.changes, key: level})
+    for near in every([policy]):
+        for key, level in near.changes.items():
+            yield Setting(policy=policy, changes=_set(setting.changes, key, level))
 
 
 def _set(changes: Mapping[str, str], key: str, level: str) -> Mapping[str, str]:
@@ -80,10 +80,10 @@ def _levels(param: Mapping[str, Any]) -> Iterator[str]:
 
 def _times(value: str, factor: float) -> str | None:
     """A number in its unit, so many times as great; nothing where it is no number, or none left."""
-    found = _NUMBER.fullmatch(value)
-    if found is None:
+    match = _NUMBER.fullmatch(value)
+    if match is None:
         return None
-    number, unit = float(found[1]) * factor, found[2]
+    number, unit = float(match[1]) * factor, match[2]
     if unit in _FINER and number < 1:
         smaller, many = _FINER[unit]
         number, unit = number * many, smaller

@@ -197,12 +197,12 @@ class PlacementAdvice:
         ended = [choice for choice in self.choices if choice.failure is None]
         counts = list(ended[0].times) if ended else []
         best = {jobs: min(fmean(choice.times[jobs]) for choice in ended) for jobs in counts}
-        found = {}
-        for one in ended:
-            jobs = max(counts, key=lambda jobs: fmean(one.times[jobs]) / best[jobs])
-            ratios = [time / best[jobs] for time in one.times[jobs]]
-            found[one.key] = Score(fmean(ratios), stdev(ratios) / len(ratios) ** 0.5)
-        return found
+        scores = {}
+        for choice in ended:
+            jobs = max(counts, key=lambda jobs: fmean(choice.times[jobs]) / best[jobs])
+            ratios = [time / best[jobs] for time in choice.times[jobs]]
+            scores[choice.key] = Score(fmean(ratios), stdev(ratios) / len(ratios) ** 0.5)
+        return scores
 
     def score(self, choice: Choice) -> Score:
         """Returns the score of a choice that ended."""

@@ -64,14 +64,14 @@ class MergeSimulation:
             for jobs in self.counts
             for setting in [choice.setting(jobs)]
         }
-        found, failures = self.runs([setting for *_, setting in settings.values()], progress, span)
+        runs, failures = self.runs([setting for *_, setting in settings.values()], progress, span)
         times: list[dict[int, list[float]]] = [{} for _ in choices]
         why: dict[int, str] = {}
         for label, (number, jobs, _) in settings.items():
             if label in failures:
                 why.setdefault(number, failures[label])
             else:
-                spans = [run["merge"]["makespan_s"] or 0.0 for run in found[label]]
+                spans = [run["merge"]["makespan_s"] or 0.0 for run in runs[label]]
                 times[number][jobs] = [self.scale * span for span in spans]
         return [
             replace(choice, failure=why[number])
@@ -87,15 +87,15 @@ class MergeSimulation:
         setup = Setup(target=Target(), reduce=_runs, repeat=self.seeds, keep_failures=True)
         variants = [setting.of(self.job) for setting in settings]
         step = as_part(progress, f"simulating {len(settings)}", *span)
-        found: dict[str, list[Run]] = {}
+        runs_by_label: dict[str, list[Run]] = {}
         failures: dict[str, str] = {}
         for setting, runs in zip(settings, run_all(setup, variants, progress=step), strict=True):
             failed = next((run["failure"] for run in runs if "failure" in run), None)
             if failed is None:
-                found[setting.label] = runs
+                runs_by_label[setting.label] = runs
             else:
                 failures[setting.label] = f"error: {failed}"
-        return found, failures
+        return runs_by_label, failures
 
 
 def _runs(comparison: Comparison) -> list[Run]:
@@ -130,7 +130,7 @@ def _advised(disks: Disks, question: Question, progress: Progress | None) -> Pla
             question.placements(disks.count), POLICIES, facts.buffers(question.memory)
         )
     ]
-    found = PlacementAdvice(
+    advice = PlacementAdvice(
         disks=disks,
         question=question,
         facts=facts,
@@ -138,12 +138,12 @@ def _advised(disks: Disks, question: Question, progress: Progress | None) -> Pla
         f_eff=f_eff,
         shortened=simulation.scale,
     )
-    if not found.ranked:
-        raise _none(found)
-    found = replace(found, choices=_confirmed(found, simulation, progress))
-    if not found.ranked:
-        raise _none(found)
-    return found
+    if not advice.ranked:
+        raise _none(advice)
+    advice = replace(advice, choices=_confirmed(advice, simulation, progress))
+    if not advice.ranked:
+        raise _none(advice)
+    return advice
 
 
 def simulation_of(disks: Disks, question: Question) -> tuple[MergeSimulation, Facts]:
@@ -178,12 +178,12 @@ def _swept(disks: Disks, question: Question, progress: Progress | None) -> Quest
 
     Among equally good numbers these are the smallest.
     """
-    _, given = simulation_of(disks, replace(question, memory=None))
+    _, usual = simulation_of(disks, replace(question, memory=None))
     reads, writes = (
-        sorted({min(max(round(step * blocks), 1), given.run) for step in STEPS})
-        for blocks in (given.read, given.write)
+        sorted({min(max(round(step * blocks), 1), usual.run) for step in STEPS})
+        for blocks in (usual.read, usual.write)
     )
-    found: list[tuple[float, int, Question]] = []
+    candidates: list[tuple[float, int, Question]] = []
     for read, write in product(reads, writes):
         sets = [*question.sets, f"merge.read={read}", f"merge.write={write}"]
         with_these = replace(question, memory=None, sets=sets)
@@ -194,23 +194,23 @@ def _swept(disks: Disks, question: Question, progress: Progress | None) -> Quest
             Choice(placement=placement, policy=policy, buffer=question.memory)
             for placement, policy in product(question.placements(disks.count), POLICIES)
         ]
-        done = len(found) / (len(reads) * len(writes))
+        done = len(candidates) / (len(reads) * len(writes))
         tried = replace(simulation, seeds=1).tried(choices, progress, (done, done))
         times = [
             sum(map(fmean, choice.times.values())) for choice in tried if choice.failure is None
         ]
         if times:
             asked = replace(with_these, memory=question.memory)
-            found.append((min(times), facts.enough, asked))
-    if not found:
+            candidates.append((min(times), facts.enough, asked))
+    if not candidates:
         raise wrong(
             f"--memory: found {question.memory} blocks, with which no merge ends that reads "
             f"{reads[0]} blocks at once or more; expected more",
             "give more memory, or merge fewer runs at once: --runs",
         )
-    least = min(time for time, *_ in found)
-    good = (choice for choice in found if choice[0] <= (1 + ALIKE) * least)
-    return min(good, key=lambda one: one[1])[2]
+    least = min(time for time, *_ in candidates)
+    good = (choice for choice in candidates if choice[0] <= (1 + ALIKE) * least)
+    return min(good, key=lambda candidate: candidate[1])[2]
 
 
 def _confirmed(

@@ -30,10 +30,10 @@ def _lines(advice: PlacementAdvice) -> Iterator[str]:
     yield f"Set {setting(best)}: {_time(advice, best)}."
     yield _race(advice)
     if not advice.certain:
-        others = units.many(len(advice.alike) - 1, "other choice")
-        yield f"Noise hides how it differs from {others}; this one is the simplest."
-    if (other := advice.runner_up) is not None:
-        yield f"Runner-up: {setting(other)}, {_costs(advice, other)}."
+        count = units.many(len(advice.alike) - 1, "other choice")
+        yield f"Noise hides how it differs from {count}; this one is the simplest."
+    if (runner_up := advice.runner_up) is not None:
+        yield f"Runner-up: {setting(runner_up)}, {_costs(advice, runner_up)}."
     if (simple := advice.simplest) not in (None, advice.runner_up):
         assert simple is not None
         yield f"Simpler, without a scheduler: {setting(simple)}, {_costs(advice, simple)}."

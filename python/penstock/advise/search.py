@@ -94,10 +94,10 @@ class Advice:
     def runner_up(self) -> Candidate | None:
         """The best setting of another policy."""
         first, *rest = self.candidates
-        others = (
+        of_other_policies = (
             candidate for candidate in rest if candidate.setting.policy != first.setting.policy
         )
-        return next(others, None)
+        return next(of_other_policies, None)
 
     @property
     def as_it_is(self) -> Candidate | None:
@@ -146,7 +146,7 @@ class _Search:
         """The best first; of equals the one with the fewest changes."""
         return sorted(
             self.tried.values(),
-            key=lambda one: (*one[1].key(), -len(one[0].changes)),
+            key=lambda result: (*result[1].key(), -len(result[0].changes)),
             reverse=True,
         )
 
@@ -189,18 +189,18 @@ def search(
     written = _Written.of(job, model)
     rates = _rates(job, model, written, goals, best)
     short = written.for_requests(rates, SCOUTED, SCOUTED_OF_CLASS)
-    found = _Search(_lasting(job, short), model, goals, best, {})
-    found.tries(every(policies or known_policies()), report, 0.4)
+    search_state = _Search(_lasting(job, short), model, goals, best, {})
+    search_state.tries(every(policies or known_policies()), report, 0.4)
     for number in range(PASSES):
-        before = found.ranked()[0]
-        next_to = [setting for parent in found.parents() for setting in around(parent)]
-        found.tries(next_to, report, 0.6 + 0.1 * number)
-        if found.ranked()[0] == before:
+        before = search_state.ranked()[0]
+        next_to = [setting for parent in search_state.parents() for setting in around(parent)]
+        search_state.tries(next_to, report, 0.6 + 0.1 * number)
+        if search_state.ranked()[0] == before:
             break
     longer = written.for_requests(rates, CONFIRMED, CONFIRMED_OF_CLASS)
     sets = [*_lasting(job, longer).sets, f"seed={written.seed + 1}"]
     finals = replace(job, sets=sets)
-    settings = found.finalists()
+    settings = search_state.finalists()
     step = as_part(report, "confirming", 0.0, 1.0)
     ran = measured(finals, settings, model, repeat=SEEDS, progress=step)
     candidates = _ranked(settings, ran, goals, best)
@@ -216,8 +216,8 @@ def search(
         best=best,
         candidates=candidates,
         comparison=ran,
-        model=found.model,
-        tried=len(found.tried),
+        model=search_state.model,
+        tried=len(search_state.tried),
         first_seed=written.seed,
     )
 
@@ -236,7 +236,7 @@ def _ranked(
     best: Figure,
 ) -> list[Candidate]:
     """The best first; of those that are as good the one with the fewest changes."""
-    found = [
+    candidates = [
         Candidate(
             setting=setting,
             rounds=policy,
@@ -245,8 +245,8 @@ def _ranked(
         )
         for setting, policy in zip(settings, rounds.by_policy(ran), strict=True)
     ]
-    found.sort(key=lambda candidate: candidate.standing.key(), reverse=True)
-    top = found[0].standing
+    candidates.sort(key=lambda candidate: candidate.standing.key(), reverse=True)
+    top = candidates[0].standing
 
     def as_good(candidate: Candidate) -> bool:
         return candidate.standing.meets and abs(
@@ -254,10 +254,12 @@ def _ranked(
         ) <= ENOUGH * abs(top.score)
 
     if top.meets:
-        simplest = min(filter(as_good, found), key=lambda candidate: len(candidate.setting.changes))
-        found.remove(simplest)
-        found.insert(0, simplest)
-    return found
+        simplest = min(
+            filter(as_good, candidates), key=lambda candidate: len(candidate.setting.changes)
+        )
+        candidates.remove(simplest)
+        candidates.insert(0, simplest)
+    return candidates
 
 
 @dataclass(frozen=True)

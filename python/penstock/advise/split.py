@@ -190,8 +190,8 @@ class Split:
         """The largest piece of which 95 in 100 delay no request longer than allowed; if any."""
         if self.allow_delay_ns is None:
             return None
-        found = [curve.within(self.allow_delay_ns) or 0 for curve in self.curves.values()]
-        return min(found) or None
+        allowed = [curve.within(self.allow_delay_ns) or 0 for curve in self.curves.values()]
+        return min(allowed) or None
 
     @property
     def law(self) -> Law | None:
@@ -270,7 +270,7 @@ def split_on(
         raise wrong(message, "it has two blocks at least, and 1 GiB at most")
     sizes = lengths(bytes_of_block, bytes_of_long)
     measured = measure(target, sizes, rounds=rounds, seed=seed, progress=progress)
-    found = Split(
+    answer = Split(
         target.on or "",
         measured.world,
         tolerance,
@@ -282,9 +282,9 @@ def split_on(
         measured.schedulers,
         measured.remarks,
     )
-    if found.hidden:
-        raise NoiseHidesAnswer(found)
-    return found
+    if answer.hidden:
+        raise NoiseHidesAnswer(answer)
+    return answer
 
 
 def lengths(block: int, long: int) -> list[int]:

@@ -35,11 +35,11 @@ def lines(advice: Advice) -> list[str]:
 
 def setting(advice: Advice) -> str | None:
     """The answer as a part of a job file; nothing if there are no parameters to set."""
-    found = advice.found
-    if found is None or not found.setting.changes:
+    best = advice.found
+    if best is None or not best.setting.changes:
         return None
-    policy = found.setting.policy
-    pairs = {key.removeprefix(f"{policy}."): value for key, value in found.setting.changes.items()}
+    policy = best.setting.policy
+    pairs = {key.removeprefix(f"{policy}."): value for key, value in best.setting.changes.items()}
     return "\n".join([f"[policy.{policy}]", *(f"{key} = {_toml(v)}" for key, v in pairs.items())])
 
 
@@ -103,8 +103,8 @@ def _how(advice: Advice) -> str:
     first = advice.candidates[0].rounds.runs[0]["seed"]
     last = advice.candidates[0].rounds.runs[-1]["seed"]
     where = advice.comparison["device"]
-    found = f"{advice.tried} settings were tried on {advice.model} with seed {advice.first_seed}"
+    tried = f"{advice.tried} settings were tried on {advice.model} with seed {advice.first_seed}"
     if advice.comparison["world"] == "simulated":
         many = len(advice.candidates)
-        return f"{found}, in short runs; the {many} above ran longer, with seeds {first}–{last}"
-    return f"{found}; the {len(advice.candidates)} best were measured on {where}, in rounds"
+        return f"{tried}, in short runs; the {many} above ran longer, with seeds {first}–{last}"
+    return f"{tried}; the {len(advice.candidates)} best were measured on {where}, in rounds"

@@ -72,6 +72,6 @@ def line(console: Console, text: Text) -> None:
         return
     indent = len(text.plain) - len(text.plain.lstrip()) + HANGING
     first, *rest = text.wrap(console, console.width - indent)
-    for part in (first, *(Text(" " * indent) + one for one in rest)):
+    for part in (first, *(Text(" " * indent) + wrapped for wrapped in rest)):
         part.rstrip()
         console.print(part, soft_wrap=True)

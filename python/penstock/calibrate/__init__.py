@@ -126,14 +126,14 @@ class Calibration:
             return (
                 f"a few take much longer: the mean is {mean / middle.p50_ns:.1f} times the median"
             )
-        other = [
+        of_other_pattern = [
             two
             for two in (*self.fitted, *self.unseen)
             if (two.measured.probe.op, two.measured.probe.size) == (probe.op, probe.size)
             and two.measured.probe.depth == probe.depth
             and two.measured.probe.pattern != probe.pattern
         ]
-        for two in other:
+        for two in of_other_pattern:
             ratio = middle.iops / two.measured.middle.iops
             if max(ratio, 1 / ratio) > 1.25:
                 return f"{probe.pattern} ones are {ratio:.2f} times as many a second as others"
@@ -208,12 +208,12 @@ def simplest(known: Known, say: Progress) -> tuple[ModelFit, dict[str, float]]:
     errors: dict[str, float] = {}
     for model in MODELS:
         say(f"fitting model {model.name}", 1.0)
-        found = fit(model, known)
-        if found is None:
+        fitted = fit(model, known)
+        if fitted is None:
             continue
-        errors[model.name] = found.error
-        if best is None or found.error <= CLEARLY * best.error:
-            best = found
+        errors[model.name] = fitted.error
+        if best is None or fitted.error <= CLEARLY * best.error:
+            best = fitted
         if best.explains:
             break
     assert best is not None, "the first model fits anything"

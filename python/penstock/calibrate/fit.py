@@ -97,7 +97,7 @@ def fit(model: Model, known: Known) -> ModelFit | None:
         fits.append(_fitted(model, known, guess))
         if fits[-1].explains:
             break
-    return min(fits, key=lambda one: one.error, default=None)
+    return min(fits, key=lambda fitted: fitted.error, default=None)
 
 
 def _residuals(known: Known, guess: Guess, x: Sequence[float]) -> list[float]:
@@ -130,7 +130,7 @@ def _fitted(model: Model, known: Known, guess: Guess) -> ModelFit:
         moved = [residuals([*x[:at], x[at] + STEP, *x[at + 1 :]]) for at in range(len(x))]
         return [[(value[row] - here[row]) / STEP for value in moved] for row in range(len(here))]
 
-    found = least_squares(
+    solution = least_squares(
         residuals,
         guess.x,
         jac=slopes,
@@ -140,9 +140,9 @@ def _fitted(model: Model, known: Known, guess: Guess) -> ModelFit:
         ftol=SETTLED,
         max_nfev=EVALUATIONS,
     )
-    rest = found.fun
+    rest = solution.fun
     error = sqrt(sum(value * value for value in rest) / len(rest))
-    return ModelFit(model, guess.device(found.x), error)
+    return ModelFit(model, guess.device(solution.x), error)
 
 
 def percent(logarithm: float) -> float:

@@ -86,7 +86,7 @@ def _round(
     subject: Subject, turns: Sequence[Turn], done: Callable[[Turn], object]
 ) -> list[ProbeFigures]:
     """Returns the figures of each turn; those that were too short run longer behind the others."""
-    found: dict[Turn, Class] = {}
+    results: dict[Turn, Class] = {}
     short = list(turns)
     for seconds in SECONDS:
 
@@ -96,15 +96,15 @@ def _round(
 
         jobs = [turn.probe.job(seconds, seed=turn.number) for turn in short]
         for turn, run in zip(short, subject.bench.run(jobs, progress=on_step), strict=True):
-            (found[turn],) = run["classes"]
-        short = [turn for turn in short if found[turn]["requests"] < ENOUGH]
+            (results[turn],) = run["classes"]
+        short = [turn for turn in short if results[turn]["requests"] < ENOUGH]
         if not short:
             break
     for turn in short:
-        if not found[turn]["requests"]:
+        if not results[turn]["requests"]:
             raise PenstockError(
                 f"error: {subject.target.on}: {turn.probe} finished none in {SECONDS[-1]} s\n"
                 "hint: what is that slow is not calibrated",
                 exit_code=RUN_FAILED,
             )
-    return [ProbeFigures.of(found[turn]) for turn in turns]
+    return [ProbeFigures.of(results[turn]) for turn in turns]

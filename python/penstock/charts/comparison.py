@@ -317,11 +317,11 @@ def _panels(
     measure = values.columns[-1]
     policies = [policy for policy in look.policies if policy in set(values["policy"])]
     for number, policy in enumerate(policies):
-        own = values.filter(pl.col("policy") == policy)
+        of_policy = values.filter(pl.col("policy") == policy)
         colour = look.colour(policy)
         last = number == len(policies) - 1
         across = x if last else x.title(None).axis(alt.Axis(labels=False, tickCount=6))
-        base = alt.Chart(own.select(pl.exclude("run")))
+        base = alt.Chart(of_policy.select(pl.exclude("run")))
         line = base.mark_line(
             strokeWidth=1.5, clip=True, color=colour, invalid="break-paths-show-domains"
         )
@@ -332,7 +332,7 @@ def _panels(
             )
             layers = [band.encode(x=across, y=y, y2=f"{below}:Q"), *layers]
         # A single value makes no line.
-        known = own.filter(pl.col(measure).is_not_null())
+        known = of_policy.filter(pl.col(measure).is_not_null())
         if len(known) == 1:
             point = alt.Chart(known).mark_point(filled=True, size=26, opacity=1, color=colour)
             layers.append(point.encode(x=across, y=y))
@@ -395,8 +395,8 @@ def _curves(
     rows: list[tuple[str, float, float]] = []
     step = max(STEP, 2 * len(look.policies) / ROWS)
     for policy in look.policies:
-        own = spread.filter(pl.col("policy") == policy)
-        uppers, below = own["upper_ns"].to_list(), own["at_or_below"].to_list()
+        of_policy = spread.filter(pl.col("policy") == policy)
+        uppers, below = of_policy["upper_ns"].to_list(), of_policy["at_or_below"].to_list()
         if not uppers:
             continue
         kept = [(float(max(uppers[0], 1)), 1.0)]

@@ -80,10 +80,10 @@ def _titled(entry: NamedChart, titles: Mapping[str, str]) -> alt.LayerChart:
 
 def _apart(charts: Several) -> Several:
     """Give each chart its own colours and legend."""
-    own: Several = charts.resolve_scale(
+    separate: Several = charts.resolve_scale(
         color="independent", opacity="independent", strokeDash="independent"
     )
-    return own
+    return separate
 
 
 def _charts(trace: Description) -> Iterator[NamedChart]:

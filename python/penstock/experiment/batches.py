@@ -53,8 +53,8 @@ class Batches:
     def took(self, count: int, seconds: float) -> None:
         """Learn how long a batch of so many trials has taken."""
         with self._lock:
-            each = seconds / count
-            self._each_s = each if self._each_s is None else (self._each_s + each) / 2
+            trial_s = seconds / count
+            self._each_s = trial_s if self._each_s is None else (self._each_s + trial_s) / 2
 
 
 class _Stopped(Exception):

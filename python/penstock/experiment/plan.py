@@ -22,7 +22,7 @@ def every(
 ) -> list[Cell]:
     """Every combination of levels for which `where` is true; the last factor changes first."""
     levels = product(*factors.values())
-    cells = (dict(zip(factors, each, strict=True)) for each in levels)
+    cells = (dict(zip(factors, combination, strict=True)) for combination in levels)
     return [cell for cell in cells if where(cell)]
 
 

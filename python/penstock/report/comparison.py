@@ -222,12 +222,12 @@ def _disks(comparison: Comparison) -> Iterator[Section]:
         [policy, row.disks, *row.cells] for policy, rows in disks.table(comparison) for row in rows
     ]
     if rows:
-        found = Table(["policy", "disk", *disks.HEADINGS], rows, words=2, grouped=True)
+        disk_table = Table(["policy", "disk", *disks.HEADINGS], rows, words=2, grouped=True)
         about = (
             "Requests that each disk served, accesses of its arm, means, and the 99th percentile "
             "of the service."
         )
-        yield Section("disks", "What the disks did", [found], about)
+        yield Section("disks", "What the disks did", [disk_table], about)
 
 
 def _policies(comparison: Comparison) -> Iterator[Titled]:
@@ -294,7 +294,7 @@ def _drawn_rounds(comparison: Comparison) -> str:
     """Which round of each policy the pictures are of."""
     if not rounds.repeated(comparison):
         return ""
-    drawn = [(one.label, one.middle()["seed"]) for one in rounds.by_policy(comparison)]
+    drawn = [(policy.label, policy.middle()["seed"]) for policy in rounds.by_policy(comparison)]
     seeds = ", ".join(f"{label} seed {seed}" for label, seed in drawn)
     return (
         "This and all pictures below are of one round of each policy, the one in the middle by the "
@@ -311,7 +311,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
             "policy": run["policy"],
             **({"round": run["round"]} if "round" in run else {}),
             "window_s": run["detail"]["window_s"],
-            "classes": [_columns(one) for one in run["detail"]["classes"]],
+            "classes": [_columns(class_) for class_ in run["detail"]["classes"]],
             **({"policy_series": run["detail"]["policy"]} if "policy" in run["detail"] else {}),
             **({"arm": run["detail"]["arm"]} if "arm" in run["detail"] else {}),
         }
@@ -329,7 +329,7 @@ def _columns(detail: ClassDetail) -> dict[str, Any]:
         "name": detail["name"],
         "lat_ns": _pairs(detail["lat_ns"]),
         "wait_ns": _pairs(detail["wait_ns"]),
-        "series": {key: [each[key] for each in rows] for key in row},
+        "series": {key: [window[key] for window in rows] for key in row},
     }
 
 

@@ -124,8 +124,8 @@ def _check_name(path: Path) -> None:
         path.stat()
     except OSError as error:
         if error.errno == errno.ELOOP:
-            found = f"{path} leads in a circle of symbolic links"
-            raise wrong(found, "name the place itself") from None
+            problem = f"{path} leads in a circle of symbolic links"
+            raise wrong(problem, "name the place itself") from None
         if error.errno == errno.ENAMETOOLONG:
             message = f"{path} cannot be written: {error.strerror}"
             raise wrong(message, "shorten the name") from None

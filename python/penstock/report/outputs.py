@@ -133,14 +133,18 @@ class Outputs:
         files.make_folder(folder)
         pictures = contents.pictures()
         paths = {
-            (one.name, kind): folder / f"{one.name}{kind}" for one in pictures for kind in KINDS
+            (picture.name, kind): folder / f"{picture.name}{kind}"
+            for picture in pictures
+            for kind in KINDS
         }
         for (_, kind), path in paths.items():
             files.check(path, is_ours=KINDS[kind], kind="picture")
-        for one in pictures:
-            slide = Slide.of(one.chart, title=one.title, about=one.about, dark=self.dark)
-            files.write(paths[one.name, files.DRAWING], slide.svg)
-            files.write(paths[one.name, files.PICTURE], slide.png())
+        for picture in pictures:
+            slide = Slide.of(
+                picture.chart, title=picture.title, about=picture.about, dark=self.dark
+            )
+            files.write(paths[picture.name, files.DRAWING], slide.svg)
+            files.write(paths[picture.name, files.PICTURE], slide.png())
         return len(paths)
 
 
@@ -161,9 +165,11 @@ def _check_distinct(named: Mapping[str, Place]) -> None:
         before = seen.setdefault(realpath(name), option)
         if before != option:
             raise wrong(f"--{before} and --{option} name the same file, {name}", "name two")
-        for other, ending in ENDINGS.items():
-            if other in named and other != option and Path(name).suffix == ending:
-                raise wrong(f"--{option} {name} ends as what --{other} writes", f"use --{other}")
+        for format_, ending in ENDINGS.items():
+            if format_ in named and format_ != option and Path(name).suffix == ending:
+                raise wrong(
+                    f"--{option} {name} ends as what --{format_} writes", f"use --{format_}"
+                )
 
 
 def save_table(table: "pl.DataFrame | pl.LazyFrame", path: str | PathLike[str]) -> None:

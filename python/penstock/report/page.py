@@ -123,7 +123,7 @@ def of_pictures(
 ) -> Iterator[Section]:
     """Yields a section for each kind of pictures there are, with its title and what it shows."""
     for kind, title, about in kinds:
-        if of := [one for one in pictures if one.kind == kind]:
+        if of := [picture for picture in pictures if picture.kind == kind]:
             yield Section(f"{prefix}{kind}", title, [Pictures(of, prefix)], about)
 
 

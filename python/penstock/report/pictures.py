@@ -101,10 +101,10 @@ def svg(chart: alt.TopLevelMixin, *, name: str, title: str) -> str:
     drawn = _ATTRIBUTE.sub(lambda attribute: _LONG.sub(_rounded, attribute[0]), drawn)
     numbers = itertools.count()
     # In their order: that of a set differs from process to process, and so would the page.
-    for one in dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn)):
+    for identifier in dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn)):
         unique = f"{name}-{next(numbers)}"
-        drawn = drawn.replace(f'id="{one}"', f'id="{unique}"')
-        drawn = drawn.replace(f"url(#{one})", f"url(#{unique})")
+        drawn = drawn.replace(f'id="{identifier}"', f'id="{unique}"')
+        drawn = drawn.replace(f"url(#{identifier})", f"url(#{unique})")
     size = re.search(r'<svg [^>]*?viewBox="([^"]+)"', drawn)
     assert size is not None
     _, _, width, _ = size[1].split()

@@ -74,14 +74,14 @@ def _pictures(trace: Description) -> list[Picture]:
     titles = {kind: title for kind, title, _ in SECTIONS}
     return [
         Picture(
-            name=one.name,
-            title=f"{titles[one.kind]}: {one.class_}" if one.class_ else titles[one.kind],
-            chart=dressed(one.chart),
-            kind=one.kind,
-            caption=one.class_,
+            name=chart.name,
+            title=f"{titles[chart.kind]}: {chart.class_}" if chart.class_ else titles[chart.kind],
+            chart=dressed(chart.chart),
+            kind=chart.kind,
+            caption=chart.class_,
             about=[trace["file"]],
         )
-        for one in charts.all_of(trace)
+        for chart in charts.all_of(trace)
     ]
 
 

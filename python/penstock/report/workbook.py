@@ -29,10 +29,10 @@ SERIES = ("requests", "MB/s", "p50 ms", "p99 ms", "outstanding", "device s")
 """Columns of a policy in a sheet of a class."""
 
 ROUNDS: tuple[tuple[str, Callable[[Class], float]], ...] = (
-    ("p50 ms", lambda one: percentile(one["lat_ns"], 50) / 1e6),
-    ("p99 ms", lambda one: percentile(one["lat_ns"], 99) / 1e6),
-    ("p99.9 ms", lambda one: percentile(one["lat_ns"], 99.9) / 1e6),
-    ("MB/s", lambda one: one["bw_bytes"] / 1e6),
+    ("p50 ms", lambda class_: percentile(class_["lat_ns"], 50) / 1e6),
+    ("p99 ms", lambda class_: percentile(class_["lat_ns"], 99) / 1e6),
+    ("p99.9 ms", lambda class_: percentile(class_["lat_ns"], 99.9) / 1e6),
+    ("MB/s", lambda class_: class_["bw_bytes"] / 1e6),
 )
 """Figures of a class whose median and range are written."""
 
@@ -96,19 +96,29 @@ def _summary(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
     sheet.write_row(2, 0, columns, bold)
     row = 3
     for label, run in zip(rounds.labels(comparison["runs"]), comparison["runs"], strict=True):
-        for one in run["classes"]:
-            figures = (one["requests"], one["iops"], one["bw_bytes"] / 1e6, *_spread(one))
-            wait = one["wait_ns"]["mean"] / 1e6 if one["requests"] else None
-            rest = (one["share"], one["device_time_s"], one["errors"], one["unfinished"])
-            held = _held(one["schedule"])
+        for class_ in run["classes"]:
+            figures = (
+                class_["requests"],
+                class_["iops"],
+                class_["bw_bytes"] / 1e6,
+                *_spread(class_),
+            )
+            wait = class_["wait_ns"]["mean"] / 1e6 if class_["requests"] else None
+            rest = (
+                class_["share"],
+                class_["device_time_s"],
+                class_["errors"],
+                class_["unfinished"],
+            )
+            held = _held(class_["schedule"])
             which = (run["round"], str(run["seed"])) if "round" in run else ()
-            sheet.write_row(row, 0, (label, *which, one["name"], *figures, wait, *rest, *held))
+            sheet.write_row(row, 0, (label, *which, class_["name"], *figures, wait, *rest, *held))
             row += 1
     said = [*places.explained(comparison), *verdict(comparison)]
     for policy in rounds.by_policy(comparison):
         runs = policy.whole()
         words = (schedule.over_rounds(comparison, runs), places.emulation(runs))
-        said += [f"{policy.label}: {one}" for one in words if one is not None]
+        said += [f"{policy.label}: {remark}" for remark in words if remark is not None]
     for number, line in enumerate(said):
         sheet.write(row + 1 + number, 0, line)
     sheet.freeze_panes(3, columns.index("requests"))
@@ -120,7 +130,9 @@ def _rounds(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
     """Medians and ranges, a row for each policy and class."""
     sheet.write(0, 0, table.of_rounds(comparison))
     names = [name for name, _ in ROUNDS]
-    headings = [f"{name} {what}" for name in names for what in ("median", "least", "greatest")]
+    headings = [
+        f"{name} {statistic}" for name in names for statistic in ("median", "least", "greatest")
+    ]
     sheet.write_row(2, 0, ["policy", "class", "rounds", *headings], bold)
     row = 3
     for name in rounds.class_names(comparison["runs"]):
@@ -161,15 +173,15 @@ def _class(
     """Percentiles of each policy; below them the course, all policies side by side."""
     sheet = book.add_worksheet(sheet_name)
     runs = [
-        (label, one, detail, run["detail"]["window_s"])
+        (label, class_, detail, run["detail"]["window_s"])
         for label, run in zip(rounds.labels(comparison["runs"]), comparison["runs"], strict=True)
-        for one, detail in zip(run["classes"], run["detail"]["classes"], strict=True)
-        if one["name"] == name
+        for class_, detail in zip(run["classes"], run["detail"]["classes"], strict=True)
+        if class_["name"] == name
     ]
     percents = [f"p{percent:g} ms" for percent in PERCENTS]
     sheet.write_row(0, 0, ["policy", "mean ms", *percents, "max ms"], bold)
-    for at, (label, one, _, _) in enumerate(runs, start=1):
-        sheet.write_row(at, 0, (label, *_spread(one)))
+    for at, (label, class_, _, _) in enumerate(runs, start=1):
+        sheet.write_row(at, 0, (label, *_spread(class_)))
     head = len(runs) + 2
     first = head + 2
     ends: list[int] = []

@@ -160,8 +160,8 @@ def run(
     def step(now: Step) -> None:
         if now["step"] == "finished" and not now["policy"].startswith(rounds.ALONE):
             # At once, not after an hour of runs.
-            for one in filter(None, wanted):
-                figure.check(one, [class_["name"] for class_ in now["classes"]])
+            for axis in filter(None, wanted):
+                figure.check(axis, [class_["name"] for class_ in now["classes"]])
         if progress is not None:
             progress(now)
 
@@ -185,18 +185,20 @@ def measured(
     partial: bool = False,
 ) -> json_types.Comparison:
     """Returns one comparison, in which each setting stands where a policy stands, by its label."""
-    found = run_all(
+    comparisons = run_all(
         Setup(target=target, reduce=whole, repeat=repeat),
         [setting.of(job) for setting in settings],
         progress=progress,
         partial=partial,
     )
     runs: list[json_types.Run] = []
-    for setting, comparison in zip(settings, found, strict=True):
+    for setting, comparison in zip(settings, comparisons, strict=True):
         runs += [{**run, "policy": setting.label} for run in comparison["runs"]]
     runs.sort(key=lambda run: run.get("round", 0))
-    remarks = list(dict.fromkeys(remark for run in found for remark in run.get("remarks", [])))
-    first = found[0]
+    remarks = list(
+        dict.fromkeys(remark for run in comparisons for remark in run.get("remarks", []))
+    )
+    first = comparisons[0]
     return {
         **first,
         "job": {**first["job"], "set": list(job.sets)},

@@ -38,8 +38,8 @@ class Setting:
     @property
     def label(self) -> str:
         """Name of the setting in results."""
-        own = f"{self.policy}."
-        changes = [f"{key.removeprefix(own)}={value}" for key, value in self.changes.items()]
+        prefix = f"{self.policy}."
+        changes = [f"{key.removeprefix(prefix)}={value}" for key, value in self.changes.items()]
         return " ".join([self.policy, *changes])
 
     def of(self, job: Variant) -> Variant:
@@ -74,8 +74,10 @@ def settings(vary: Mapping[str, Sequence[str]]) -> list[Setting]:
             raise wrong(f"`{key}` varies, and {owner} is none of the policies", hint)
 
     def is_cell(cell: Cell) -> bool:
-        other = [key for key, owner in owners.items() if owner not in (None, cell[POLICY])]
-        return all(cell[key] == vary[key][0] for key in other)
+        owned_by_others = [
+            key for key, owner in owners.items() if owner not in (None, cell[POLICY])
+        ]
+        return all(cell[key] == vary[key][0] for key in owned_by_others)
 
     factors = {POLICY: policies, **{key: vary[key] for key in owners}}
     return [
@@ -97,18 +99,18 @@ def _owner(key: str) -> str | None:
 
 def factors(words: Sequence[str]) -> dict[str, list[str]]:
     """Factors with their levels, from words as `KEY=LEVELS`."""
-    found: dict[str, list[str]] = {}
+    by_key: dict[str, list[str]] = {}
     for word in words:
         key, equals, levels = word.partition("=")
         key = POLICY if key.strip() in (POLICY, "policies") else key.strip()
         if not equals or not key or not levels.strip():
             hint = "as in --vary size-priority.split=16KiB..1MiB,off"
             raise wrong(f"found `{word}`; expected KEY=LEVELS", hint)
-        if key in found:
+        if key in by_key:
             raise wrong(f"`{key}` varies twice", "name all its levels at once")
         parts = [part.strip() for part in _split(levels)]
-        found[key] = list(dict.fromkeys(level for part in parts for level in _levels(part)))
-    return found
+        by_key[key] = list(dict.fromkeys(level for part in parts for level in _levels(part)))
+    return by_key
 
 
 def _split(levels: str) -> list[str]:

@@ -82,14 +82,14 @@ def _schedule(run: Run) -> tuple[Schedule | None, str]:
     """
     if run["schedule"] is not None:
         return run["schedule"], ""
-    own = [
+    of_classes = [
         (class_["schedule"], class_["name"])
         for class_ in run["classes"]
         if class_["schedule"] is not None
     ]
-    if not own:
+    if not of_classes:
         return None, ""
-    worst, name = min(own, key=lambda pair: pair[0]["held"]["within_1ms"])
+    worst, name = min(of_classes, key=lambda pair: pair[0]["held"]["within_1ms"])
     return worst, f" for {name}"
 
 
@@ -109,7 +109,7 @@ def troubles(run: Run) -> str | None:
     held = f"held but for {', '.join(late)}" if all_held else "not held"
     line = f"the schedule was {held}: {_within(schedule)}"
     if len(run["classes"]) > 1:
-        shares = [f"{name} {_percent(own['held']['within_1ms'])}" for name, own in late.items()]
+        shares = [f"{name} {_percent(part['held']['within_1ms'])}" for name, part in late.items()]
         line += f", of {', '.join(shares)}"
     # The class that was latest shows the reason best.
     worst = min([schedule, *late.values()], key=lambda part: part["held"]["within_1ms"])

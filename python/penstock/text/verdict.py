@@ -38,9 +38,9 @@ def judged(comparison: Comparison, baseline: str | None = None) -> Verdict:
     The `baseline` is the policy that others are compared with: by default that of the comparison's
     own verdict, or the first policy that serves all classes.
     """
-    own = comparison.get("verdict")
-    if baseline is None and own is not None:
-        baseline = own["baseline"]
+    own_verdict = comparison.get("verdict")
+    if baseline is None and own_verdict is not None:
+        baseline = own_verdict["baseline"]
     candidates = Candidates.of(comparison, baseline)
     overload = judge.overload(candidates.shared)
     nothing = judge.nothing_to_decide(candidates)

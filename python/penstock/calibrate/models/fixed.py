@@ -34,11 +34,11 @@ def _first(known: Known, op: Op) -> CostLaw:
     def least(size: int) -> float:
         return min(figures.p50_ns for figures in known.of(op, size=size, depth=1))
 
-    one, many = least(small), max(figures.iops for figures in known.of(op, size=small))
-    per_byte = max(least(large) - one, 1.0) / (large - small)
+    small_ns, many = least(small), max(figures.iops for figures in known.of(op, size=small))
+    per_byte = max(least(large) - small_ns, 1.0) / (large - small)
     base = max(1e9 / many - per_byte * small, 1.0)
     # A latency that is lost in what requests take still has a slope.
-    return CostLaw(base, per_byte, max(one - base - per_byte * small, one / 50))
+    return CostLaw(base, per_byte, max(small_ns - base - per_byte * small, small_ns / 50))
 
 
 def _guesses(known: Known) -> list[Guess]:

@@ -55,8 +55,8 @@ def _guesses(known: Known) -> list[Guess]:
 
     def took(**kind: object) -> float:
         """Nanoseconds of a random read, one at a time."""
-        (one,) = known.of("read", pattern="random", depth=1, **kind)  # type: ignore[arg-type]
-        return 1e9 / one.iops
+        (figures,) = known.of("read", pattern="random", depth=1, **kind)  # type: ignore[arg-type]
+        return 1e9 / figures.iops
 
     far, near = took(size=small), took(size=small, region=NEAR)
     rate = (large - small) / max(took(size=large) - far, 1.0) * 1e9
@@ -66,10 +66,10 @@ def _guesses(known: Known) -> list[Guess]:
     overhead = min(300e3, stream.p50_ns / 2)
 
     def guess(turns: int, queue: Queue, cache: str) -> Guess:
-        others = overhead + 30e9 / turns
+        fixed_ns = overhead + 30e9 / turns
         # a + b·√part through both, where a mean distance is a third of what is covered.
         root = max(far - near, 1e4) / (sqrt(THIRD) - sqrt(THIRD / 100))
-        single = max(far - others - root * sqrt(THIRD), 1e5)
+        single = max(far - fixed_ns - root * sqrt(THIRD), 1e5)
         values = [overhead, single, root * 0.9, root * 0.1, rate * 1.35, rate * 0.65]
 
         tracks = known.capacity / (rate * 60 / turns)

@@ -39,7 +39,7 @@ class Known:
         region: Region = WHOLE,
     ) -> list[ProbeFigures]:
         """Returns the figures of the probes of this kind; there is one at least."""
-        found = [
+        matching = [
             figures
             for probe, figures in self.figures.items()
             if (probe.op, probe.region) == (op, region)
@@ -47,8 +47,8 @@ class Known:
             and size in (None, probe.size)
             and depth in (None, probe.depth)
         ]
-        assert found, (op, pattern, size, depth, region)
-        return found
+        assert matching, (op, pattern, size, depth, region)
+        return matching
 
     def sizes(self, op: Op) -> tuple[int, int]:
         """The shortest and the longest requests."""

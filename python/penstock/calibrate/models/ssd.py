@@ -35,13 +35,13 @@ def _guesses(known: Known) -> list[Guess]:
     longest = max(figures.iops for figures in known.of("read", size=large))
     rate = longest * large
     (first,) = known.of("read", pattern="random", size=small, depth=1)
-    one = first.p50_ns
-    if one > SLOWEST:
+    single_ns = first.p50_ns
+    if single_ns > SLOWEST:
         return []
     many = max(figures.iops for figures in known.of("read", size=small))
-    fetch = min(60e3, one * 0.6)
+    fetch = min(60e3, single_ns * 0.6)
     begin = [
-        max(one - fetch, 1e3),
+        max(single_ns - fetch, 1e3),
         fetch,
         rate,
         max(1e9 / many - small / rate * 1e9, 10.0),
