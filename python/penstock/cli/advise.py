@@ -116,7 +116,7 @@ def run(
 
     def measured(progress: Progress) -> Answer:
         try:
-            found = split_on(
+            split = split_on(
                 target,
                 block=block,
                 long=long,
@@ -128,36 +128,36 @@ def run(
             )
         except NoiseHidesAnswer as noise:
             return _answer(noise.measured, noise)
-        return _answer(found)
+        return _answer(split)
 
     answer(measured, as_json=as_json)
 
 
-def _answer(found: Split, error: PenstockError | None = None) -> Answer:
+def _answer(split: Split, error: PenstockError | None = None) -> Answer:
     return Answer(
-        data=lambda: json.dumps(_plain(found), indent=2),
-        blocks=_blocks(found),
+        data=lambda: json.dumps(_plain(split), indent=2),
+        blocks=_blocks(split),
         messages=[] if error is None else [str(error)],
         exit_code=0 if error is None else error.exit_code,
     )
 
 
-def _blocks(found: Split) -> Blocks:
-    remarks = (places.below(found.schedulers), *(f"note: {one}" for one in found.remarks))
+def _blocks(split: Split) -> Blocks:
+    remarks = (places.below(split.schedulers), *(f"note: {remark}" for remark in split.remarks))
     yield [
-        headline(found.world, f"{found.target}, durable writes"),
+        headline(split.world, f"{split.target}, durable writes"),
         *(f"  {line}" for line in remarks if line is not None),
     ]
-    for curve in found.curves.values():
-        yield [_table(curve, found)]
-    if not found.hidden:
-        yield _lines(found)
+    for curve in split.curves.values():
+        yield [_table(curve, split)]
+    if not split.hidden:
+        yield _lines(split)
 
 
-def _table(curve: Curve, found: Split) -> Table:
+def _table(curve: Curve, split: Split) -> Table:
     rows = []
     for point in curve.points:
-        chosen = point.size == found.size and not found.hidden
+        chosen = point.size == split.size and not split.hidden
         rows.append(
             [
                 f"{_bytes(point.size)}{' ←' if chosen else ''}",
@@ -173,16 +173,16 @@ def _table(curve: Curve, found: Split) -> Table:
     return Table([curve.pattern, *figures], rows)
 
 
-def _lines(found: Split) -> list[str]:
-    between = found.between
+def _lines(split: Split) -> list[str]:
+    between = split.between
     sure = ""
     if between is not None and between[0] != between[1]:
         sure = f"; noise leaves {_bytes(between[0])} to {_bytes(between[1])}"
-    percent = f"{100 * found.tolerance:.0f} %"
+    percent = f"{100 * split.tolerance:.0f} %"
     lines = [
-        f"split = {_bytes(found.size)}: the largest piece that takes at most {percent} longer than "
-        f"{_bytes(found.block)}, as all shorter ones do{sure}.",
-        f"Price: {_bytes(found.long)} in such pieces, one behind the other, take {found.price:.2f} "
+        f"split = {_bytes(split.size)}: the largest piece that takes at most {percent} longer than "
+        f"{_bytes(split.block)}, as all shorter ones do{sure}.",
+        f"Price: {_bytes(split.long)} in such pieces, one behind the other, take {split.price:.2f} "
         "times as long as whole.",
     ]
     if between is None:
@@ -193,20 +193,20 @@ def _lines(found: Split) -> list[str]:
         )
     others = ", ".join(
         f"{100 * tolerance:.0f} % {_bytes(size)}"
-        for tolerance, size in found.by_tolerance.items()
-        if tolerance != found.tolerance
+        for tolerance, size in split.by_tolerance.items()
+        if tolerance != split.tolerance
     )
     lines.append(f"Of other tolerances: {others}.")
-    if law := found.law:
+    if law := split.law:
         lines.append(
             f"Writes follow a law, {units.latency(law.base_ns)} and "
             f"{units.latency(law.byte_ns * 1e6)} for each megabyte, whose limit is "
-            f"{_bytes(round(law.limit(found.block, found.tolerance)))}."
+            f"{_bytes(round(law.limit(split.block, split.tolerance)))}."
         )
-    if found.allow_delay_ns is not None:
-        allowed, size = units.latency(found.allow_delay_ns), found.within_delay
+    if split.allow_delay_ns is not None:
+        allowed, size = units.latency(split.allow_delay_ns), split.within_delay
         lines.append(
-            f"Not even {_bytes(found.block)} are done within {allowed}, 95 times of 100."
+            f"Not even {_bytes(split.block)} are done within {allowed}, 95 times of 100."
             if size is None
             else f"Within {allowed}, 95 times of 100: pieces of up to {_bytes(size)}."
         )
@@ -220,28 +220,28 @@ def _bytes(size: int) -> str:
     return f"{size:,} B"
 
 
-def _plain(found: Split) -> Mapping[str, object]:
-    law = found.law
+def _plain(split: Split) -> Mapping[str, object]:
+    law = split.law
     return {
-        "target": found.target,
-        "world": found.world,
-        "schedulers": dict(found.schedulers),
-        "remarks": list(found.remarks),
-        "block": found.block,
-        "long": found.long,
-        "tolerance": found.tolerance,
-        "split": None if found.hidden else found.size,
-        "between": found.between,
-        "price": found.price,
-        "by_tolerance": {f"{key:g}": size for key, size in found.by_tolerance.items()},
+        "target": split.target,
+        "world": split.world,
+        "schedulers": dict(split.schedulers),
+        "remarks": list(split.remarks),
+        "block": split.block,
+        "long": split.long,
+        "tolerance": split.tolerance,
+        "split": None if split.hidden else split.size,
+        "between": split.between,
+        "price": split.price,
+        "by_tolerance": {f"{key:g}": size for key, size in split.by_tolerance.items()},
         "law": law
         and {
             "base_ns": law.base_ns,
             "byte_ns": law.byte_ns,
-            "limit": law.limit(found.block, found.tolerance),
+            "limit": law.limit(split.block, split.tolerance),
         },
-        "allow_delay_ns": found.allow_delay_ns,
-        "within_delay": found.within_delay,
+        "allow_delay_ns": split.allow_delay_ns,
+        "within_delay": split.within_delay,
         "curves": {
             pattern: [
                 {
@@ -255,6 +255,6 @@ def _plain(found: Split) -> Mapping[str, object]:
                 }
                 for point in curve.points
             ]
-            for pattern, curve in found.curves.items()
+            for pattern, curve in split.curves.items()
         },
     }

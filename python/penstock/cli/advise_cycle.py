@@ -131,7 +131,7 @@ def run(
     name, text, changes = _input(source, file_format, classes, sets or [])
 
     def run(progress: Progress) -> Answer:
-        found = measured(
+        inputs = measured(
             name,
             target,
             text=text,
@@ -141,16 +141,16 @@ def run(
             progress=progress.step,
             name=source if source != STDIN else name,
         )
-        return _answer(found.cycle, found)
+        return _answer(inputs.cycle, inputs)
 
     answer(run, as_json=as_json)
 
 
-def _answer(cycle: Cycle, found: Found | None = None) -> Answer:
-    lines = cycle_words.lines(cycle, found)
+def _answer(cycle: Cycle, inputs: Found | None = None) -> Answer:
+    lines = cycle_words.lines(cycle, inputs)
     return Answer(
-        data=lambda: json.dumps(_plain(cycle, found, lines), indent=2),
-        blocks=_blocks(found, lines),
+        data=lambda: json.dumps(_plain(cycle, inputs, lines), indent=2),
+        blocks=_blocks(inputs, lines),
     )
 
 
@@ -227,33 +227,33 @@ def _input(
     return job, text, sets
 
 
-def _blocks(found: Found | None, lines: list[str]) -> Blocks:
-    if found is not None:
+def _blocks(inputs: Found | None, lines: list[str]) -> Blocks:
+    if inputs is not None:
         yield [
-            headline(found.world, f"{found.job} on {found.device}"),
-            *(f"  note: {remark}" for remark in found.remarks),
+            headline(inputs.world, f"{inputs.job} on {inputs.device}"),
+            *(f"  note: {remark}" for remark in inputs.remarks),
         ]
-        yield [_table(found)]
+        yield [_table(inputs)]
     yield lines
 
 
-def _table(found: Found) -> Table:
+def _table(inputs: Found) -> Table:
     rows = [
         [
-            one.name,
-            str(one.weight),
-            units.latency(one.service_ns or 0),
-            f"{one.stability:.2f}",
-            str(one.requests),
-            one.reason,
+            class_.name,
+            str(class_.weight),
+            units.latency(class_.service_ns or 0),
+            f"{class_.stability:.2f}",
+            str(class_.requests),
+            class_.reason,
         ]
-        for one in found.classes
+        for class_ in inputs.classes
     ]
     headings = ["class", "weight", "service", "stability", "requests", "reason"]
     return Table(headings, rows, sentences=1)
 
 
-def _plain(answer: Cycle, found: Found | None, lines: list[str]) -> Mapping[str, object]:
+def _plain(answer: Cycle, inputs: Found | None, lines: list[str]) -> Mapping[str, object]:
     plain: dict[str, object] = {
         "eq3_ms": float(answer.eq3_ns / 1_000_000),
         "eq3_rounded_ms": answer.eq3_rounded_ns // 1_000_000,
@@ -268,24 +268,24 @@ def _plain(answer: Cycle, found: Found | None, lines: list[str]) -> Mapping[str,
         "target": answer.target,
         "lines": lines,
     }
-    if found is None:
+    if inputs is None:
         return plain
     return {
         **plain,
-        "world": found.world,
-        "device": found.device,
+        "world": inputs.world,
+        "device": inputs.device,
         "classes": [
             {
-                "name": one.name,
-                "weight": one.weight,
-                "service_ms": (one.service_ns or 0) / 1e6,
-                "stability": one.stability,
-                "requests": one.requests,
-                "type": one.kind,
-                "reason": one.reason,
-                "instability": {of.name: of.instability for of in one.characteristics},
-                "limited_by_demand": one.limited_by_demand,
+                "name": class_.name,
+                "weight": class_.weight,
+                "service_ms": (class_.service_ns or 0) / 1e6,
+                "stability": class_.stability,
+                "requests": class_.requests,
+                "type": class_.kind,
+                "reason": class_.reason,
+                "instability": {of.name: of.instability for of in class_.characteristics},
+                "limited_by_demand": class_.limited_by_demand,
             }
-            for one in found.classes
+            for class_ in inputs.classes
         ],
     }

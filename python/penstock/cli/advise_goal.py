@@ -61,48 +61,50 @@ def goal(
     """
     name, text = read(job)
     variant = Variant(name=name, text=text, sets=sets or [])
-    wanted, figure = [Goal.parse(one) for one in goals or []], Figure.parse(best)
+    wanted, figure = [Goal.parse(goal_) for goal_ in goals or []], Figure.parse(best)
 
     def searched(progress: Progress) -> Answer:
-        found = search(variant, wanted, figure, target, policies=named(policies), progress=progress)
+        advice = search(
+            variant, wanted, figure, target, policies=named(policies), progress=progress
+        )
         return Answer(
-            data=lambda: json.dumps(_advice(found), indent=2),
-            blocks=_blocks(found),
-            exit_code=RUN_FAILED if found.found is None else 0,
+            data=lambda: json.dumps(_advice(advice), indent=2),
+            blocks=_blocks(advice),
+            exit_code=RUN_FAILED if advice.found is None else 0,
         )
 
     answer(searched, as_json=as_json)
 
 
-def _blocks(found: Advice) -> Blocks:
-    yield list(heading(found.comparison))
-    yield [words.table(found)]
-    yield words.lines(found)
-    yield (words.setting(found) or "").splitlines()
+def _blocks(advice: Advice) -> Blocks:
+    yield list(heading(advice.comparison))
+    yield [words.table(advice)]
+    yield words.lines(advice)
+    yield (words.setting(advice) or "").splitlines()
 
 
-def _advice(found: Advice) -> Mapping[str, object]:
+def _advice(advice: Advice) -> Mapping[str, object]:
     return {
-        "goals": [one.text for one in found.goals],
-        "best": str(found.best),
-        "met": found.found is not None,
-        "world": found.comparison["world"],
-        "device": found.comparison["device"],
-        "model": found.model,
-        "tried": found.tried,
+        "goals": [goal_.text for goal_ in advice.goals],
+        "best": str(advice.best),
+        "met": advice.found is not None,
+        "world": advice.comparison["world"],
+        "device": advice.comparison["device"],
+        "model": advice.model,
+        "tried": advice.tried,
         "settings": [
             {
-                "setting": one.rounds.label,
-                "policy": one.setting.policy,
-                "set": dict(one.setting.changes),
-                "met_in": one.met,
-                "rounds": len(one.rounds.whole()),
+                "setting": candidate.rounds.label,
+                "policy": candidate.setting.policy,
+                "set": dict(candidate.setting.changes),
+                "met_in": candidate.met,
+                "rounds": len(candidate.rounds.whole()),
                 "figures": {
-                    str(asked): (of := asked.over(one.rounds)) and of._asdict()
-                    for asked in words.figures(found)
+                    str(asked): (of := asked.over(candidate.rounds)) and of._asdict()
+                    for asked in words.figures(advice)
                 },
             }
-            for one in found.candidates
+            for candidate in advice.candidates
         ],
-        "lines": words.lines(found),
+        "lines": words.lines(advice),
     }

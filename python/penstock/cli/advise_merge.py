@@ -123,7 +123,7 @@ def run(
     whether merges race, and where chance hides which choice is best. The exit code is 1 if every
     choice fails.
     """
-    given = {
+    options = {
         "runs": runs,
         "run": length,
         "block": block,
@@ -132,54 +132,56 @@ def run(
     }
     if placement is not None:
         lists.words("--placement", placement, PLACEMENTS)
-    own = [f"merge.{key}={value}" for key, value in given.items() if value is not None]
-    question = Question(jobs=jobs, memory=memory, placement=placement, sets=[*own, *(sets or [])])
+    changes = [f"merge.{key}={value}" for key, value in options.items() if value is not None]
+    question = Question(
+        jobs=jobs, memory=memory, placement=placement, sets=[*changes, *(sets or [])]
+    )
 
     def advised(progress: Progress) -> Answer:
         named = merge_disks.found(on or [], disks, target, progress=progress)
-        found = advise(named, question, sweep=sweep, progress=progress)
+        advice = advise(named, question, sweep=sweep, progress=progress)
         return Answer(
-            data=lambda: json.dumps(_plain(found), indent=2),
-            blocks=_blocks(found),
+            data=lambda: json.dumps(_plain(advice), indent=2),
+            blocks=_blocks(advice),
         )
 
     answer(advised, as_json=as_json)
 
 
-def _blocks(found: PlacementAdvice) -> Blocks:
+def _blocks(advice: PlacementAdvice) -> Blocks:
     yield [
-        headline("simulated", merge_words.title(found)),
-        *(f"  note: {remark}" for remark in found.disks.remarks),
+        headline("simulated", merge_words.title(advice)),
+        *(f"  note: {remark}" for remark in advice.disks.remarks),
     ]
-    yield merge_words.lines(found)
-    yield [Table(["time (blocks each)", *POLICIES], list(merge_words.table(found)))]
+    yield merge_words.lines(advice)
+    yield [Table(["time (blocks each)", *POLICIES], list(merge_words.table(advice)))]
 
 
-def _plain(found: PlacementAdvice) -> Mapping[str, object]:
-    best, facts = found.best, found.facts
+def _plain(advice: PlacementAdvice) -> Mapping[str, object]:
+    best, facts = advice.best, advice.facts
     return {
         "world": "simulated",
-        "device": found.disks.name,
-        "disks": found.disks.count,
-        "jobs": found.question.jobs,
+        "device": advice.disks.name,
+        "disks": advice.disks.count,
+        "jobs": advice.question.jobs,
         "n": facts.read,
         "m": facts.write,
-        "f_eff": found.f_eff,
-        "races": found.races,
-        "at_boundary": found.at_boundary,
+        "f_eff": advice.f_eff,
+        "races": advice.races,
+        "at_boundary": advice.at_boundary,
         "placement": best.placement,
         "policy": best.policy,
         "buffer_blocks": best.buffer,
         "time_s": best.time,
         "sd_s": best.deviation,
-        "certain": found.certain,
-        "runner_up": _other(found, found.runner_up),
-        "simplest": _other(found, found.simplest),
+        "certain": advice.certain,
+        "runner_up": _other(advice, advice.runner_up),
+        "simplest": _other(advice, advice.simplest),
         "always_enough_blocks": facts.enough,
-        "shortened": found.shortened,
-        "choices": [_choice(one) for one in found.choices],
-        "remarks": list(found.disks.remarks),
-        "lines": merge_words.lines(found),
+        "shortened": advice.shortened,
+        "choices": [_choice(choice) for choice in advice.choices],
+        "remarks": list(advice.disks.remarks),
+        "lines": merge_words.lines(advice),
     }
 
 
@@ -197,7 +199,7 @@ def _choice(choice: Choice) -> Mapping[str, object]:
     }
 
 
-def _other(found: PlacementAdvice, choice: Choice | None) -> Mapping[str, object] | None:
+def _other(advice: PlacementAdvice, choice: Choice | None) -> Mapping[str, object] | None:
     if choice is None:
         return None
-    return {**_choice(choice), "costs": found.costs(choice), "alike": choice in found.alike}
+    return {**_choice(choice), "costs": advice.costs(choice), "alike": choice in advice.alike}

@@ -50,29 +50,29 @@ def run(
     numbers = positive("--weights", weights)
 
     def measured(progress: Progress) -> Answer:
-        found = shares_on(target, numbers, rounds=rounds, progress=progress)
-        lines = shares_words.lines(found)
+        shares = shares_on(target, numbers, rounds=rounds, progress=progress)
+        lines = shares_words.lines(shares)
         return Answer(
-            data=lambda: json.dumps(_plain(found, lines), indent=2),
-            blocks=_blocks(found, lines),
+            data=lambda: json.dumps(_plain(shares, lines), indent=2),
+            blocks=_blocks(shares, lines),
         )
 
     answer(measured, as_json=as_json)
 
 
-def _blocks(found: Shares, lines: list[str]) -> Blocks:
-    many = found.rows[0].rounds
+def _blocks(shares: Shares, lines: list[str]) -> Blocks:
+    many = shares.rows[0].rounds
     of = f"the median of {many} rounds" if many > 1 else "of one round"
     about = f"  each figure is {of}; fairio's cycles are {CYCLE} long"
-    yield [headline(found.world, f"{found.target}, random reads"), Line(about, style="dim")]
+    yield [headline(shares.world, f"{shares.target}, random reads"), Line(about, style="dim")]
     headings = ["policy", "weight", "share", "by weight", "of alone", "felt", "MB/s", "p99"]
-    yield [Table(headings, list(_cells(found)))]
+    yield [Table(headings, list(_cells(shares)))]
     yield lines
 
 
-def _cells(found: Shares) -> Iterator[list[str]]:
+def _cells(shares: Shares) -> Iterator[list[str]]:
     """A row for each policy and class."""
-    for row in found.rows:
+    for row in shares.rows:
         whole, felt = sum(row.weights), sum(row.of_alone) or 1.0
         for n, weight in enumerate(row.weights):
             yield [
@@ -87,12 +87,12 @@ def _cells(found: Shares) -> Iterator[list[str]]:
             ]
 
 
-def _plain(found: Shares, verdict: list[str]) -> Mapping[str, object]:
+def _plain(shares: Shares, verdict: list[str]) -> Mapping[str, object]:
     """The answer as JSON has it."""
     return {
-        "world": found.world,
-        "target": found.target,
-        "rows": [vars(row) for row in found.rows],
-        "law": {"read": {"base_ns": found.law.base_ns, "per_mb_ns": found.law.per_mb_ns}},
+        "world": shares.world,
+        "target": shares.target,
+        "rows": [vars(row) for row in shares.rows],
+        "law": {"read": {"base_ns": shares.law.base_ns, "per_mb_ns": shares.law.per_mb_ns}},
         "verdict": verdict,
     }

@@ -45,29 +45,29 @@ def answer(
         with Progress() as progress:
             return work(progress)
 
-    found = _until_stopped(shown, stop_signal, interrupted)
-    if found is not None:
-        give(found, as_json=as_json, stop_signal=stop_signal)
+    result = _until_stopped(shown, stop_signal, interrupted)
+    if result is not None:
+        give(result, as_json=as_json, stop_signal=stop_signal)
 
 
-def give(found: Answer, *, as_json: bool, stop_signal: StopSignal | None = None) -> None:
+def give(result: Answer, *, as_json: bool, stop_signal: StopSignal | None = None) -> None:
     """Print an answer, write its files, and end with its exit code."""
     if as_json:
-        output.data(f"{found.data()}\n")
+        output.data(f"{result.data()}\n")
     else:
         # What draws tables takes longer to import than a short run to finish.
         from penstock.cli.console import show
 
-        show(found.blocks)
-        for note in found.notes:
+        show(result.blocks)
+        for note in result.notes:
             output.talk(note)
-    write(found.files)
-    for message in found.messages:
+    write(result.files)
+    for message in result.messages:
         output.talk(message)
-    code = found.exit_code
-    if found.partial:
+    code = result.exit_code
+    if result.partial:
         code = (stop_signal or StopSignal()).exit_code
-    if found.stuck:
+    if result.stuck:
         output.exit_at_once(code)
     if code:
         raise typer.Exit(code)

@@ -72,19 +72,19 @@ def run(
         files.check(Path(out), is_ours=_is_ours, kind="device file")
 
     def measured(progress: Progress) -> Answer:
-        found = calibrate_on(target, rounds=rounds, progress=progress)
+        calibration = calibrate_on(target, rounds=rounds, progress=progress)
         return Answer(
-            data=lambda: json.dumps(_plain(found), indent=2, ensure_ascii=False),
-            blocks=blocks(found),
-            files=_write(found, out),
+            data=lambda: json.dumps(_plain(calibration), indent=2, ensure_ascii=False),
+            blocks=blocks(calibration),
+            files=_write(calibration, out),
         )
 
     answer(measured, as_json=as_json)
 
 
-def _write(found: Calibration, out: str | None) -> Iterator[str]:
+def _write(calibration: Calibration, out: str | None) -> Iterator[str]:
     if out is not None:
-        files.write(Path(out), found.to_toml().encode())
+        files.write(Path(out), calibration.to_toml().encode())
         yield out
 
 
@@ -93,49 +93,60 @@ def _is_ours(path: Path) -> bool:
         return file.read(len(MARK)) == MARK.encode()
 
 
-def blocks(found: Calibration) -> Blocks:
+def blocks(calibration: Calibration) -> Blocks:
     """Yield the model, how far it is off, and what it predicts, for a person."""
-    about = [f"  model {found.model.name}: {found.model.needs}"]
-    if len(found.errors) > 1:
-        tried = ", ".join(f"{name} {100 * error:.0f} %" for name, error in found.errors.items())
+    about = [f"  model {calibration.model.name}: {calibration.model.needs}"]
+    if len(calibration.errors) > 1:
+        tried = ", ".join(
+            f"{name} {100 * error:.0f} %" for name, error in calibration.errors.items()
+        )
         about.append(f"  off by (root mean square): {tried}")
-    if found.read_only:
+    if calibration.read_only:
         about.append(f"  {NOT_WRITTEN}")
-    yield [headline("measured", found.target), *about, *(f"  {note}" for note in found.notes)]
-    yield [_table("fitted on", found.fitted)]
-    yield [_table("not seen by the fit", found.unseen)]
-    good = sum(one.good for one in found.unseen)
-    lines = [
-        f"The fit is off by {100 * found.error:.0f} % (root mean square). Of {len(found.unseen)} "
-        f"jobs that it has not seen it predicts {good} within {WITHIN:.0f} %."
+    yield [
+        headline("measured", calibration.target),
+        *about,
+        *(f"  {note}" for note in calibration.notes),
     ]
-    if 100 * (found.restless - 1) > WITHIN:
-        said = f"Rounds of the same job differ by a factor of {found.restless:.1f}"
+    yield [_table("fitted on", calibration.fitted)]
+    yield [_table("not seen by the fit", calibration.unseen)]
+    good = sum(job.good for job in calibration.unseen)
+    lines = [
+        f"The fit is off by {100 * calibration.error:.0f} % (root mean square). Of "
+        f"{len(calibration.unseen)} jobs that it has not seen it predicts {good} within "
+        f"{WITHIN:.0f} %."
+    ]
+    if 100 * (calibration.restless - 1) > WITHIN:
+        said = f"Rounds of the same job differ by a factor of {calibration.restless:.1f}"
         lines.append(f"{said}: something else is at work here. Measure again when idle.")
-    lines += [f"{one.measured.probe}: {found.why(one)}" for one in found.unseen if not one.good]
+    lines += [
+        f"{job.measured.probe}: {calibration.why(job)}"
+        for job in calibration.unseen
+        if not job.good
+    ]
     yield lines
 
 
 def _table(title: str, compared: Sequence[Compared]) -> Table:
     rows = []
-    for one in compared:
-        figures = one.measured.middle
+    for job in compared:
+        figures = job.measured.middle
         rows.append(
             [
-                str(one.measured.probe),
+                str(job.measured.probe),
                 units.rate(figures.iops),
-                units.rate(one.predicted.iops),
-                f"{one.iops_off:+.0f} %",
+                units.rate(job.predicted.iops),
+                f"{job.iops_off:+.0f} %",
                 units.latency(figures.p50_ns),
-                units.latency(one.predicted.p50_ns),
-                f"{one.p50_off:+.0f} %",
-                f"±{100 * (one.measured.spread - 1):.0f} %",
+                units.latency(job.predicted.p50_ns),
+                f"{job.p50_off:+.0f} %",
+                f"±{100 * (job.measured.spread - 1):.0f} %",
             ]
         )
     return Table([title, "IOPS", "model", "off", "p50", "model", "off", "rounds"], rows)
 
 
-def _plain(found: Calibration) -> object:
+def _plain(calibration: Calibration) -> object:
     def row(compared: Compared) -> object:
         probe, figures = compared.measured.probe, compared.measured.middle
         return {
@@ -150,19 +161,19 @@ def _plain(found: Calibration) -> object:
             "predicted": {"iops": compared.predicted.iops, "p50_ns": compared.predicted.p50_ns},
             "iops_off_percent": compared.iops_off,
             "p50_off_percent": compared.p50_off,
-            **({} if compared.good else {"why": found.why(compared)}),
+            **({} if compared.good else {"why": calibration.why(compared)}),
         }
 
     return {
-        "target": found.target,
-        "model": found.model.name,
-        "device": found.device,
-        "restless": found.restless,
-        "read_only": found.read_only,
-        "schedulers": dict(found.schedulers),
-        "remarks": list(found.remarks),
-        "error": found.error,
-        "errors": found.errors,
-        "fitted": [row(one) for one in found.fitted],
-        "unseen": [row(one) for one in found.unseen],
+        "target": calibration.target,
+        "model": calibration.model.name,
+        "device": calibration.device,
+        "restless": calibration.restless,
+        "read_only": calibration.read_only,
+        "schedulers": dict(calibration.schedulers),
+        "remarks": list(calibration.remarks),
+        "error": calibration.error,
+        "errors": calibration.errors,
+        "fitted": [row(compared) for compared in calibration.fitted],
+        "unseen": [row(compared) for compared in calibration.unseen],
     }

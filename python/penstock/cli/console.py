@@ -38,7 +38,7 @@ class _Visible(RenderHook):
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         """Each of them, with such characters shown."""
-        return [_Shown(one) for one in renderables]
+        return [_Shown(renderable) for renderable in renderables]
 
 
 class _Shown:

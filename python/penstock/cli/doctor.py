@@ -62,7 +62,9 @@ def extras() -> Iterator[DoctorCheck]:
         requirements = metadata.requires("penstock") or []
     except metadata.PackageNotFoundError:
         return
-    needs = [found.groups() for one in requirements if (found := REQUIREMENT.match(one))]
+    needs = [
+        match.groups() for requirement in requirements if (match := REQUIREMENT.match(requirement))
+    ]
     for extra, packages in groupby(sorted(needs, key=lambda need: need[1]), lambda need: need[1]):
         lacking = [name for name, _ in packages if not _installed(name)]
         yield {

@@ -28,8 +28,11 @@ def show(job: JobFile, *, on: ModelOn = None, sets: Sets = None, as_json: Json =
     bytes they ask for, and how long that takes, as far as it does not depend on the device.
     """
     text = _native.job_amounts(job, sets=sets or [], on=on)
-    found: job_text.Amounts = json.loads(text)
-    blocks: Blocks = [list(job_text.lines(found)), [Table(job_text.HEADINGS, job_text.rows(found))]]
+    amounts: job_text.Amounts = json.loads(text)
+    blocks: Blocks = [
+        list(job_text.lines(amounts)),
+        [Table(job_text.HEADINGS, job_text.rows(amounts))],
+    ]
     give(Answer(data=lambda: text, blocks=blocks), as_json=as_json)
 
 

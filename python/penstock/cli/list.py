@@ -69,8 +69,8 @@ def policies(
     text = _native.policies()
     entries: list[ListedPolicy] = json.loads(text)
 
-    blocks = [[_title(one["name"], one["summary"]) for one in entries]]
-    blocks[0] += [_title(other, summary) for other, summary in MORE_POLICIES]
+    blocks = [[_title(entry["name"], entry["summary"]) for entry in entries]]
+    blocks[0] += [_title(policy, summary) for policy, summary in MORE_POLICIES]
     give(Answer(data=lambda: text, blocks=blocks), as_json=as_json)
 
 
@@ -97,7 +97,7 @@ def devices(*, as_json: Json = False) -> None:
     text = _native.devices()
     entries: list[Device] = json.loads(text)
 
-    blocks = [[_title(one["name"], one["summary"]) for one in entries]]
+    blocks = [[_title(entry["name"], entry["summary"]) for entry in entries]]
     blocks[0] += [_title(name, summary) for name, summary in MORE_DEVICES]
     give(Answer(data=lambda: text, blocks=blocks), as_json=as_json)
 

@@ -8,14 +8,14 @@ from penstock.errors import wrong
 def words(option: str, text: str, known: Iterable[str]) -> list[str]:
     """The words, each of them a known one."""
     known = list(known)
-    found = [word.strip() for word in text.split(",")]
-    for word in found:
+    named = [word.strip() for word in text.split(",")]
+    for word in named:
         if word not in known:
             raise wrong(
                 f"{option}: found {word!r}; expected one of {', '.join(known)}",
                 f"as {option} {known[0]}",
             )
-    return found
+    return named
 
 
 def numbers(option: str, text: str) -> list[int]:
@@ -29,8 +29,8 @@ def numbers(option: str, text: str) -> list[int]:
 
 def positive(option: str, text: str) -> list[int]:
     """The whole numbers, each above zero."""
-    found = numbers(option, text)
-    for number in found:
+    counts = numbers(option, text)
+    for number in counts:
         if number < 1:
             raise wrong(f"{option}: found {number}; expected 1 or more", f"as {option} 1,2")
-    return found
+    return counts

@@ -30,9 +30,9 @@ def _page(root: TyperGroup) -> Iterator[str]:
     yield ".SH COMMANDS"
     for name, command in commands(root, "penstock"):
         usage = [
-            f"\\fI{_text(one.human_readable_name)}\\fR"
-            for one in command.params
-            if not isinstance(one, TyperOption)
+            f"\\fI{_text(param.human_readable_name)}\\fR"
+            for param in command.params
+            if not isinstance(param, TyperOption)
         ]
         yield f".SS {' '.join([_text(name), *usage])}"
         for paragraph in (command.help or "").split("\n\n"):

@@ -284,11 +284,11 @@ def _lines(result: Merges) -> Iterator[str]:
         f"{apart}{units.many(result['max_queued_writes'], 'write')} at one disk; "
         f"processors worked {units.seconds(result['cpu_s'])}"
     )
-    for number, other in enumerate(result["beside"]):
+    for number, program in enumerate(result["beside"]):
         same = all(round_["beside"][number]["identical"] for round_ in rounds)
         yield (
-            f"for comparison: {other['command']} took {units.seconds(other['makespan_s'])}, "
-            f"processors {units.seconds(other['cpu_s'])}; "
+            f"for comparison: {program['command']} took {units.seconds(program['makespan_s'])}, "
+            f"processors {units.seconds(program['cpu_s'])}; "
             f"{'the same bytes' if same else 'OTHER BYTES'}"
         )
     if emulation := result.get("emulation"):

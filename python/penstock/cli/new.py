@@ -189,5 +189,5 @@ def text(path: str, online: Online, background: Background, device: str) -> str:
     rate = f"{20 // len(short)}/s"
     parts = [HEAD.format(title=f"{title}.", path=path, device=where.ljust(28)), CLASSES]
     parts += [BEHIND] if long else []
-    parts += [AGENTS[one].replace("RATE", rate) for one in (*short, *long)]
+    parts += [AGENTS[agent].replace("RATE", rate) for agent in (*short, *long)]
     return "".join(parts)

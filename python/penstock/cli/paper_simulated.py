@@ -54,7 +54,9 @@ def simulated(paper: Study, live: "Callable[..., None] | None") -> "Command":
         "data": "Write every run into a new folder, as a study: `penstock study analyse` reads it.",
     }
     has = {"sensitivity": of, "data": paper.keep}
-    command.params = [one for one in command.params if has.get(str(one.name), True) is not None]
+    command.params = [
+        param for param in command.params if has.get(str(param.name), True) is not None
+    ]
     for param in command.params:
         if param.name in helps:
             param.help = helps[param.name]  # type: ignore[attr-defined]
@@ -74,7 +76,7 @@ def _run(paper: Study) -> Callable[..., None]:
         if context.invoked_subcommand is not None:
             _refuse(context)
             return
-        given = paper.settings.read(sets or [])
+        settings = paper.settings.read(sets or [])
         outputs = Outputs(report=report)
         outputs.check()
         if data is not None:
@@ -84,13 +86,13 @@ def _run(paper: Study) -> Callable[..., None]:
         vary = bool(sensitivity) or report is not None
 
         def simulated(_: Progress) -> Answer:
-            found = result.simulated(paper, given, vary=vary, say=output.talk)
+            simulation = result.simulated(paper, settings, vary=vary, say=output.talk)
             if data is not None and paper.keep is not None:
-                paper.keep(found.ours, data)
+                paper.keep(simulation.ours, data)
             return Answer(
-                data=lambda: json.dumps(found.json(), indent=2),
-                blocks=result.blocks(found),
-                files=outputs.write(page.contents(found)),
+                data=lambda: json.dumps(simulation.json(), indent=2),
+                blocks=result.blocks(simulation),
+                files=outputs.write(page.contents(simulation)),
             )
 
         answer(simulated, as_json=as_json, interrupted=NO_RESULT)

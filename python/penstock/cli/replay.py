@@ -143,7 +143,7 @@ def replay(
     trace.timing.depth=32 is as fast as the device serves 32 requests outstanding.
     """
     place, devices = divided(on or [], TRACE)
-    given = {
+    options = {
         "trace.file": trace,
         "trace.format": file_format,
         "trace.device": ",".join(f'"{name}"' for name in device) if device else None,
@@ -156,7 +156,8 @@ def replay(
         classes or "trace",
         policies=named(policies),
         target=replace(target, on=place),
-        sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),
+        sets=[f"{key}={value}" for key, value in options.items() if value is not None]
+        + (sets or []),
         record=None,
         outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx, requests=requests),
         as_json=as_json,

@@ -115,7 +115,7 @@ def _chosen(policies: Sequence[str]) -> list[str]:
     if not policies:
         return [policy["name"] for policy in known if policy["usual"]]
     every = [policy["name"] for policy in known]
-    return [one for name in policies for one in (every if name == ALL else [name])]
+    return [policy for name in policies for policy in (every if name == ALL else [name])]
 
 
 def _check(baseline: str, policies: Sequence[str]) -> None:
@@ -142,8 +142,8 @@ def _early(comparison: Comparison, planned: int) -> list[str]:
     for run in ran:
         if run.get("interrupted"):
             left = planned - len(ran)
-            what = "policies" if "round" not in run else "runs"
-            rest = f"; {left} of {planned} {what} did not run" if left else ""
+            unit = "policies" if "round" not in run else "runs"
+            rest = f"; {left} of {planned} {unit} did not run" if left else ""
             lines.append(f"{failures.why_partial(run)}: the last run is partial{rest}")
     return lines
 

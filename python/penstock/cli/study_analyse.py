@@ -180,14 +180,14 @@ def analyse(
     if by is not None:
         levels = table.factors.get(by) or sorted(table.frame[by].unique().to_list())
         parts = [(level, table.only(by, level)) for level in levels]
-    found = []
+    analyses = []
     for level, part in parts:
-        known = [one for one in table.factors if one != by]
+        known = [factor for factor in table.factors if factor != by]
         terms = None if model is None else parse(model, known)
         if terms is not None:
             # A factor with one level here has no effect to look for.
-            terms = [one for one in terms if all(name in part.factors for name in one)]
-        found.append(
+            terms = [term for term in terms if all(name in part.factors for name in term)]
+        analyses.append(
             (
                 level,
                 analysed(
@@ -202,9 +202,9 @@ def analyse(
         )
     give(
         Answer(
-            data=lambda: json.dumps(plain(by, found), indent=2),
-            blocks=_blocks(found),
-            files=outputs.write(contents(by, found)),
+            data=lambda: json.dumps(plain(by, analyses), indent=2),
+            blocks=_blocks(analyses),
+            files=outputs.write(contents(by, analyses)),
         ),
         as_json=as_json,
     )
@@ -225,12 +225,12 @@ def _type(kind: int) -> "Type":
     return 1 if kind == 1 else 2 if kind == 2 else 3
 
 
-def _blocks(found: "Sequence[tuple[Any, Analysis]]") -> Blocks:
+def _blocks(analyses: "Sequence[tuple[Any, Analysis]]") -> Blocks:
     from penstock.study import tables, words
 
-    for _, of in found:
+    for _, of in analyses:
         world, about = words.title(of)
         yield [headline(world, about), *(f"  note: {remark}" for remark in of.remarks)]
         yield words.lines(of)
         # Headings tell tables apart in a terminal.
-        yield from ([replace(one, title="")] for one in tables.all_of(of))
+        yield from ([replace(table, title="")] for table in tables.all_of(of))

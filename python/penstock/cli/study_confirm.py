@@ -62,7 +62,7 @@ def confirm(
     where, places = placed(study, target, sets or [])
 
     def run(_: Progress) -> Answer:
-        found = confirmed(
+        results = confirmed(
             folder,
             study,
             where,
@@ -74,9 +74,9 @@ def confirm(
             say=output.talk,
         )
         return Answer(
-            data=lambda: json.dumps([_plain(one) for one in found], indent=2),
-            blocks=_blocks(found, by),
-            exit_code=0 if all(one.came for one in found) else GOAL_MISSED,
+            data=lambda: json.dumps([_plain(result) for result in results], indent=2),
+            blocks=_blocks(results, by),
+            exit_code=0 if all(result.came for result in results) else GOAL_MISSED,
         )
 
     answer(run, as_json=as_json)
@@ -115,10 +115,10 @@ def _plain(result: Confirmed) -> dict[str, Any]:
     }
 
 
-def _blocks(found: Sequence[Confirmed], by: str | None) -> Blocks:
+def _blocks(results: Sequence[Confirmed], by: str | None) -> Blocks:
     from penstock.study.words import figure, signed
 
-    for of in found:
+    for of in results:
         where = "" if by is None else f"{by} = {of.level}: "
         ends = of.interval_pct
         interval = "" if ends is None else f" [{signed(ends[0])} to {signed(ends[1])}]"
@@ -130,22 +130,22 @@ def _blocks(found: Sequence[Confirmed], by: str | None) -> Blocks:
                 f"study promises {signed(of.promised_pct)}"
             )
         block: list[Part] = [headline("came" if of.came else "did not come", said)]
-        for name, one in (("advice", of.advice), ("default", of.default)):
-            cell = ", ".join(f"{key} = {level}" for key, level in one.levels.items() if key != by)
-            block.append(f"  {name}: {cell}: {figure(one.mean)} {of.response}")
-        better = [f"{factor} = {one.levels[factor]}" for factor, one in of.better]
+        for name, rerun in (("advice", of.advice), ("default", of.default)):
+            cell = ", ".join(f"{key} = {level}" for key, level in rerun.levels.items() if key != by)
+            block.append(f"  {name}: {cell}: {figure(rerun.mean)} {of.response}")
+        better = [f"{factor} = {rerun.levels[factor]}" for factor, rerun in of.better]
         if better:
             block.append(f"  better than the advice now: {', '.join(better)}")
         yield block
         cells = [
             [
                 factor,
-                f"{one.levels[factor]}",
-                figure(one.before),
-                figure(one.mean),
-                signed(of.against(one)),
+                f"{rerun.levels[factor]}",
+                figure(rerun.before),
+                figure(rerun.mean),
+                signed(of.against(rerun)),
             ]
-            for factor, one in of.neighbours
+            for factor, rerun in of.neighbours
         ]
         if cells:
             yield [Table(["changed", "to", "in the study", "now", "against the advice"], cells)]

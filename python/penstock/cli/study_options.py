@@ -50,7 +50,7 @@ def budget_s(text: str) -> float:
 
 def placed(study: Definition, target: Target, sets: Sequence[str]) -> tuple[Target, list[str]]:
     """Where the study runs: where --on says, or else as its file does."""
-    names_files = any(one.startswith(f"{FILE}.") for one in sets)
+    names_files = any(change.startswith(f"{FILE}.") for change in sets)
     if target.on is not None or names_files or not study.on:
         return target, list(sets)
     on, files = divided(study.on, JOB)

@@ -69,25 +69,25 @@ def _answer(
     workers: int | None,
 ) -> Answer:
     """Estimate the whole study from a pilot, whose cells each took a time and had an outcome."""
-    failed = [one.failure for _, _, one in tried if one.failure is not None]
-    met = remarks.lines([remarks.kept(one.remarks) for _, _, one in tried])
-    each = sum(took for _, took, _ in tried) / len(tried)
+    failed = [outcome.failure for _, _, outcome in tried if outcome.failure is not None]
+    met = remarks.lines([remarks.kept(outcome.remarks) for _, _, outcome in tried])
+    run_s = sum(took for _, took, _ in tried) / len(tried)
     processors = plan.processors(workers)
-    measured = _noise([(cell, one) for cell, _, one in tried if one.failure is None])
+    measured = _noise([(cell, outcome) for cell, _, outcome in tried if outcome.failure is None])
     sd = measured if noise is None else noise / 100
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "study": study,
         "world": plan.world,
         "cells": len(plan.schedule.cells),
         "blocks": plan.schedule.study.repeat,
         "runs": len(plan.planned),
-        "seconds": each * len(plan.planned) / processors,
+        "seconds": run_s * len(plan.planned) / processors,
         "noise_pct": None if sd is None else 100 * sd,
         "detectable_pct": None if sd is None or failed else _detectable(plan, sd),
     }
     return Answer(
-        data=lambda: json.dumps(found, ensure_ascii=False),
-        blocks=[_lines(plan, found, each, processors)],
+        data=lambda: json.dumps(figures, ensure_ascii=False),
+        blocks=[_lines(plan, figures, run_s, processors)],
         messages=[
             *(f"note: a run of the pilot failed: {why}" for why in failed[:1]),
             *(f"note: in the pilot, {line}" for line in met),
@@ -95,24 +95,26 @@ def _answer(
     )
 
 
-def _lines(plan: Ready, found: dict[str, Any], each: float, processors: int) -> list[str]:
+def _lines(plan: Ready, figures: dict[str, Any], run_s: float, processors: int) -> list[str]:
     study = plan.schedule.study
-    levels = " × ".join(f"{one.name} {len(one.levels)}" for one in study.factors)
+    levels = " × ".join(f"{factor.name} {len(factor.levels)}" for factor in study.factors)
     extra = len(plan.planned) - plan.schedule.count()
     again = f", {extra} of them of the reference cell" if extra else ""
     lines = [
         f"{plan.world.upper()}  {study.name} on {plan.about['device']}",
-        f"{found['cells']} cells ({levels}; {study.design}), {found['blocks']} blocks, "
-        f"{found['runs']} runs{again}",
-        f"About {seconds(found['seconds'])}: {seconds(each)} a run in a pilot, "
+        f"{figures['cells']} cells ({levels}; {study.design}), {figures['blocks']} blocks, "
+        f"{figures['runs']} runs{again}",
+        f"About {seconds(figures['seconds'])}: {seconds(run_s)} a run in a pilot, "
         f"on {processors} processor{'s' if processors > 1 else ''}",
     ]
     if not plan.schedule.balanced:
         lines.append("Not all combinations run: the design is unbalanced.")
-    if found["noise_pct"] is not None:
-        lines.append(f"Replicates of a cell differ by {found['noise_pct']:.2g} % (one sd).")
-    if found["detectable_pct"]:
-        shown = ", ".join(f"{name} {_pct(one)}" for name, one in found["detectable_pct"].items())
+    if figures["noise_pct"] is not None:
+        lines.append(f"Replicates of a cell differ by {figures['noise_pct']:.2g} % (one sd).")
+    if figures["detectable_pct"]:
+        shown = ", ".join(
+            f"{name} {_pct(effect)}" for name, effect in figures["detectable_pct"].items()
+        )
         lines.append(f"Effects that will show 4 times of 5, at least: {shown}.")
     return lines
 
@@ -124,20 +126,20 @@ def _pct(effect: float) -> str:
 def _noise(tried: Sequence[tuple[int, Outcome]]) -> float | None:
     """The standard deviation of the first response's logarithm between replicates of a cell."""
     by_cell: dict[int, list[float]] = {}
-    for cell, one in tried:
-        if one.values[0] > 0:
-            by_cell.setdefault(cell, []).append(math.log(one.values[0]))
+    for cell, outcome in tried:
+        if outcome.values[0] > 0:
+            by_cell.setdefault(cell, []).append(math.log(outcome.values[0]))
     pairs = [values for values in by_cell.values() if len(values) == 2]
     if not pairs:
         return None
-    return math.sqrt(sum((one - other) ** 2 / 2 for one, other in pairs) / len(pairs))
+    return math.sqrt(sum((first - second) ** 2 / 2 for first, second in pairs) / len(pairs))
 
 
 def _detectable(plan: Ready, noise: float) -> dict[str, float] | None:
     if find_spec("scipy") is None:
         return None
-    levels = {one.name: len(one.levels) for one in plan.schedule.study.factors}
+    levels = {factor.name: len(factor.levels) for factor in plan.schedule.study.factors}
     from penstock.study import power
 
-    found: dict[str, float] = power.detectable(levels, runs=plan.schedule.count(), noise=noise)
-    return found
+    smallest: dict[str, float] = power.detectable(levels, runs=plan.schedule.count(), noise=noise)
+    return smallest

@@ -84,7 +84,7 @@ def run(
     where, places = placed(definition, target, sets or [])
 
     def recorded(progress: Progress) -> Answer:
-        found = ran(
+        study_run = ran(
             definition,
             Path(out),
             where,
@@ -96,28 +96,28 @@ def run(
             report=lambda done, runs: progress(f"{done} of {runs} runs", done / runs),
             say=output.talk,
         )
-        return _answer(study, out, found, length)
+        return _answer(study, out, study_run, length)
 
     kept = f"interrupted: what is recorded is in {out}; --resume goes on with it"
     answer(recorded, as_json=as_json, interrupted=kept)
 
 
-def _answer(study: str, out: str, found: Ran, budget: float | None) -> Answer:
+def _answer(study: str, out: str, study_run: Ran, budget: float | None) -> Answer:
     plain: dict[str, Any] = {
         "study": study,
-        "runs": found.runs,
-        "done": found.done,
-        "resumed": found.resumed,
-        "failed": len(found.failures),
-        "seconds": round(found.seconds, 3),
+        "runs": study_run.runs,
+        "done": study_run.done,
+        "resumed": study_run.resumed,
+        "failed": len(study_run.failures),
+        "seconds": round(study_run.seconds, 3),
     }
     messages = []
-    if found.price is not None and budget is not None:
-        blocks = len(found.price.blocks)
-        left_out = blocks - found.blocks
+    if study_run.price is not None and budget is not None:
+        blocks = len(study_run.price.blocks)
+        left_out = blocks - study_run.blocks
         plain["budget"] = {
             "budget_s": budget,
-            "whole_s": found.price.whole_s,
+            "whole_s": study_run.price.whole_s,
             "blocks": blocks,
             "blocks_left_out": left_out,
         }
@@ -126,25 +126,25 @@ def _answer(study: str, out: str, found: Ran, budget: float | None) -> Answer:
                 f"note: --budget {seconds(budget)} leaves out {left_out} of "
                 f"{many(blocks, 'block')}; --resume goes on with them"
             )
-        if found.seconds > budget:
+        if study_run.seconds > budget:
             messages.append(
                 f"note: it took longer than --budget {seconds(budget)}, as a block that has begun "
                 "is made whole"
             )
-    again = f", {found.resumed} of them before" if found.resumed else ""
+    again = f", {study_run.resumed} of them before" if study_run.resumed else ""
     line = (
-        f"{study}: {found.done} of {found.runs} runs are recorded{again}, "
-        f"in {seconds(found.seconds)}: {out}"
+        f"{study}: {study_run.done} of {study_run.runs} runs are recorded{again}, "
+        f"in {seconds(study_run.seconds)}: {out}"
     )
-    more = len(found.failures) - SHOWN
+    more = len(study_run.failures) - SHOWN
     return Answer(
         data=lambda: json.dumps(plain, ensure_ascii=False),
         blocks=[[line]],
         messages=[
             *messages,
-            *(f"error: {why}" for why in found.failures[:SHOWN]),
+            *(f"error: {why}" for why in study_run.failures[:SHOWN]),
             *([f"error: {more} more runs failed"] if more > 0 else []),
             *(f"note: {line}" for line in remarks.lines(rows.remarks(rows.every_part(out)))),
         ],
-        exit_code=RUN_FAILED if found.failures else 0,
+        exit_code=RUN_FAILED if study_run.failures else 0,
     )

@@ -98,22 +98,24 @@ def sweep(
     every = settings(factors(vary))
 
     def run(progress: Progress) -> Answer:
-        found = swept(variant, every, target, figures=(x, y), repeat=repeat, progress=progress.step)
-        ran = f"{len(found.by_setting)} of {len(every)} settings ran"
+        result = swept(
+            variant, every, target, figures=(x, y), repeat=repeat, progress=progress.step
+        )
+        ran = f"{len(result.by_setting)} of {len(every)} settings ran"
         early = f"interrupted: the last run is partial; {ran}"
         return Answer(
-            data=found.to_json,
-            blocks=_blocks(found),
-            files=outputs.write(found.contents()),
-            messages=[early] if found.interrupted else [],
-            partial=found.interrupted,
+            data=result.to_json,
+            blocks=_blocks(result),
+            files=outputs.write(result.contents()),
+            messages=[early] if result.interrupted else [],
+            partial=result.interrupted,
         )
 
     answer(run, as_json=as_json, interrupted=NO_RESULT)
 
 
-def _blocks(found: Sweep) -> Blocks:
-    _, *about = heading(found.comparison)
-    yield [tradeoff.title(found.comparison, found.tradeoff), *about]
-    yield [tradeoff.table(found.tradeoff)]
-    yield tradeoff.lines(found.comparison, found.tradeoff)
+def _blocks(result: Sweep) -> Blocks:
+    _, *about = heading(result.comparison)
+    yield [tradeoff.title(result.comparison, result.tradeoff), *about]
+    yield [tradeoff.table(result.tradeoff)]
+    yield tradeoff.lines(result.comparison, result.tradeoff)

@@ -44,14 +44,16 @@ def targeted(
     def decorated(verb: Callable[..., None]) -> Callable[..., None]:
         taken = signature(verb).parameters
 
-        def run(**given: object) -> None:
-            where: Any = given["on"]
-            own: dict[str, Any] = {name: value for name, value in given.items() if name in taken}
+        def run(**arguments: object) -> None:
+            where: Any = arguments["on"]
+            taken_arguments: dict[str, Any] = {
+                name: value for name, value in arguments.items() if name in taken
+            }
             if on is On and "on" not in taken:
                 where, files = divided(where or [], JOB)
-                own["sets"] = [*of_files(files), *(own["sets"] or [])]
-            options = cast(TargetOptions, {field: given[field] for field in fields})
-            verb(**own, target=Target(on=where, options=options))
+                taken_arguments["sets"] = [*of_files(files), *(taken_arguments["sets"] or [])]
+            options = cast(TargetOptions, {field: arguments[field] for field in fields})
+            verb(**taken_arguments, target=Target(on=where, options=options))
 
         run.__doc__ = verb.__doc__
         shown = Signature(list(_parameters(taken.values(), on, fields)))

@@ -96,20 +96,20 @@ def races(
     most, and writes what it has read into the same queue.
     """
     text = _native.trace_races(trace, format=file_format, classes=classes)
-    found: races_words.Report = json.loads(text)
+    report: races_words.Report = json.loads(text)
     give(
         Answer(
             data=lambda: text,
-            blocks=_races(found),
-            notes=[f"note: {remark}" for remark in found["remarks"]],
+            blocks=_races(report),
+            notes=[f"note: {remark}" for remark in report["remarks"]],
         ),
         as_json=as_json,
     )
 
 
-def _races(found: races_words.Report) -> Blocks:
-    yield list(races_words.lines(found))
-    if rows := races_words.rows(found):
+def _races(report: races_words.Report) -> Blocks:
+    yield list(races_words.lines(report))
+    if rows := races_words.rows(report):
         yield [Table(races_words.HEADINGS, rows)]
 
 
@@ -252,7 +252,7 @@ def formats(*, as_json: Json = False) -> None:
     """List the formats of traces."""
     text = _native.trace_formats()
     formats = (
-        f"{one['name']}: {one['summary']}{' (read and written)' if one['writes'] else ''}"
-        for one in json.loads(text)
+        f"{entry['name']}: {entry['summary']}{' (read and written)' if entry['writes'] else ''}"
+        for entry in json.loads(text)
     )
     _give(text, formats, as_json=as_json)
