@@ -46,14 +46,14 @@ def targeted(
 
         def run(**arguments: object) -> None:
             where: Any = arguments["on"]
-            taken_arguments: dict[str, Any] = {
+            keywords: dict[str, Any] = {
                 name: value for name, value in arguments.items() if name in taken
             }
             if on is On and "on" not in taken:
                 where, files = divided(where or [], JOB)
-                taken_arguments["sets"] = [*of_files(files), *(taken_arguments["sets"] or [])]
+                keywords["sets"] = [*of_files(files), *(keywords["sets"] or [])]
             options = cast(TargetOptions, {field: arguments[field] for field in fields})
-            verb(**taken_arguments, target=Target(on=where, options=options))
+            verb(**keywords, target=Target(on=where, options=options))
 
         run.__doc__ = verb.__doc__
         shown = Signature(list(_parameters(taken.values(), on, fields)))

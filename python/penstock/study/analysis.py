@@ -106,11 +106,11 @@ class Analysis:
     @cached_property
     def leverage(self) -> Leverage:
         """Mean and largest leverage, and the runs that stand out."""
-        each = self.fit.leverage
-        mean = float(each.mean())
-        out = np.flatnonzero(each > STANDS_OUT * mean)
+        leverage = self.fit.leverage
+        mean = float(leverage.mean())
+        out = np.flatnonzero(leverage > STANDS_OUT * mean)
         runs = self.table.runs
-        return Leverage(mean, float(each.max()), tuple(runs[run] for run in out))
+        return Leverage(mean, float(leverage.max()), tuple(runs[run] for run in out))
 
     def span(self, term: Term) -> float:
         """Range of a term's effects, from the lowest to the highest, in per cent."""

@@ -67,8 +67,10 @@ def _normality(fit: Fit) -> Check:
     if len(fit.y) <= SHAPIRO_MOST:
         from scipy import stats
 
-        found = stats.shapiro(fit.residuals)
-        return _judged(fit, "normality", "Shapiro-Wilk", float(found[0]), float(found[1]), words)
+        shapiro = stats.shapiro(fit.residuals)
+        return _judged(
+            fit, "normality", "Shapiro-Wilk", float(shapiro[0]), float(shapiro[1]), words
+        )
     from statsmodels.stats.diagnostic import normal_ad
 
     statistic, p = normal_ad(fit.residuals)
@@ -97,14 +99,14 @@ def _equal_variance(fit: Fit) -> Check:
 
 
 def _independence(fit: Fit) -> Check:
-    what, test = "independence", "Durbin-Watson"
+    subject, test = "independence", "Durbin-Watson"
     if not fit.table.ordered:
         why = (
             "the order of simulated runs means nothing"
             if fit.table.simulated
             else "the table has no column `order`"
         )
-        return Check(what, test, None, None, None, f"not tested: {why}")
+        return Check(subject, test, None, None, None, f"not tested: {why}")
     by_order = np.argsort(fit.table.frame["order"].to_numpy(), kind="stable")
     statistic, p = durbin_watson(fit.residuals[by_order], fit.x[by_order])
     words = (
@@ -113,7 +115,7 @@ def _independence(fit: Fit) -> Check:
         if statistic < 2
         else "runs alternate: each differs from the one before more than chance has it",
     )
-    return _judged(fit, what, test, statistic, p, words)
+    return _judged(fit, subject, test, statistic, p, words)
 
 
 def durbin_watson(residuals: Vector, x: Vector) -> tuple[float, float]:
@@ -145,9 +147,9 @@ def durbin_watson(residuals: Vector, x: Vector) -> tuple[float, float]:
 
 def _second_difference(q: Vector) -> Vector:
     """A times each column, where e'Ae is the sum of squared differences of neighbours."""
-    found = 2 * q
-    found[0] -= q[0]
-    found[-1] -= q[-1]
-    found[:-1] -= q[1:]
-    found[1:] -= q[:-1]
-    return np.asarray(found)
+    difference = 2 * q
+    difference[0] -= q[0]
+    difference[-1] -= q[-1]
+    difference[:-1] -= q[1:]
+    difference[1:] -= q[:-1]
+    return np.asarray(difference)

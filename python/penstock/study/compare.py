@@ -341,11 +341,11 @@ def _common(
 
 
 def _check_columns(first: StudyTable, second: StudyTable, names: Sequence[str]) -> None:
-    for study, other in ((first, second), (second, first)):
+    for study, partner in ((first, second), (second, first)):
         missing = [name for name in names if name not in study.frame.columns]
         if missing:
             raise wrong(
-                f"{study.source} has no column {missing[0]}, which is a factor of {other.source}",
+                f"{study.source} has no column {missing[0]}, which is a factor of {partner.source}",
                 f"both studies need the same factors; those of {study.source} are "
                 f"{', '.join(study.factors)}",
             )

@@ -116,11 +116,11 @@ def _welch(values: Sequence[float], others: Sequence[float]) -> tuple[float, flo
 
     if min(len(values), len(others)) < 2:
         return None
-    one, other = [log(value) for value in values], [log(value) for value in others]
-    if max(one) == min(one) and max(other) == min(other):
-        return one[0] - other[0], one[0] - other[0]
-    found = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
-    return float(found.low), float(found.high)
+    logs, other_logs = [log(value) for value in values], [log(value) for value in others]
+    if max(logs) == min(logs) and max(other_logs) == min(other_logs):
+        return logs[0] - other_logs[0], logs[0] - other_logs[0]
+    bounds = stats.ttest_ind(logs, other_logs, equal_var=False).confidence_interval(0.95)
+    return float(bounds.low), float(bounds.high)
 
 
 def unchanged(path: str) -> Definition:
@@ -131,9 +131,9 @@ def unchanged(path: str) -> Definition:
     study = Definition.load(before["study"])
     now = {**description(study), "job_text": study.job_text()}
     kept = [{key: of[key] for key in now} for of in (before, json.loads(json.dumps(now)))]
-    if found := folder.changes(*kept):
+    if differences := folder.changes(*kept):
         raise wrong(
-            f"the study in {path} has changed: {'; '.join(found)}",
+            f"the study in {path} has changed: {'; '.join(differences)}",
             "undo that: its advice is about what it was",
         )
     return study
@@ -152,17 +152,17 @@ def confirm(
     say: Callable[[str], object] = lambda _: None,
 ) -> list[Confirmed]:
     """Run what the folder of a study recommends anew; `say` is called with what runs next."""
-    found = response or study.responses[0]
-    if found not in study.responses:
+    named = response or study.responses[0]
+    if named not in study.responses:
         raise wrong(
-            f"the study in {path} has no response {found}", f"it has {', '.join(study.responses)}"
+            f"the study in {path} has no response {named}", f"it has {', '.join(study.responses)}"
         )
     schedule, task = StudySchedule(study), work(study, target, sets)
-    better = less_is_better(found) if less is None else less
+    better = less_is_better(named) if less is None else less
     names = [factor.name for factor in study.factors]
     if by is not None and by not in names:
         raise wrong(f"the study in {path} has no factor {by}", f"it has {', '.join(names)}")
-    means = _means(of_frame(rows.read(path), source=path, response=found, factors=names), schedule)
+    means = _means(of_frame(rows.read(path), source=path, response=named, factors=names), schedule)
     parts = [None] if by is None else list(dict.fromkeys(cell[by] for cell in schedule.cells))
     plans = [_plan(schedule, means, by, level, less=better) for level in parts]
     again = study.repeat if repeat is None else repeat
@@ -177,7 +177,7 @@ def confirm(
             # In rounds of all cells, so that a drift meets all of them.
             order = list(plan.every) * again
             variants = [task.variant(schedule.sets(cell), next(seeds)) for cell in order]
-            values = _run(bench, variants, study.responses.index(found))
+            values = _run(bench, variants, study.responses.index(named))
 
             def measured(
                 cell: int, values: Sequence[float] = values, plan: _Plan = plan
@@ -188,7 +188,7 @@ def confirm(
             results.append(
                 Confirmed(
                     level=None if by is None else schedule.levels(plan.advice)[by],
-                    response=found,
+                    response=named,
                     less=better,
                     advice=measured(plan.advice),
                     default=measured(plan.default),
@@ -200,12 +200,12 @@ def confirm(
 
 def _means(table: StudyTable, schedule: StudySchedule) -> dict[int, float]:
     """The geometric mean of the runs of each cell that is recorded."""
-    found: dict[tuple[Any, ...], list[float]] = {}
+    by_levels: dict[tuple[Any, ...], list[float]] = {}
     names = [factor.name for factor in schedule.study.factors]
     for *levels, value in table.frame.select(*names, table.response).iter_rows():
-        found.setdefault(tuple(levels), []).append(value)
+        by_levels.setdefault(tuple(levels), []).append(value)
     every = ((at, tuple(schedule.levels(at).values())) for at in range(len(schedule.cells)))
-    return {at: _mean(found[levels]) for at, levels in every if levels in found}
+    return {at: _mean(by_levels[levels]) for at, levels in every if levels in by_levels}
 
 
 class _Plan(NamedTuple):

@@ -192,8 +192,8 @@ class Fit:
             blocks = self.x[:, where]
             means = np.stack([self.cell_means(column) for column in blocks.T], axis=1)
             blocks = blocks - means[self.cell]
-            found, _, rank, _ = np.linalg.lstsq(blocks, off, rcond=None)
-            off, df = off - blocks @ found, df - int(rank)
+            coefficients, _, rank, _ = np.linalg.lstsq(blocks, off, rcond=None)
+            off, df = off - blocks @ coefficients, df - int(rank)
         if df <= 0:
             return None
         sum_sq = float(off @ off)
@@ -281,26 +281,26 @@ class Fit:
             list(zip(self.levels[factor], coding(len(self.levels[factor])), strict=True))
             for factor in term
         ]
-        found = []
+        rows = []
         for combination in product(*every):
             codes = np.ones(1)
             for _, code in combination:
                 codes = np.kron(codes, code)
-            found.append((tuple(level for level, _ in combination), codes))
-        return found
+            rows.append((tuple(level for level, _ in combination), codes))
+        return rows
 
     @cached_property
     def effects(self) -> list[Effect]:
         """Effects of every term, at each of its levels, with 95 % intervals."""
-        found = []
+        effects = []
         for term in self.terms:
             where = self.slices[term]
             for levels, codes in self.coded(term):
                 effect = float(codes @ self.beta[where])
                 half = self.half_width(codes, where)
                 low, high = (None, None) if np.isnan(half) else (effect - half, effect + half)
-                found.append(Effect(term, levels, effect, low, high))
-        return found
+                effects.append(Effect(term, levels, effect, low, high))
+        return effects
 
     def predicted(self, codes: Mapping[str, int]) -> tuple[float, Vector]:
         """Returns the prediction for a cell and its row of the matrix; blocks are at their mean."""
@@ -342,9 +342,10 @@ class Fit:
         """The sum of squares that a term explains after those that its type puts before it."""
         at = self.terms.index(term)
         before = [
-            one
-            for number, one in enumerate(self.terms)
-            if one != term and (number < at if kind == 1 else kind == 3 or not set(term) < set(one))
+            before_it
+            for number, before_it in enumerate(self.terms)
+            if before_it != term
+            and (number < at if kind == 1 else kind == 3 or not set(term) < set(before_it))
         ]
         where = self.slices[term]
         others = [self.x[:, self.slices[term]] for term in before]

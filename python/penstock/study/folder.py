@@ -62,9 +62,9 @@ class Folder:
         known = (self.path / rows.ABOUT).exists()
         if not resume:
             self.close()
-            what = "holds a study" if known else "exists"
+            state = "holds a study" if known else "exists"
             hint = "go on with it by --resume, or name another folder"
-            raise wrong(f"{self.path} {what} already", hint if known else "name a new folder")
+            raise wrong(f"{self.path} {state} already", hint if known else "name a new folder")
         others = [file.name for file in self.path.iterdir() if file.name != LOCK]
         if not known and any(not file.endswith(UNFINISHED) for file in others):
             self.close()
@@ -121,10 +121,10 @@ class Folder:
 def about(path: Path) -> dict[str, Any] | None:
     """Returns the description of the study in a folder, if there is one."""
     try:
-        found: dict[str, Any] = json.loads((path / rows.ABOUT).read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads((path / rows.ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found
+    return document
 
 
 def is_written(path: Path) -> bool:
@@ -144,30 +144,32 @@ def is_written(path: Path) -> bool:
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Returns the differences between two descriptions of a study, in words."""
-    found = []
+    differences = []
     for key in dict.fromkeys([*before, *after]):
         old, new = before.get(key), after.get(key)
         if old == new:
             continue
         if key == "factors":
-            found += _factors(old or [], new or [])
+            differences += _factors(old or [], new or [])
         elif isinstance(old, str) and isinstance(new, str) and "\n" in old:
-            found.append(f"{key}: {_line(old, new)}")
+            differences.append(f"{key}: {_line(old, new)}")
         else:
-            found.append(f"`{key}` was {_shown(old)} and is {_shown(new)}")
-    return found
+            differences.append(f"`{key}` was {_shown(old)} and is {_shown(new)}")
+    return differences
 
 
 def _factors(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
     before, after = ({factor["name"]: factor for factor in every} for every in (old, new))
-    found = [f"factor {name} is gone" for name in before if name not in after]
-    found += [f"factor {name} is new" for name in after if name not in before]
+    differences = [f"factor {name} is gone" for name in before if name not in after]
+    differences += [f"factor {name} is new" for name in after if name not in before]
     for name in before:
         for key in before[name] if name in after else ():
             was, now = before[name][key], after[name][key]
             if was != now:
-                found.append(f"the {key} of factor {name} were {_shown(was)} and are {_shown(now)}")
-    return found or ["the order of the factors"]
+                differences.append(
+                    f"the {key} of factor {name} were {_shown(was)} and are {_shown(now)}"
+                )
+    return differences or ["the order of the factors"]
 
 
 def _line(old: str, new: str) -> str:

@@ -65,8 +65,8 @@ def chosen(
             f"a fraction for this model has at least {x.shape[1]}",
         )
     random = np.random.Generator(np.random.PCG64(seed))
-    found = [_exchanged(x, random.permutation(len(cells))[:runs]) for _ in range(STARTS)]
-    best = max(found, key=lambda result: _determinant(x[result]))
+    fractions = [_exchanged(x, random.permutation(len(cells))[:runs]) for _ in range(STARTS)]
+    best = max(fractions, key=lambda result: _determinant(x[result]))
     if int(np.linalg.matrix_rank(x[best])) < x.shape[1]:
         raise wrong(
             f"no {runs} of the {len(cells)} cells separate all terms of the model",
@@ -103,10 +103,10 @@ def _exchanged(x: Any, begin: Any) -> Any:  # noqa: ANN401
         # Those tell least whose rates are known best without them, and the others most.
         leaving = np.argsort(variance[inside], kind="stable")[: FEW if few else None]
         coming = np.argsort(-variance[outside], kind="stable")[: FEW if few else None]
-        one, other = x[inside[leaving]], x[outside[coming]]
+        gone, come = x[inside[leaving]], x[outside[coming]]
         # By how much the determinant grows if one goes and the other comes.
         gain = (1 - variance[inside[leaving]])[:, None] * (1 + variance[outside[coming]])[None, :]
-        gain += (one @ inverse @ other.T) ** 2
+        gain += (gone @ inverse @ come.T) ** 2
         at = int(np.argmax(gain.round(DIGITS)))
         if gain.flat[at] < 1 + ENOUGH:
             if not few:

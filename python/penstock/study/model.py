@@ -28,15 +28,15 @@ def text(terms: Iterable[Term]) -> str:
 def parse(model: str, factors: Iterable[str]) -> list[Term]:
     """The terms of a model in words; `A*B` stands for `A + B + A:B`."""
     factors = list(factors)
-    found: list[Term] = []
+    parsed: list[Term] = []
     for part in model.split("+"):
         crossed = [_term(factor, part, factors) for factor in part.split("*")]
         for many in range(1, len(crossed) + 1):
-            found += [
+            parsed += [
                 _sorted((factor for term in some for factor in term), factors)
                 for some in combinations(crossed, many)
             ]
-    terms = sorted(dict.fromkeys(found), key=len)
+    terms = sorted(dict.fromkeys(parsed), key=len)
     for term in terms:
         for lower in below(term):
             if lower not in terms:
@@ -54,11 +54,11 @@ def _term(part: str, model: str, factors: Sequence[str]) -> Term:
         if name not in factors:
             near = get_close_matches(name, factors, 1)
             known = f"the factors are {', '.join(factors)}"
-            what = f"a factor {name}" if name else f"nothing in {model.strip() or 'a term'!r}"
+            problem = f"a factor {name}" if name else f"nothing in {model.strip() or 'a term'!r}"
             raise wrong(
-                f"--model has {what}, which the table has not"
+                f"--model has {problem}, which the table has not"
                 if name
-                else f"--model has {what}, where a factor is expected",
+                else f"--model has {problem}, where a factor is expected",
                 f"did you mean {near[0]}? {known}" if near else known,
             )
         if names.count(name) > 1:
@@ -83,4 +83,4 @@ def pairs(factors: Iterable[str]) -> list[Term]:
 
 def droppable(terms: Sequence[Term]) -> list[Term]:
     """Terms that no other one is made of."""
-    return [one for one in terms if not any(one in below(other) for other in terms)]
+    return [term for term in terms if not any(term in below(larger) for larger in terms)]

@@ -96,7 +96,7 @@ def path(first: Fit, terms: Sequence[Term]) -> Path:
     errors = [step.rmse for step in steps]
     known = [(error, -at) for at, error in enumerate(errors) if error is not None]
     # Of models that predict alike the smaller.
-    by_error = -min(known, key=lambda one: (round(one[0], 12), one[1]))[1] if known else None
+    by_error = -min(known, key=lambda pair: (round(pair[0], 12), pair[1]))[1] if known else None
     return Path(steps=tuple(steps), by_f=by_f or 0, by_error=by_error)
 
 
@@ -104,23 +104,23 @@ def _weakest(fit: Fit, terms: Sequence[Term]) -> tuple[Term, float, float] | Non
     """The term without which the fit loses least, with its F and p."""
     from scipy import stats
 
-    found = []
+    losses = []
     exact = fit.rss <= EXACT * fit.tss
     for term in model.droppable(terms):
         where = fit.slices[term]
-        own = fit.beta[where]
-        loss = float(own @ np.linalg.solve(fit.unscaled[where, where], own))
+        beta = fit.beta[where]
+        loss = float(beta @ np.linalg.solve(fit.unscaled[where, where], beta))
         if exact:
             # Nothing is left over to compare with: what explains nothing goes first.
             p = 1.0 if loss <= EXACT * fit.tss else 0.0
-            found.append((p, -loss, term, float("inf") if loss else 0.0))
+            losses.append((p, -loss, term, float("inf") if loss else 0.0))
             continue
-        f = loss / len(own) / (fit.rss / fit.df_resid)
-        p = float(stats.f.sf(f, len(own), fit.df_resid))
-        found.append((p, -f, term, f))
-    if not found:
+        f = loss / len(beta) / (fit.rss / fit.df_resid)
+        p = float(stats.f.sf(f, len(beta), fit.df_resid))
+        losses.append((p, -f, term, f))
+    if not losses:
         return None
-    p, _, term, f = max(found, key=lambda one: (one[0], one[1]))
+    p, _, term, f = max(losses, key=lambda entry: (entry[0], entry[1]))
     return term, f, p
 
 

@@ -52,9 +52,9 @@ def all_of(analysis: Analysis) -> list[Picture]:
         if analysis.terms
         else []
     )
-    for one, other in combinations(analysis.table.factors, 2):
+    for first, second in combinations(analysis.table.factors, 2):
         # The factor with more levels goes along the axis.
-        x, line = sorted((one, other), key=lambda name: -len(analysis.fit.levels[name]))
+        x, line = sorted((first, second), key=lambda name: -len(analysis.fit.levels[name]))
         chart = charts.interaction(
             _means(analysis, x, line),
             x=x,
@@ -62,8 +62,8 @@ def all_of(analysis: Analysis) -> list[Picture]:
             response=analysis.table.response,
             logarithmic=analysis.fit.transform == "log",
         )
-        name = f"interaction-{plain(one)}-{plain(other)}"
-        drawn.append(_picture("interaction", name, f"{one} and {other}", chart))
+        name = f"interaction-{plain(first)}-{plain(second)}"
+        drawn.append(_picture("interaction", name, f"{first} and {second}", chart))
     return drawn + _residuals(analysis)
 
 
@@ -74,12 +74,12 @@ def plain(name: object, between: str = "_") -> str:
 
 def _bars(analysis: Analysis) -> list[Bar]:
     bars = []
-    for one in analysis.fit.effects:
-        if len(one.term) == 1 and one.term != (BLOCK,):
-            effect = analysis.fit.percent(one.effect)
-            low = effect if one.low is None else analysis.fit.percent(one.low)
-            high = effect if one.high is None else analysis.fit.percent(one.high)
-            bars.append(Bar(f"{model.name(one.term)} = {one.levels[0]}", effect, low, high))
+    for level in analysis.fit.effects:
+        if len(level.term) == 1 and level.term != (BLOCK,):
+            effect = analysis.fit.percent(level.effect)
+            low = effect if level.low is None else analysis.fit.percent(level.low)
+            high = effect if level.high is None else analysis.fit.percent(level.high)
+            bars.append(Bar(f"{model.name(level.term)} = {level.levels[0]}", effect, low, high))
     return bars
 
 
@@ -88,13 +88,13 @@ def _means(analysis: Analysis, x: str, line: str) -> list[Mean]:
     fit = analysis.fit
     cells, means = fit.cells, fit.cell_means(fit.without_blocks)
     at_x, at_line = (list(analysis.table.factors).index(factor) for factor in (x, line))
-    found = []
+    points = []
     for second, name in enumerate(fit.levels[line]):
         for first, level in enumerate(fit.levels[x]):
             both = (cells[:, at_x] == first) & (cells[:, at_line] == second)
             if both.any():
-                found.append(Mean(str(level), str(name), fit.natural(float(means[both].mean()))))
-    return found
+                points.append(Mean(str(level), str(name), fit.natural(float(means[both].mean()))))
+    return points
 
 
 def _residuals(analysis: Analysis) -> list[Picture]:

@@ -35,13 +35,13 @@ def detectable(
 
     coefficients = coefficients or 1 + sum(many - 1 for many in levels.values())
     free = runs - coefficients
-    found = {}
+    smallest = {}
     for factor, many in levels.items():
         if free < 1 or many < 2:
-            found[factor] = inf
+            smallest[factor] = inf
             continue
         if noise <= 0:
-            found[factor] = 0.0
+            smallest[factor] = 0.0
             continue
         limit = float(stats.f.ppf(1 - level, many - 1, free))
 
@@ -54,5 +54,5 @@ def detectable(
         noncentral = float(optimize.brentq(missing, 1e-9, high))
         # Two levels are off by half of it each, in `runs / many` runs.
         difference = noise * (2 * noncentral * many / runs) ** 0.5
-        found[factor] = 100 * expm1(difference)
-    return found
+        smallest[factor] = 100 * expm1(difference)
+    return smallest

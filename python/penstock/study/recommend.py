@@ -91,11 +91,11 @@ def _advice(fit: Fit, factor: str, matters: float, less: bool) -> FactorAdvice:
     order = np.argsort(means if less else -means, kind="stable")
     best, worst = int(order[0]), int(order[-1])
     alike, reasons = [best], set[str]()
-    for other in order[1:]:
-        close = abs(fit.percent(means[best] - means[other])) < matters
-        p = _tukey(fit, codes[best] - codes[other], where, len(levels))
+    for level in order[1:]:
+        close = abs(fit.percent(means[best] - means[level])) < matters
+        p = _tukey(fit, codes[best] - codes[level], where, len(levels))
         if close or (p is not None and p >= SIGNIFICANT):
-            alike.append(int(other))
+            alike.append(int(level))
             reasons.add("matters" if close else "tukey")
     contrast = codes[best] - codes[worst]
     difference = float(contrast @ fit.beta[where])
@@ -168,10 +168,10 @@ def _configuration(
     runs = [run for run, cell in zip(fit.table.runs, fit.cell.tolist(), strict=True) if cell == at]
     costs = []
     for place, factor in enumerate(factors):
-        others = list(_neighbours(fit, codes, place, means, where))
-        if others:
-            others.sort(key=lambda one: one[0] if less else -one[0])
-            (near, level), (far, worst) = others[0], others[-1]
+        neighbours = list(_neighbours(fit, codes, place, means, where))
+        if neighbours:
+            neighbours.sort(key=lambda neighbour: neighbour[0] if less else -neighbour[0])
+            (near, level), (far, worst) = neighbours[0], neighbours[-1]
             costs.append(
                 Cost(factor, level, fit.percent(near - mean), worst, fit.percent(far - mean))
             )

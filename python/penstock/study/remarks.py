@@ -57,10 +57,10 @@ def counted(column: Iterable[str | None]) -> list[Counted]:
         for text in (row or "").splitlines():
             of_row.setdefault(_FIGURE.sub("#", text), text)
         for kind, text in of_row.items():
-            one = kinds.setdefault(kind, Counted(text))
-            one.runs += 1
-            one.alike &= one.text == text
-    return sorted(kinds.values(), key=lambda one: -one.runs)
+            remark = kinds.setdefault(kind, Counted(text))
+            remark.runs += 1
+            remark.alike &= remark.text == text
+    return sorted(kinds.values(), key=lambda remark: -remark.runs)
 
 
 def lines(column: Sequence[str | None]) -> Iterator[str]:

@@ -51,8 +51,8 @@ def value(response: str, run: json_types.Run) -> float | None:
     for class_ in classes:
         if response.startswith(f"{class_['name']}."):
             return _number(class_, response.removeprefix(f"{class_['name']}."))
-    found = [_number(class_, response) for class_ in classes]
-    numbers = [value for value in found if value is not None]
+    of_classes = [_number(class_, response) for class_ in classes]
+    numbers = [value for value in of_classes if value is not None]
     if not numbers or len(numbers) < len(classes):
         return _number(run, response)
     return numbers[0] if len(numbers) == 1 else sum(numbers)
@@ -76,10 +76,10 @@ def _figures(table: type) -> Iterator[str]:
     """The names of all numbers in a table of results."""
     for name, kind in get_type_hints(table).items():
         kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        for one in kinds:
-            if one in (int, float):
+        for type_ in kinds:
+            if type_ in (int, float):
                 yield name
             elif name == "percentile":
                 yield from PERCENTILES
-            elif is_typeddict(one) and name != "detail":
-                yield from (f"{name}.{below}" for below in _figures(one))
+            elif is_typeddict(type_) and name != "detail":
+                yield from (f"{name}.{below}" for below in _figures(type_))

@@ -48,20 +48,20 @@ def remarks(parts: Sequence[Path]) -> list[str | None]:
     """The remarks of each run that these parts hold."""
     import polars as pl
 
-    found: list[str | None] = []
+    texts: list[str | None] = []
     for part in parts:
-        found += pl.read_parquet(part, columns=["remarks"])["remarks"].to_list()
-    return found
+        texts += pl.read_parquet(part, columns=["remarks"])["remarks"].to_list()
+    return texts
 
 
 def recorded(folder: str | PathLike[str]) -> set[int]:
     """The numbers of the runs that are recorded."""
     import polars as pl
 
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in every_part(folder):
-        found.update(pl.read_parquet(part, columns=["run"])["run"].to_list())
-    return found
+        numbers.update(pl.read_parquet(part, columns=["run"])["run"].to_list())
+    return numbers
 
 
 def frame(

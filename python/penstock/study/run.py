@@ -122,10 +122,10 @@ def ready(study: Definition, task: Work, bench: Bench[Outcome]) -> Ready:
     first: dict[str, Any] | None = None
     for cell in range(len(schedule.cells)):
         try:
-            (found,) = bench.check([task.variant(schedule.sets(cell))])
+            (checked,) = bench.check([task.variant(schedule.sets(cell))])
         except PenstockError as error:
             raise _refused(schedule, cell, task, error) from None
-        first = first or found
+        first = first or checked
     assert first is not None
     job = tomllib.loads(first["job"]["text"])
     for name in study.responses:
@@ -181,14 +181,14 @@ def _refused(schedule: StudySchedule, cell: int, task: Work, error: PenstockErro
     if not is_right([]):
         return error
     levels = schedule.cells[cell]
-    what = f"the cell {schedule.named(cell)}"
+    refused = f"the cell {schedule.named(cell)}"
     for factor in schedule.study.factors:
         level = factor.levels[levels[factor.name]]
         if not is_right(level.sets):
-            what = f"the level {level.shown} of factor {factor.name}"
+            refused = f"the level {level.shown} of factor {factor.name}"
             break
     return PenstockError(
-        f"error: the job refuses {what}: {cells.reason(error)}", exit_code=error.exit_code
+        f"error: the job refuses {refused}: {cells.reason(error)}", exit_code=error.exit_code
     )
 
 
@@ -298,9 +298,9 @@ def _fitting(price: Price, budget: Budget) -> str:
 
 def _check_workers(plan: Ready, workers: int | None, cluster: str | None) -> None:
     if plan.live and (cluster is not None or (workers or 1) > 1):
-        what = "--cluster" if cluster is not None else f"--workers {workers}"
+        option = "--cluster" if cluster is not None else f"--workers {workers}"
         raise wrong(
-            f"{what} runs several cells at once, and {plan.about['device']} is a real target",
+            f"{option} runs several cells at once, and {plan.about['device']} is a real target",
             "leave it out: one run at a time is measured there",
         )
 
@@ -311,10 +311,12 @@ def _check_same(plan: Ready, folder: Folder) -> None:
     if before is None:
         return
     free = ("study", "job")
-    kept = [{key: one for key, one in of.items() if key not in free} for of in (before, plan.about)]
-    if found := changes(kept[0], json.loads(json.dumps(kept[1]))):
+    kept = [
+        {key: value for key, value in of.items() if key not in free} for of in (before, plan.about)
+    ]
+    if differences := changes(kept[0], json.loads(json.dumps(kept[1]))):
         raise wrong(
-            f"the study in {folder.path} has changed: {'; '.join(found)}",
+            f"the study in {folder.path} has changed: {'; '.join(differences)}",
             "undo that, or name another folder for the new study",
         )
 
@@ -355,9 +357,9 @@ class _Recorder:
     def _failed(self) -> PenstockError:
         failures, far = self._ran.failures, f"{self._ran.done} of {self._ran.runs} runs"
         first, *rest = failures[0].splitlines()
-        what = first if len(failures) == 1 else f"{len(failures)} runs failed, the first {first}"
+        problem = first if len(failures) == 1 else f"{len(failures)} runs failed, the first {first}"
         hint = f"hint: {far} are recorded; --resume goes on with the rest when this is mended"
-        return PenstockError("\n".join([f"error: {what}", *rest, hint]), exit_code=RUN_FAILED)
+        return PenstockError("\n".join([f"error: {problem}", *rest, hint]), exit_code=RUN_FAILED)
 
     def _row(self, planned: Planned, outcome: Outcome) -> dict[str, Any]:
         row = {

@@ -95,7 +95,7 @@ class StudySchedule:
         terms = [(name,) for name in many]
         pairs = list(combinations(many, 2))
         free = 1 + sum(count - 1 for count in many.values())
-        free += sum((many[one] - 1) * (many[other] - 1) for one, other in pairs)
+        free += sum((many[first] - 1) * (many[second] - 1) for first, second in pairs)
         numbers = chosen(cells, [*terms, *(pairs if runs >= free else [])], runs, self.study.seed)
         return [cells[number] for number in sorted(numbers)]
 
@@ -122,17 +122,17 @@ class StudySchedule:
             return Planned(self.count() + number, 0, block, number, seed, 0, reference=True)
 
         every = study.reference if references else None
-        found: list[Planned] = []
+        every_run: list[Planned] = []
         for block in range(study.repeat):
             numbers = range(block, self.count(), study.repeat)
             order = plan.shuffled(numbers, study.seed, "order", self.count())
-            found += plan.with_references(
+            every_run += plan.with_references(
                 [planned(run) for run in order],
                 every,
                 partial(reference, block=block),
                 before=block * cells,
             )
-        return [planned._replace(order=order) for order, planned in enumerate(found)]
+        return [planned._replace(order=order) for order, planned in enumerate(every_run)]
 
     def sets(self, cell: int) -> list[str]:
         """The arguments of `--set` that make this cell."""

@@ -86,8 +86,8 @@ class StudyTable:
         """The blocks of runs that were made one after another; none in a simulation."""
         if "block" not in self.frame.columns or self.simulated or "block" in self.factors:
             return []
-        found = sorted(self.frame["block"].unique().to_list())
-        return found if len(found) > 1 else []
+        numbers = sorted(self.frame["block"].unique().to_list())
+        return numbers if len(numbers) > 1 else []
 
     @property
     def noted(self) -> list[str | None]:
@@ -237,13 +237,13 @@ def _measures(frame: "pl.DataFrame", name: str) -> bool:
 def _response(frame: "pl.DataFrame", source: str, factors: Sequence[str]) -> str:
     others = [name for name in frame.columns if name not in (*factors, *ABOUT_RUNS)]
     numbers = [name for name in others if frame[name].dtype.is_numeric()]
-    found = [name for name in numbers if _measures(frame, name)]
-    if len(found) != 1 and factors:
-        found = numbers
-    if len(found) == 1:
-        return found[0]
-    which = f"{len(found)} columns could be" if found else "no column looks like"
-    names = ", ".join(found or numbers or others)
+    candidates = [name for name in numbers if _measures(frame, name)]
+    if len(candidates) != 1 and factors:
+        candidates = numbers
+    if len(candidates) == 1:
+        return candidates[0]
+    which = f"{len(candidates)} columns could be" if candidates else "no column looks like"
+    names = ", ".join(candidates or numbers or others)
     raise wrong(
         f"{source}: {which} the response",
         f"name it with --response, one of {names}" if names else "it needs a column of numbers",
@@ -252,7 +252,7 @@ def _response(frame: "pl.DataFrame", source: str, factors: Sequence[str]) -> str
 
 def _factors(frame: "pl.DataFrame", source: str, response: str) -> tuple[list[str], list[str]]:
     """All columns that may be factors, and what is said of the others."""
-    found, remarks = [], []
+    candidates, remarks = [], []
     for name in frame.columns:
         if name in ABOUT_RUNS or name == response or _measures(frame, name):
             continue
@@ -261,10 +261,10 @@ def _factors(frame: "pl.DataFrame", source: str, response: str) -> tuple[list[st
         elif frame[name].n_unique() == frame.height and not frame[name].dtype.is_numeric():
             remarks.append(f"{name} differs in every row, and is no factor")
         else:
-            found.append(name)
-    if not found:
+            candidates.append(name)
+    if not candidates:
         raise wrong(f"{source} has no factor: no column has levels that repeat", "see --factor")
-    return found, remarks
+    return candidates, remarks
 
 
 def _levels(frame: "pl.DataFrame", source: str, name: str) -> list[Level]:
@@ -293,9 +293,9 @@ def _levels(frame: "pl.DataFrame", source: str, name: str) -> list[Level]:
 
 def _bytes(text: str) -> float:
     """Returns the bytes of a level as `64KiB` or `4k`; only their order matters."""
-    found = SIZE.fullmatch(text)
-    assert found is not None
-    return float(found[1]) * 1024.0 ** "kmgt".find(found[2].lower() or " ") * 1024
+    size = SIZE.fullmatch(text)
+    assert size is not None
+    return float(size[1]) * 1024.0 ** "kmgt".find(size[2].lower() or " ") * 1024
 
 
 def _check_numbers(frame: "pl.DataFrame", source: str, name: str) -> None:
@@ -332,11 +332,11 @@ def _empty(frame: "pl.DataFrame", source: str, name: str) -> PenstockError:
 
 def _rows(frame: "pl.DataFrame", at: Sequence[int]) -> str:
     """Names rows by their runs, else by their number below the heading."""
-    what = "run" if "run" in frame.columns else "row"
-    numbers = frame["run"].to_list() if what == "run" else range(1, frame.height + 1)
+    noun = "run" if "run" in frame.columns else "row"
+    numbers = frame["run"].to_list() if noun == "run" else range(1, frame.height + 1)
     named = [str(numbers[n]) for n in at[:NAMED]]
     more = f" and {len(at) - NAMED} more" if len(at) > NAMED else ""
-    return f"{what if len(at) == 1 else what + 's'} {', '.join(named)}{more}"
+    return f"{noun if len(at) == 1 else noun + 's'} {', '.join(named)}{more}"
 
 
 def positive(table: StudyTable) -> None:

@@ -26,11 +26,11 @@ TYPES = {1: "I", 2: "II", 3: "III"}
 def title(analysis: Analysis) -> tuple[str, str]:
     """The world in capitals, and what was analysed."""
     table = analysis.table
-    what = "its logarithm" if analysis.fit.transform == "log" else "as it is"
+    response = "its logarithm" if analysis.fit.transform == "log" else "as it is"
     less = "less" if analysis.less else "more"
     return (table.world or "table").upper(), (
         f"{table.source}: {units.many(len(analysis.fit.y), 'run')} of "
-        f"{units.many(len(analysis.fit.counts), 'cell')}; response {table.response}, {what}; "
+        f"{units.many(len(analysis.fit.counts), 'cell')}; response {table.response}, {response}; "
         f"{less} is better"
     )
 
@@ -180,13 +180,13 @@ def entries(analysis: Analysis) -> Iterator[tuple[str, list[str]]]:
 
 def spans(numbers: Sequence[int]) -> str:
     """Numbers with those that follow one another as one: `1-4, 9`."""
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in sorted(numbers):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
         else:
-            found.append([number, number])
-    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in found)
+            ranges.append([number, number])
+    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in ranges)
 
 
 def _why(entry: FactorAdvice, analysis: Analysis) -> str:
@@ -271,8 +271,8 @@ def fit_lines(analysis: Analysis) -> Iterator[str]:
         free = f"{units.count(fit.noise.df)} degrees of freedom"
         source = f"the residual, {free}"
         if fit.noise.source == "replicates":
-            own = "" if fit.own is None else ", each cell with a variance of its own"
-            source = f"repeated runs, {free}{own}"
+            variances = "" if fit.own is None else ", each cell with a variance of its own"
+            source = f"repeated runs, {free}{variances}"
         yield f"Intervals: 95 %, from {source}."
     if (power := analysis.boxcox) is not None:
         ends = interval(power.low, power.high, figure)
