@@ -35,12 +35,12 @@ class Sentence:
 
     def judged(self, numbers: Numbers) -> Claim:
         """The claim, held to these figures."""
-        found = {of: list(figures) for of, figures in numbers.items()}
+        lists = {of: list(figures) for of, figures in numbers.items()}
         return {
             "id": self.id,
             "text": self.text,
-            "holds": self.holds(found),
-            "numbers": found,
+            "holds": self.holds(lists),
+            "numbers": lists,
         }
 
 
@@ -74,13 +74,17 @@ class Statement(Sentence):
 
 def decided(statements: Sequence[Statement], ours: Mapping[str, Any]) -> list[Claim]:
     """Each sentence that our figures can decide: those of what did not run are left out."""
-    found = ((one, one.numbers(ours)) for one in statements)
-    return [one.judged(numbers) for one, numbers in found if numbers and all(numbers.values())]
+    decidable = ((statement, statement.numbers(ours)) for statement in statements)
+    return [
+        statement.judged(numbers)
+        for statement, numbers in decidable
+        if numbers and all(numbers.values())
+    ]
 
 
 def grow(values: Sequence[float]) -> bool:
     """Whether each is larger than the one before."""
-    return all(one < other for one, other in pairwise(values))
+    return all(before < after for before, after in pairwise(values))
 
 
 def alike(values: Sequence[float]) -> bool:
@@ -91,8 +95,8 @@ def alike(values: Sequence[float]) -> bool:
 def table(claims: Sequence[Claim], numbers_of: str) -> Table:
     """The claims, each with whether it holds and its figures below the heading `numbers_of`."""
     rows = [
-        [one["id"], one["text"], "holds" if one["holds"] else "does not hold", numbers(one)]
-        for one in claims
+        [claim["id"], claim["text"], "holds" if claim["holds"] else "does not hold", numbers(claim)]
+        for claim in claims
     ]
     return Table(["claim", "the paper says", "here", numbers_of], rows, words=4)
 

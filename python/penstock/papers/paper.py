@@ -94,7 +94,7 @@ class Paper(Study):
 
     def _rows(self, every: Sequence[Mapping[str, str]]) -> list[list[Row]]:
         """Our rows under each of several settings, whose runs share the processors."""
-        runs = [list(self.runs(given)) for given in every]
+        runs = [list(self.runs(arguments)) for arguments in every]
         setup = Setup(target=Target(), reduce=self._figures)
         text = files.text(self.name, "job.toml")
         variants = [

@@ -56,8 +56,8 @@ def of_bars(
     def charts(ours: Sequence[Row]) -> "Iterator[tuple[str, alt.TopLevelMixin]]":
         import polars as pl
 
-        for one in figures:
-            values = [row[one.figure] for row in ours]
+        for figure in figures:
+            values = [row[figure.figure] for row in ours]
             places = [place(row) for row in ours]
             frame = pl.DataFrame(
                 {
@@ -67,14 +67,14 @@ def of_bars(
                     "label": [f"{value:.3g}" for value in values],
                 }
             )
-            yield one.name, _bars(frame, one.unit, series)
+            yield figure.name, _bars(frame, figure.unit, series)
 
     return Gallery(
         title=title,
         about=about,
-        titles={one.name: one.title for one in figures},
+        titles={figure.name: figure.title for figure in figures},
         charts=charts,
-        figures=[one.figure for one in figures],
+        figures=[figure.figure for figure in figures],
     )
 
 
@@ -84,7 +84,7 @@ def _bars(frame: "pl.DataFrame", unit: str, series: Sequence[str]) -> "alt.TopLe
     from penstock.charts import palette
     from penstock.charts.style import HEIGHT, WIDTH, dressed
 
-    colours = [one.light for one in palette.POLICIES[: len(series)]]
+    colours = [colour.light for colour in palette.POLICIES[: len(series)]]
     x = alt.X("case:N", title=None, axis=alt.Axis(labelAngle=0))
     side = alt.XOffset("series:N", sort=series)
     y = alt.Y("value:Q", title=unit, scale=alt.Scale(zero=True))

@@ -85,8 +85,8 @@ class Published:
     @property
     def rows(self) -> list[Row]:
         """The rows."""
-        found: list[Row] = files.published(self.paper)["row"]
-        return found
+        rows: list[Row] = files.published(self.paper)["row"]
+        return rows
 
     def deviations(self, ours: Sequence[Row]) -> Iterator[Deviation]:
         """Each cell of ours that was published, with the paper's."""
@@ -109,7 +109,9 @@ class Published:
 
     def farthest(self, ours: Sequence[Row]) -> float:
         """The largest deviation of a cell that is not suspect."""
-        return max(abs(one.away) for one in self.deviations(ours) if not one.suspect)
+        return max(
+            abs(deviation.away) for deviation in self.deviations(ours) if not deviation.suspect
+        )
 
     def called(self, row: Row) -> list[str]:
         """Which row it is, a text for each column that says so."""
@@ -126,7 +128,7 @@ class Published:
 
     def remarks(self, ours: Sequence[Row]) -> Iterator[str]:
         """Notes for a reader of the table."""
-        suspect = [one for one in self.deviations(ours) if one.suspect]
+        suspect = [deviation for deviation in self.deviations(ours) if deviation.suspect]
         aside = f", {_many(suspect)} left aside" if suspect else ""
         yield (
             f"Each {self.noun} is ours / the paper's (the difference in {self.away.words}). The "
@@ -145,10 +147,12 @@ class Published:
             if figure not in published:
                 yield ours
                 continue
-            one = published[figure]
-            away = f"{one.away:+.1f} %" if one.of is PERCENT else f"{one.away:+.2f}"
-            star = "*" if one.suspect else ""
-            yield f"{ours} / {one.paper:.{cell.published_digits}f} ({away}){star}"
+            deviation = published[figure]
+            away = (
+                f"{deviation.away:+.1f} %" if deviation.of is PERCENT else f"{deviation.away:+.2f}"
+            )
+            star = "*" if deviation.suspect else ""
+            yield f"{ours} / {deviation.paper:.{cell.published_digits}f} ({away}){star}"
 
     def _place(self, deviation: Deviation) -> str:
         cell = self.cells[deviation.figure]

@@ -57,7 +57,7 @@ def blocks(result: Result) -> Blocks:
     paper = result.paper
     yield [headline("simulated", files.source(paper.name))]
     tables = paper.tables(result.ours)
-    yield from ([one if len(tables) > 1 else replace(one, title="")] for one in tables)
+    yield from ([table if len(tables) > 1 else replace(table, title="")] for table in tables)
     yield [line for claim in result.claims for line in _judged(claim)]
     if result.variants:
         yield [sensitivity_table(paper, result.variants)]
@@ -74,5 +74,5 @@ def sensitivity_table(paper: Study, variants: Sequence[Found]) -> Table:
     about = [] if paper.sensitivity is None else [paper.sensitivity.legend(paper.away)]
     return replace(
         sensitivity.table(variants, paper.away),
-        notes=[*about, *(f"{one['variant']}: {one['text']}" for one in variants)],
+        notes=[*about, *(f"{variant['variant']}: {variant['text']}" for variant in variants)],
     )

@@ -29,10 +29,10 @@ def levels(rows: Iterable[Row], by: Key) -> list[Any]:
 
 def pivot(rows: Iterable[Row], down: Key, across: Key) -> dict[Any, dict[Any, Row]]:
     """For each value of `down`, in the order of the rows, its rows by their values of `across`."""
-    found: dict[Any, dict[Any, Row]] = {}
+    cells: dict[Any, dict[Any, Row]] = {}
     for row in rows:
-        found.setdefault(key(row, down), {})[key(row, across)] = row
-    return found
+        cells.setdefault(key(row, down), {})[key(row, across)] = row
+    return cells
 
 
 def text(row: Row | None, figure: str, form: str) -> str:

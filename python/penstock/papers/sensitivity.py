@@ -69,9 +69,9 @@ def found(
     results: list[Found] = []
     for name, variant in sensitivity.variants.items():
         say(f"{len(sensitivity.points)} {sensitivity.noun} of {name}: {variant.text}")
-        each = [{**arguments, **variant.changes, **point} for point in sensitivity.points]
+        settings = [{**arguments, **variant.changes, **point} for point in sensitivity.points]
         about = {"variant": name, "text": variant.text, sensitivity.noun: len(sensitivity.points)}
-        results.append({**about, **_counted(list(judge(each)), away)})
+        results.append({**about, **_counted(list(judge(settings)), away)})
     return results
 
 
@@ -79,7 +79,7 @@ def _counted(results: Sequence[Judged], away: Away) -> Found:
     far = [farthest for _, farthest in results if farthest is not None]
     ids = [claim["id"] for claim in results[0][0]]
     held = zip(*([claim["holds"] for claim in claims] for claims, _ in results), strict=True)
-    counted = {"holds": {one: sum(holds) for one, holds in zip(ids, held, strict=True)}}
+    counted = {"holds": {claim: sum(holds) for claim, holds in zip(ids, held, strict=True)}}
     if not far:
         return counted
     return {
@@ -93,11 +93,11 @@ def table(results: Sequence[Found], away: Away) -> Table:
     far = f"farthest_{away.key}"
     rows = [
         [
-            one["variant"],
-            *(f"{held}" for held in one["holds"].values()),
-            *(f"{figure:.1f}" for figure in one.get(far, {}).values()),
+            result["variant"],
+            *(f"{held}" for held in result["holds"].values()),
+            *(f"{figure:.1f}" for figure in result.get(far, {}).values()),
         ]
-        for one in results
+        for result in results
     ]
     ids = list(results[0]["holds"]) if results else []
     away_by = [f"median, {away.heading}", f"p90, {away.heading}"]

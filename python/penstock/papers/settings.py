@@ -32,34 +32,36 @@ class Settings:
 
     def read(self, sets: Sequence[str]) -> dict[str, str]:
         """Returns the values of `--set`, checked by name; the engine checks the values."""
-        found: dict[str, str] = {}
-        for one in sets:
-            key, equals, value = (part.strip() for part in one.partition("="))
+        values: dict[str, str] = {}
+        for text in sets:
+            key, equals, value = (part.strip() for part in text.partition("="))
             if not equals:
-                raise wrong(f"--set {one}: expected KEY=VALUE", f"as --set {self.examples[0]}")
+                raise wrong(f"--set {text}: expected KEY=VALUE", f"as --set {self.examples[0]}")
             if key not in self.names:
-                raise wrong(f"--set {one}: unknown key {key}", f"known are {', '.join(self.names)}")
-            found[key] = value
+                raise wrong(
+                    f"--set {text}: unknown key {key}", f"known are {', '.join(self.names)}"
+                )
+            values[key] = value
         for key, words in self.choices.items():
-            value = found.get(key, words[0])
+            value = values.get(key, words[0])
             if value not in words:
                 expected = f"expected {' or '.join(words)}"
                 raise wrong(f"--set {key}={value}: {expected}", f"{words[0]} is the paper's")
-        return found
+        return values
 
     def read_live(self, sets: Sequence[str], keys: Sequence[str]) -> dict[str, str]:
         """Returns the values of `--set` for real time; refuses other keys than `keys`."""
-        given = self.read(sets)
-        for key, value in given.items():
+        values = self.read(sets)
+        for key, value in values.items():
             if key not in keys:
                 known = f"known in real time are {', '.join(keys)}"
                 raise wrong(f"--set {key}={value} belongs to the simulation", known)
-        return given
+        return values
 
     def of_job(self, arguments: Mapping[str, str]) -> Iterator[str]:
         """Yields the arguments as settings of the job, for the engine."""
         for key, value in arguments.items():
-            yield from (f"{one}={value}" for one in self.keys.get(key, ()))
+            yield from (f"{path}={value}" for path in self.keys.get(key, ()))
 
     @contextmanager
     def errors(self, arguments: Mapping[str, str]) -> Iterator[None]:
@@ -75,8 +77,8 @@ class Settings:
         lines = message.split("\n")
         for key, value in arguments.items():
             # Of a list each part may be a job's.
-            for one, part in product(self.keys.get(key, ()), (value, *listed(value))):
-                engine, ours = f"--set {one}={part}", f"--set {key}={part}"
+            for path, part in product(self.keys.get(key, ()), (value, *listed(value))):
+                engine, ours = f"--set {path}={part}", f"--set {key}={part}"
                 for at, line in enumerate(lines):
                     if engine in line:
                         lines[at] = line.replace(engine, ours)
@@ -93,16 +95,16 @@ def _moved(line: str, by: int) -> str:
 
 def listed(text: str) -> list[str]:
     """The parts of a list."""
-    return [one.strip() for one in text.split(",")]
+    return [part.strip() for part in text.split(",")]
 
 
 def milliseconds(key: str, text: str, example: str) -> float:
     """A length of time above zero, as `--set` of `key` has it."""
     units = {unit: ns / 1e6 for ns, unit in LENGTHS} | {"us": 1e-3, "min": 6e4}
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)", text)
-    if found is None or found[2] not in units or not float(found[1]):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)", text)
+    if match is None or match[2] not in units or not float(match[1]):
         raise wrong(f"--set {key}: found {text}; expected times above zero", f"as {example}")
-    ms = float(found[1]) * units[found[2]]
+    ms = float(match[1]) * units[match[2]]
     return int(ms) if ms == int(ms) else ms
 
 

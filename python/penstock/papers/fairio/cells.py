@@ -61,18 +61,18 @@ class RunFigures:
     def of(cls, run: Mapping[str, Any], cell: PolicyRun) -> "RunFigures":
         """The figures of a run."""
         classes = run["classes"]
-        silent = [one["name"] for one in classes if not one["requests"]]
+        silent = [class_["name"] for class_ in classes if not class_["requests"]]
         if silent:
-            found = f"no request of class {silent[0]} completes in the measured time"
-            raise wrong(f"{cell.job}: {found}", "measure for longer: --set horizon=60s")
+            problem = f"no request of class {silent[0]} completes in the measured time"
+            raise wrong(f"{cell.job}: {problem}", "measure for longer: --set horizon=60s")
         return cls(
-            error_pct=[one["share_error_pct"] for one in classes],
-            throughput_mib_s=sum(one["bw_bytes"] for one in classes) / MIB,
-            service_ms=[one["service_ns"]["mean"] / 1e6 for one in classes],
-            requests=sum(one["requests"] for one in classes),
-            device_time_s=sum(one["device_time_s"] for one in classes),
+            error_pct=[class_["share_error_pct"] for class_ in classes],
+            throughput_mib_s=sum(class_["bw_bytes"] for class_ in classes) / MIB,
+            service_ms=[class_["service_ns"]["mean"] / 1e6 for class_ in classes],
+            requests=sum(class_["requests"] for class_ in classes),
+            device_time_s=sum(class_["device_time_s"] for class_ in classes),
             busy=run["device_busy"],
-            limited=[one["limited_by_demand"] for one in classes],
+            limited=[class_["limited_by_demand"] for class_ in classes],
             stats=run.get("policy_stats", {}),
         )
 
@@ -119,18 +119,20 @@ def _written(cycle_ms: float) -> str:
 
 def error(measured: Sequence[RunFigures]) -> list[float]:
     """The mean error of each class."""
-    return [fmean(one) for one in zip(*(one.error_pct for one in measured), strict=True)]
+    return [
+        fmean(errors) for errors in zip(*(figures.error_pct for figures in measured), strict=True)
+    ]
 
 
 def spread(measured: Sequence[RunFigures]) -> float:
     """How far the errors of the first class lie apart."""
-    errors = [one.error_pct[0] for one in measured]
+    errors = [figures.error_pct[0] for figures in measured]
     return max(errors) - min(errors)
 
 
 def throughput(measured: Sequence[RunFigures]) -> float:
     """The mean throughput."""
-    return fmean(one.throughput_mib_s for one in measured)
+    return fmean(figures.throughput_mib_s for figures in measured)
 
 
 def mb(mib: float) -> float:
@@ -140,4 +142,6 @@ def mb(mib: float) -> float:
 
 def stats(measured: Sequence[RunFigures]) -> dict[str, float]:
     """The mean of each figure that the policy has of itself."""
-    return {key: fmean(one.stats.get(key, 0) for one in measured) for key in measured[0].stats}
+    return {
+        key: fmean(figures.stats.get(key, 0) for figures in measured) for key in measured[0].stats
+    }

@@ -93,9 +93,9 @@ def _throughput(table: int) -> Callable[[Ours], Numbers]:
 def _from_best(ours: Ours) -> Numbers:
     """Errors of Illustration 1 from the report's best cycle on, and by how much seeds differ."""
     rows = [row for row in _rows(ours, 1) if row["cycle_ms"] >= BEST_1_MS]
-    found = _pairs(rows, _error, _error)
+    pairs = _pairs(rows, _error, _error)
     spread = [row["spread_pct"] for row in rows]
-    return {"ours": found["ours"], "seeds differ by": spread, "report": found["report"]}
+    return {"ours": pairs["ours"], "seeds differ by": spread, "report": pairs["report"]}
 
 
 def _rises_from_best(numbers: Numbers) -> bool:
@@ -105,23 +105,25 @@ def _rises_from_best(numbers: Numbers) -> bool:
 
 def _best(ours: Ours) -> Numbers:
     """The shortest cycles that have as small an error as any, in milliseconds."""
-    found = {}
+    shortest = {}
     for number in (1, 2):
         errors = [(row["cycle_ms"], abs(_error(row))) for row in _rows(ours, number)]
         least = min((error for _, error in errors), default=0.0)
         best = [ms for ms, error in errors if error <= least + EQUAL]
-        found[f"Illustration {number}"] = best[:1]
-    return found
+        shortest[f"Illustration {number}"] = best[:1]
+    return shortest
 
 
 def _rises(ours: Ours) -> Numbers:
     """The smallest error, and those of the longest cycles."""
-    found = {}
+    errors_by_table = {}
     for number in (1, 2):
         long = select(ours["long_cycles"], illustration=number)
         errors = [abs(_error(row)) for row in _rows(ours, number)]
-        found[f"Illustration {number}"] = [min(errors), *map(_error, long)] if errors else []
-    return found
+        errors_by_table[f"Illustration {number}"] = (
+            [min(errors), *map(_error, long)] if errors else []
+        )
+    return errors_by_table
 
 
 def _table5(figure: str) -> Callable[[Ours], Numbers]:
@@ -158,13 +160,16 @@ def _effect(rates: Sequence[float]) -> bool:
 
 def _fall(numbers: Numbers) -> bool:
     ours = numbers["ours"]
-    falls = sum(one > other for one, other in pairwise(ours))
+    falls = sum(before > after for before, after in pairwise(ours))
     return ours[-1] < ours[0] / 2 and falls > len(ours) / 2
 
 
 def _zigzag(numbers: Numbers) -> bool:
     """Up and down as in the report: four times up within the first ten."""
-    ups = [[one < other for one, other in pairwise(numbers[whose])] for whose in ("ours", "report")]
+    ups = [
+        [before < after for before, after in pairwise(numbers[whose])]
+        for whose in ("ours", "report")
+    ]
     return ups[0] == ups[1]
 
 
@@ -190,7 +195,7 @@ def _statements() -> Iterator[Statement]:
         id="1-settled",
         text=f"from {SETTLED_MS:,} ms on errors of Illustration 1 are within 1.2 points",
         numbers=_errors(1, lambda ms: ms >= SETTLED_MS),
-        holds=lambda figures: all(abs(one) <= 1.2 for one in figures["ours"]),
+        holds=lambda figures: all(abs(error) <= 1.2 for error in figures["ours"]),
     )
     yield Statement(
         id="1-best",
@@ -276,7 +281,7 @@ def _statements() -> Iterator[Statement]:
         id="5-bound",
         text="errors of the six workloads are bounded by 6.5 points",
         numbers=_table5("bound_pct"),
-        holds=lambda figures: max(one for (one,) in figures.values()) <= 6.5,
+        holds=lambda figures: max(bound for (bound,) in figures.values()) <= 6.5,
     )
     yield Statement(
         id="5-fitting",
@@ -287,7 +292,7 @@ def _statements() -> Iterator[Statement]:
             if not row["limited_by_demand"]
         },
         holds=lambda figures: (
-            max(one for (one,) in figures.values()) <= files.published(NAME)["bound_pct"]
+            max(bound for (bound,) in figures.values()) <= files.published(NAME)["bound_pct"]
         ),
     )
     yield Statement(

@@ -19,27 +19,27 @@ LARGEST = 5
 def weights() -> Mapping[str, Any]:
     """Between what all weights over the least one are, and the weights of which that holds."""
     rows = files.published(NAME)["table5"]
-    each = [ratios(row) for row in rows]
-    low, high = max(one[0] for one in each), min(one[1] for one in each)
+    bounds = [ratios(row) for row in rows]
+    low, high = max(bound[0] for bound in bounds), min(bound[1] for bound in bounds)
     vectors = combinations_with_replacement(range(1, LARGEST + 1), len(WEIGHTS))
     return {
         "above": float(low),
         "up_to": float(high),
         "used": list(WEIGHTS),
         "possible": [
-            list(one)
-            for one in vectors
-            if gcd(*one) == 1 and low < Fraction(sum(one), one[0]) <= high
+            list(vector)
+            for vector in vectors
+            if gcd(*vector) == 1 and low < Fraction(sum(vector), vector[0]) <= high
         ],
         "rows": [
-            {"workload": row["workload"], "above": float(one[0]), "up_to": float(one[1])}
-            for row, one in zip(rows, each, strict=True)
+            {"workload": row["workload"], "above": float(bound[0]), "up_to": float(bound[1])}
+            for row, bound in zip(rows, bounds, strict=True)
         ],
     }
 
 
 def ratios(row: Row) -> tuple[Fraction, Fraction]:
     """Above what and up to what all weights over the least are, for this length of a cycle."""
-    one = Fraction(str(row["service_ms"])) * row["requests"] / DISKS
+    weighted_ms = Fraction(str(row["service_ms"])) * row["requests"] / DISKS
     step = STEP_NS // 1_000_000
-    return (row["cycle_ms"] - step) / one, row["cycle_ms"] / one
+    return (row["cycle_ms"] - step) / weighted_ms, row["cycle_ms"] / weighted_ms

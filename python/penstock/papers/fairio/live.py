@@ -159,19 +159,19 @@ def fairio_live(
         rates = _offered(target, checked, as_part(progress, "what the target serves", 0.0, 0.1))
         variants = _variants(plans, of, law, rates)
         setup = Setup(target=target, reduce=whole, repeat=rounds)
-        found = run_all(setup, variants, progress=as_part(progress, "rounds", 0.1, 1.0))
+        comparisons = run_all(setup, variants, progress=as_part(progress, "rounds", 0.1, 1.0))
     # The array has a minute, as its tables have, however short the runs here are.
     usual = setting.read({key: value for key, value in arguments.items() if key != "horizon"})
     simulated = [plan.simulated(usual) for plan in plans]
-    theirs = cells.run([one for one in simulated if one is not None], usual)
+    theirs = cells.run([cell for cell in simulated if cell is not None], usual)
     rows = [
         _row(plan, comparison["runs"], theirs[cell] if cell is not None else None)
-        for plan, comparison, cell in zip(plans, found, simulated, strict=True)
+        for plan, comparison, cell in zip(plans, comparisons, simulated, strict=True)
     ]
-    runs = [run for comparison in found for run in comparison["runs"]]
+    runs = [run for comparison in comparisons for run in comparison["runs"]]
     return LiveRows(
-        world=found[0]["world"],
-        target=found[0]["device"],
+        world=comparisons[0]["world"],
+        target=comparisons[0]["device"],
         rounds=rounds,
         horizon_s=horizon_ms / 1e3,
         offered_per_s=[rates[number] for number in ILLUSTRATIONS],
@@ -212,12 +212,15 @@ def _offered(
     """
     variants = [_probe(number) for number in ILLUSTRATIONS]
     with Bench(Setup(target=target, reduce=whole), [*variants, *checked]) as bench:
-        found = bench.run(variants, progress=step)
-    if found[0]["world"] == "simulated":
-        device = found[0]["device"]
+        comparisons = bench.run(variants, progress=step)
+    if comparisons[0]["world"] == "simulated":
+        device = comparisons[0]["device"]
         message = f"{device} is a model in virtual time"
         raise wrong(message, f"name a file, a disk or {EMULATED}{device} with --on")
-    served = [sum(one["iops"] for one in each["runs"][0]["classes"]) for each in found]
+    served = [
+        sum(class_["iops"] for class_ in comparison["runs"][0]["classes"])
+        for comparison in comparisons
+    ]
     return {
         number: max(OFFERED * rate / 2, 1.0)
         for number, rate in zip(ILLUSTRATIONS, served, strict=True)
@@ -238,13 +241,13 @@ def _variants(
     plans: Sequence[Plan], setting: FairioSetting, law: str | None, rates: Mapping[int, float]
 ) -> list[Variant]:
     """Returns the variant of each row, for a target asked for these rates."""
-    found = []
+    variants = []
     for plan in plans:
         sets = _changes(setting, rates[plan.illustration], plan)
         params = tuple(plan.params(setting, law).items())
         cell = PolicyRun(f"illustration-{plan.illustration}", plan.policy, params, (*sets,))
-        found.append(cell.variant())
-    return found
+        variants.append(cell.variant())
+    return variants
 
 
 def _changes(run_setting: FairioSetting, rate: float, plan: Plan) -> Iterator[str]:
@@ -267,19 +270,19 @@ def _changes(run_setting: FairioSetting, rate: float, plan: Plan) -> Iterator[st
 
 def _row(plan: Plan, runs: Sequence[Run], theirs: RunFigures | None) -> LiveRow:
     cell = PolicyRun(f"illustration-{plan.illustration}", plan.policy)
-    found = [RunFigures.of(run, cell) for run in runs]
-    p99 = [[percentile(one["lat_ns"], 99) / 1e6 for one in run["classes"]] for run in runs]
+    results = [RunFigures.of(run, cell) for run in runs]
+    p99 = [[percentile(class_["lat_ns"], 99) / 1e6 for class_ in run["classes"]] for run in runs]
     return LiveRow(
         illustration=plan.illustration,
         policy=plan.policy,
         mode=plan.mode,
         charge=plan.charge,
         cycle_ms=plan.cycle_ms,
-        error_pct=_medians([one.error_pct for one in found]),
-        spread_pct=cells.spread(found),
-        throughput_mib_s=Spread.of(one.throughput_mib_s for one in found).median,
+        error_pct=_medians([figures.error_pct for figures in results]),
+        spread_pct=cells.spread(results),
+        throughput_mib_s=Spread.of(figures.throughput_mib_s for figures in results).median,
         p99_ms=_medians(p99),
-        limited_by_demand=any(any(one.limited) for one in found),
+        limited_by_demand=any(any(figures.limited) for figures in results),
         simulated_error_pct=None if theirs is None else theirs.error_pct,
     )
 

@@ -67,25 +67,25 @@ def run(
     and where costs are known, of an emulated device or with --law, these too. Nothing is written
     but what --create makes.
     """
-    given = live.settings(sets or [])
+    arguments = live.settings(sets or [])
 
     def measured(progress: Progress) -> Answer:
-        found = live.fairio_live(target, given, law=law, rounds=repeat, progress=progress)
-        data = {"live": asdict(found), "set": given}
+        result = live.fairio_live(target, arguments, law=law, rounds=repeat, progress=progress)
+        data = {"live": asdict(result), "set": arguments}
         return Answer(
             data=lambda: json.dumps(data, indent=2, ensure_ascii=False),
-            blocks=_blocks(found, on),
+            blocks=_blocks(result, on),
         )
 
     answer(measured, as_json=as_json, interrupted=NO_RESULT)
 
 
-def _blocks(found: LiveRows, on: str) -> Blocks:
-    of = f"{found.rounds} round{'s' if found.rounds != 1 else ''}"
-    about = [f"{of}, each run {found.horizon_s:g} s", *found.notes]
-    yield [headline(found.world, on), *(f"  {line}" for line in about)]
-    for number, rate in zip(live.ILLUSTRATIONS, found.offered_per_s, strict=True):
+def _blocks(result: LiveRows, on: str) -> Blocks:
+    of = f"{result.rounds} round{'s' if result.rounds != 1 else ''}"
+    about = [f"{of}, each run {result.horizon_s:g} s", *result.notes]
+    yield [headline(result.world, on), *(f"  {line}" for line in about)]
+    for number, rate in zip(live.ILLUSTRATIONS, result.offered_per_s, strict=True):
         title = f"Illustration {number}, {rate:,.0f} requests/s of each class"
-        yield [replace(live_table.table(found.rows, number), title=title)]
+        yield [replace(live_table.table(result.rows, number), title=title)]
     yield [Line(live_table.REMARK, style="dim")]
-    yield list(live_table.verdict(found.rows))
+    yield list(live_table.verdict(result.rows))

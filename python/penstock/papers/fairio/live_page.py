@@ -20,7 +20,7 @@ def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
 
 def words(kept: dict[str, Any]) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
-    rows = [LiveRow(**one) for one in kept["figures"]]
+    rows = [LiveRow(**figures) for figures in kept["figures"]]
     command = " ".join(kept["words"])
     return {
         "live_target": kept["target"],

@@ -29,22 +29,25 @@ class Fairio(Study):
 
     def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
         """Each table by its name, the claims, and those of them that do not hold."""
-        failed = [one["id"] for one in claims if not one["holds"]]
+        failed = [claim["id"] for claim in claims if not claim["holds"]]
         return {**ours, "claims": claims, "not_reproduced": failed}
 
     def read(self, data: Mapping[str, Any]) -> Ours:
         """The tables by their names."""
-        return {key: data[key] for key in (*(one.key for one in EXPERIMENTS), "table5", "weights")}
+        return {
+            key: data[key]
+            for key in (*(experiment.key for experiment in EXPERIMENTS), "table5", "weights")
+        }
 
 
 def simulate(arguments: Mapping[str, str]) -> Ours:
     """All tables under some settings, of one session."""
     of = setting.read(arguments)
-    every = [cell for one in EXPERIMENTS for cell in one.cells(of)]
-    found = cells.run([*every, *workloads.cells(of)], of)
+    every = [cell for experiment in EXPERIMENTS for cell in experiment.cells(of)]
+    results = cells.run([*every, *workloads.cells(of)], of)
     return {
-        **{one.key: one.rows(of, found) for one in EXPERIMENTS},
-        "table5": workloads.rows(of, found),
+        **{experiment.key: experiment.rows(of, results) for experiment in EXPERIMENTS},
+        "table5": workloads.rows(of, results),
         "weights": implied.weights(),
     }
 

@@ -63,7 +63,7 @@ def _lines(points: Sequence[tuple[str, float, float]], unit: str) -> "alt.TopLev
     y = alt.Y("value:Q", title=unit, scale=alt.Scale(zero=True))
     base = alt.Chart(frame).encode(x=x, y=y)
     # One legend for both, which has the shapes too.
-    each = look.marks(OF_MARKS)
-    lines = base.mark_line(strokeWidth=1.5).encode(color=each["color"])
-    marks = base.mark_point(filled=True, size=40).encode(**each)
+    marks_of_series = look.marks(OF_MARKS)
+    lines = base.mark_line(strokeWidth=1.5).encode(color=marks_of_series["color"])
+    marks = base.mark_point(filled=True, size=40).encode(**marks_of_series)
     return dressed(alt.LayerChart(layer=[lines, marks], width=WIDTH, height=HEIGHT))

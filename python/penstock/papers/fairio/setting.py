@@ -91,7 +91,7 @@ class FairioSetting:
     @property
     def of_job(self) -> tuple[str, ...]:
         """The changes to an Illustration's job: the weights of its classes and its duration."""
-        weights = (f"class.class{at}.weight={one}" for at, one in enumerate(self.weights, 1))
+        weights = (f"class.class{at}.weight={weight}" for at, weight in enumerate(self.weights, 1))
         return (*weights, *self._horizon())
 
     def _horizon(self) -> Iterator[str]:
@@ -123,12 +123,12 @@ def read(arguments: Mapping[str, str]) -> FairioSetting:
 
 
 def _cycles(text: str) -> list[float]:
-    return list(dict.fromkeys(milliseconds("cycles", one, "250ms,700ms") for one in listed(text)))
+    return list(dict.fromkeys(milliseconds("cycles", part, "250ms,700ms") for part in listed(text)))
 
 
 def _weights(text: str) -> list[int]:
     weights = listed(text)
-    if len(weights) != 2 or not all(one.isdecimal() and int(one) for one in weights):
+    if len(weights) != 2 or not all(weight.isdecimal() and int(weight) for weight in weights):
         expected = "expected two whole numbers from 1, one for each class"
         raise wrong(f"--set weights={text}: {expected}", "as --set weights=1,3")
-    return [int(one) for one in weights]
+    return [int(weight) for weight in weights]

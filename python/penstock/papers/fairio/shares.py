@@ -85,14 +85,14 @@ def _table(number: int, setting: FairioSetting) -> Iterable[Plan]:
 
 
 def _table_row(about: Mapping[str, Any], measured: Sequence[RunFigures]) -> Row:
-    services = zip(*(one.service_ms for one in measured), strict=True)
+    services = zip(*(figures.service_ms for figures in measured), strict=True)
     return {
         "mode": about["mode"],
         "cycle_ms": about["cycle_ms"],
         **_shares(measured),
-        "service_ms": [fmean(one) for one in services],
-        "busy": fmean(one.busy for one in measured),
-        "requests": fmean(one.requests for one in measured),
+        "service_ms": [fmean(times) for times in services],
+        "busy": fmean(figures.busy for figures in measured),
+        "requests": fmean(figures.requests for figures in measured),
         "policy_stats": stats(measured),
         "published": about["published"],
     }

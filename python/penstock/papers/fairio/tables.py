@@ -13,7 +13,7 @@ from penstock.papers.rows import Key, interleaved, levels, number, pivot, select
 
 def tables(ours: Mapping[str, Any]) -> list[Table]:
     """All tables, the main one first."""
-    found = [
+    every = [
         _table(ours, 1, "both classes have fixed characteristics"),
         _table(ours, 2, "the requests of class 1 and their distances grow"),
         _table5(ours["table5"]),
@@ -23,10 +23,10 @@ def tables(ours: Mapping[str, Any]) -> list[Table]:
         _windows(ours["windows"]),
     ]
     if ours["long_cycles"]:
-        found.append(_long_cycles(ours["long_cycles"]))
+        every.append(_long_cycles(ours["long_cycles"]))
     if ours["drives"]:
-        found.append(_drives(ours["drives"]))
-    return [*found, _costs(ours)]
+        every.append(_drives(ours["drives"]))
+    return [*every, _costs(ours)]
 
 
 def _table(ours: Mapping[str, Any], table: int, about: str) -> Table:
@@ -35,15 +35,15 @@ def _table(ours: Mapping[str, Any], table: int, about: str) -> Table:
     modes = levels(rows, "mode")
     cells = []
     for cycle_ms, of_cycle in pivot(rows, "cycle_ms", "mode").items():
-        each = of_cycle.values()
+        of_modes = of_cycle.values()
         published = of_cycle[modes[0]]["published"]
         cells.append(
             [
                 f"{cycle_ms:,}",
                 _signed(published["error_pct"][0]) if published else NONE,
-                *map(_spread, each),
+                *map(_spread, of_modes),
                 number(published and published["throughput_mb_s"], ".2f"),
-                *map(_throughput, each),
+                *map(_throughput, of_modes),
             ]
         )
     headings = [
@@ -119,7 +119,7 @@ def _weights(implied: Mapping[str, Any]) -> Table:
     cells = [
         [row["workload"], f"{row['above']:.3f}", f"{row['up_to']:.3f}"] for row in implied["rows"]
     ]
-    possible = ", ".join(":".join(map(str, one)) for one in implied["possible"])
+    possible = ", ".join(":".join(map(str, weights)) for weights in implied["possible"])
     remarks = [
         "The report does not publish the weights. All six cycle lengths come out only if all "
         f"weights over the least are above {implied['above']:.3f} and at most "
@@ -138,10 +138,14 @@ def _params(row: Row) -> str:
 
 def _baselines(rows: Sequence[Row]) -> Table:
     cells = []
-    for name, each in pivot(rows, _params, "illustration").items():
-        texts = ([_signed(row["error_pct"][0]), _throughput(row)] for row in each.values())
+    for name, of_illustration in pivot(rows, _params, "illustration").items():
+        texts = (
+            [_signed(row["error_pct"][0]), _throughput(row)] for row in of_illustration.values()
+        )
         cells.append([name, *interleaved(texts)])
-    figures = [f"{what}, Ill. {which}" for which in (1, 2) for what in ("error 1", "MB/s (MiB/s)")]
+    figures = [
+        f"{figure}, Ill. {which}" for which in (1, 2) for figure in ("error 1", "MB/s (MiB/s)")
+    ]
     table = Table(["policy", *figures], cells)
     remarks = ["sfq is start-time fair queueing that charges a running mean of device time."]
     return replace(

@@ -48,7 +48,9 @@ def rows(setting: FairioSetting, results: Found) -> list[Row]:
     with SETTINGS.errors(setting.given):
         surveys = surveyed(jobs, Target(), load=LOAD)
         asked = [of_survey(survey, name) for survey, name in zip(surveys, names, strict=True)]
-    return [_row(row, one, setting, results) for row, one in zip(published, asked, strict=True)]
+    return [
+        _row(row, survey, setting, results) for row, survey in zip(published, asked, strict=True)
+    ]
 
 
 def _row(row: Row, survey: Survey, setting: FairioSetting, results: Found) -> Row:
@@ -62,7 +64,7 @@ def _row(row: Row, survey: Survey, setting: FairioSetting, results: Found) -> Ro
         "published_cycle_ms": row["cycle_ms"],
         "service_measured_ms": 1e3 * fcfs.device_time_s / fcfs.requests,
         "service_under_it_ms": 1e3 * main.device_time_s / main.requests,
-        "requests_measured": min(one.requests for one in survey.classes),
+        "requests_measured": min(class_.requests for class_ in survey.classes),
         "cycle_measured_ms": survey.cycle.eq3_rounded_ns / 1e6,
         "mode": setting.modes[0],
         "error_pct": main.error_pct,

@@ -25,7 +25,7 @@ def published(pattern: str) -> str:
 def terms(pattern: str, factors: Sequence[str]) -> list[Term]:
     """Returns the terms of the paper's model whose factors are all among `factors`."""
     every = model.parse(published(pattern), FACTORS)
-    return [one for one in every if set(one) <= set(factors)]
+    return [term for term in every if set(term) <= set(factors)]
 
 
 def table(pattern: str, rows: Sequence[Row]) -> StudyTable:
@@ -49,11 +49,13 @@ def explained(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
     `of_size` is what the size of buffers would add to it, together with agents and with buffers.
     """
     of = table(pattern, cells)
-    given = terms(pattern, list(of.factors))
-    whole = fit(of, given)
-    found = {"pattern": pattern, "model": model.text(given), "r2": whole.r2}
-    found["of_size"] = [_added(whole, given, one) for one in OF_SIZE if set(one) <= {*of.factors}]
-    return found
+    model_terms = terms(pattern, list(of.factors))
+    whole = fit(of, model_terms)
+    explanation = {"pattern": pattern, "model": model.text(model_terms), "r2": whole.r2}
+    explanation["of_size"] = [
+        _added(whole, model_terms, term) for term in OF_SIZE if set(term) <= {*of.factors}
+    ]
+    return explanation
 
 
 def chosen(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
@@ -73,6 +75,6 @@ def chosen(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
 
 def _added(model: Fit, terms: Sequence[Term], left_out: Term) -> float:
     """The part that a term explains in a model of the others."""
-    others = [term for term in terms if term != left_out]
-    with_it = model if left_out in terms else model.having([*others, left_out])
-    return with_it.r2 - model.having(others).r2
+    kept = [term for term in terms if term != left_out]
+    with_it = model if left_out in terms else model.having([*kept, left_out])
+    return with_it.r2 - model.having(kept).r2

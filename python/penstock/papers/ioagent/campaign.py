@@ -59,8 +59,8 @@ def rows(setting: IoagentSetting, cells: Sequence[Cell] | None = None) -> list[R
         setup = Setup(target=Target(on=on), reduce=_figures, policies=[setting.policy])
         figures = run_all(setup, variants, batch=BATCH)
     return [
-        {**cell, "replicate": number, **own}
-        for (number, cell), own in zip(runs, figures, strict=True)
+        {**cell, "replicate": number, **rates}
+        for (number, cell), rates in zip(runs, figures, strict=True)
     ]
 
 
@@ -68,7 +68,7 @@ def changes(cell: Cell, part: int = 1) -> list[str]:
     """A cell as changes of the job, which moves one of so many parts of the amount."""
     places, op = cell["pattern"].split("-")
     amount = RANDOM_AMOUNT.get(cell["S"], AMOUNT) if places == "random" else AMOUNT
-    each = amount // (part * cell["A"] * cell["S"] * KIB) * cell["S"]
+    agent_bytes = amount // (part * cell["A"] * cell["S"] * KIB) * cell["S"]
     agent = {
         "op": op,
         "pattern": places,
@@ -78,7 +78,7 @@ def changes(cell: Cell, part: int = 1) -> list[str]:
         "copies": cell["A"],
         "buffers": cell["B"],
         "size": f"{cell['S']}KiB",
-        "total": f"{each}KiB",
+        "total": f"{agent_bytes}KiB",
     }
     return [f"file.data.count={cell['D']}", *(f"agent.agents.{k}={v}" for k, v in agent.items())]
 
@@ -124,8 +124,8 @@ def keep(ours: Mapping[str, Any], path: str) -> None:
     with closing(folder):
         ran = {name: {row[name] for row in rows} for name in factors}
         several = [
-            {"name": name, "levels": [one for one in each if one in ran[name]]}
-            for name, each in factors.items()
+            {"name": name, "levels": [level for level in levels if level in ran[name]]}
+            for name, levels in factors.items()
             if len(ran[name]) > 1
         ]
         folder.begin(
@@ -137,17 +137,17 @@ def keep(ours: Mapping[str, Any], path: str) -> None:
                 "reference": None,
             }
         )
-        kinds = {name: type(each[0]) for name, each in factors.items()}
+        kinds = {name: type(levels[0]) for name, levels in factors.items()}
         folder.append(frame(rows, kinds, [RESPONSE]))
 
 
 def cells(rows: Sequence[Row]) -> list[Row]:
     """The mean rate of the runs of each cell."""
-    found: dict[tuple[Any, ...], list[float]] = {}
+    rates: dict[tuple[Any, ...], list[float]] = {}
     names = ("pattern", "O", "D", "A", "B", "S")
     for row in rows:
-        found.setdefault(tuple(row[name] for name in names), []).append(row["bw_bytes"])
+        rates.setdefault(tuple(row[name] for name in names), []).append(row["bw_bytes"])
     return [
-        {**dict(zip(names, cell, strict=True)), "bw_bytes": sum(each) / len(each)}
-        for cell, each in found.items()
+        {**dict(zip(names, cell, strict=True)), "bw_bytes": sum(of_cell) / len(of_cell)}
+        for cell, of_cell in rates.items()
     ]

@@ -44,12 +44,12 @@ def claims(ours: Ours) -> list[Claim]:
 
 def means(cells: Sequence[Row], pattern: str, by: str, **only: Any) -> list[float]:  # noqa: ANN401
     """The mean rate at each level of a factor, in MB/s, of cells that have these levels."""
-    found: dict[Any, list[float]] = {}
+    logs: dict[Any, list[float]] = {}
     for name, level in {"pattern": pattern, **only}.items():
         cells = [cell for cell in cells if cell[name] == level]
     for cell in cells:
-        found.setdefault(cell[by], []).append(log(cell["bw_bytes"] / 1e6))
-    return [exp(fsum(found[level]) / len(found[level])) for level in sorted(found)]
+        logs.setdefault(cell[by], []).append(log(cell["bw_bytes"] / 1e6))
+    return [exp(fsum(logs[level]) / len(logs[level])) for level in sorted(logs)]
 
 
 def _levels(cells: Sequence[Row], pattern: str, factor: str) -> list[Any]:
@@ -58,8 +58,8 @@ def _levels(cells: Sequence[Row], pattern: str, factor: str) -> list[Any]:
 
 def _means_by(factor: str, patterns: Sequence[str]) -> Evidence:
     def numbers(ours: Ours) -> Numbers:
-        found = {pattern: means(ours["cells"], pattern, factor) for pattern in patterns}
-        return found if all(len(each) > 1 for each in found.values()) else {}
+        rates = {pattern: means(ours["cells"], pattern, factor) for pattern in patterns}
+        return rates if all(len(series) > 1 for series in rates.values()) else {}
 
     return numbers
 
@@ -80,11 +80,11 @@ def _all_fall(figures: Numbers) -> bool:
 
 def _interaction(cells: Sequence[Row], pattern: str, line: str, by: str) -> dict[str, list[float]]:
     """The means at each level of `by`, for each level of `line`."""
-    found = {
+    rates = {
         f"{line} = {level}": means(cells, pattern, by, **{line: level})
         for level in _levels(cells, pattern, line)
     }
-    return found if all(len(each) > 1 for each in found.values()) else {}
+    return rates if all(len(series) > 1 for series in rates.values()) else {}
 
 
 def _gain(rates: Sequence[float]) -> float:
@@ -108,12 +108,12 @@ def _reads_buffered(figures: Numbers) -> bool:
 
 def _reads_numbers(ours: Ours) -> Numbers:
     cells = ours["cells"]
-    found = {
+    rates = {
         f"{level} by {by}": means(cells, SEQUENTIAL_READ, by, O=level)
         for level in ("buffered", "direct")
         for by in ("S", "B")
     }
-    return found if all(len(each) > 1 for each in found.values()) else {}
+    return rates if all(len(series) > 1 for series in rates.values()) else {}
 
 
 def _direct_gains(figures: Numbers) -> bool:
@@ -147,31 +147,31 @@ def _asymptote(figures: Numbers) -> bool:
 
 def _by_agents_and_buffers(pattern: str) -> Evidence:
     def numbers(ours: Ours) -> Numbers:
-        found = _interaction(ours["cells"], pattern, "A", "B")
-        return found if all(len(each) > 2 for each in found.values()) else {}
+        rates = _interaction(ours["cells"], pattern, "A", "B")
+        return rates if all(len(series) > 2 for series in rates.values()) else {}
 
     return numbers
 
 
 def _of_size(ours: Ours) -> Numbers:
-    for one in ours["fits"]:
-        if one["pattern"] == RANDOM_READ and one["of_size"]:
-            return {"A:S and S:B add to R²": one["of_size"]}
+    for fit in ours["fits"]:
+        if fit["pattern"] == RANDOM_READ and fit["of_size"]:
+            return {"A:S and S:B add to R²": fit["of_size"]}
     return {}
 
 
 def _r2(ours: Ours) -> Numbers:
     of: Mapping[str, float] = files.published(NAME)["r2"]
-    return {one["pattern"]: [one["r2"], of[one["pattern"]]] for one in ours["fits"]}
+    return {fit["pattern"]: [fit["r2"], of[fit["pattern"]]] for fit in ours["fits"]}
 
 
 def _residuals(ours: Ours) -> Numbers:
     """The p of each test of a pattern's residuals that could be made."""
     return {
-        one["pattern"]: [
-            check["p"] for check in one["analysis"]["checks"] if check["p"] is not None
+        analysed["pattern"]: [
+            check["p"] for check in analysed["analysis"]["checks"] if check["p"] is not None
         ]
-        for one in ours["patterns"]
+        for analysed in ours["patterns"]
     }
 
 
@@ -185,7 +185,7 @@ def _statements() -> Iterator[Statement]:
     yield Statement(
         id="4.1-errors",
         text="the errors of the models are independent, normal and of constant variance",
-        holds=lambda figures: all(p >= 0.05 for each in figures.values() for p in each),
+        holds=lambda figures: all(p >= 0.05 for pattern in figures.values() for p in pattern),
         numbers=_residuals,
     )
     yield Statement(
@@ -255,7 +255,7 @@ def _statements() -> Iterator[Statement]:
     yield Statement(
         id="5.2-size",
         text="S interacts with neither A nor B in random reads",
-        holds=lambda figures: all(one < EXPLAINS for one in figures["A:S and S:B add to R²"]),
+        holds=lambda figures: all(added < EXPLAINS for added in figures["A:S and S:B add to R²"]),
         numbers=_of_size,
     )
 

@@ -68,15 +68,15 @@ def run(
     the paper's models. The same cells are simulated; the comparison has the ranks of the cells, the
     effects of all factors, and which of the paper's claims hold on both.
     """
-    given = setting.live(sets or [])
+    arguments = setting.live(sets or [])
     length = budget_s(budget)
     if data is not None:
         check_new(Path(data))
     from penstock.papers.ioagent import live
 
     def measured(progress: Progress) -> Answer:
-        found = live.ioagent_live(on, length, given, data=data, progress=progress)
-        return Answer(data=lambda: _json(found, given), blocks=_blocks(found))
+        result = live.ioagent_live(on, length, arguments, data=data, progress=progress)
+        return Answer(data=lambda: _json(result, arguments), blocks=_blocks(result))
 
     kept = "" if data is None else f": what is recorded is in {data}"
     answer(measured, as_json=as_json, interrupted=f"interrupted{kept}")
@@ -99,5 +99,5 @@ def _blocks(live: "MachineStudy") -> Blocks:
         ("Main effects", live_table.effects(live)),
         ("Claims", live_table.claims(live)),
     )
-    yield from ([replace(one, title=title)] for title, one in tables if one.rows)
+    yield from ([replace(table, title=title)] for title, table in tables if table.rows)
     yield [Line(line, style="dim") for line in (live_table.MARKS, *live_table.notes(live))]

@@ -53,7 +53,9 @@ class Pattern:
     @cached_property
     def coefficients(self) -> int:
         """How many the model has, with the constant."""
-        return 1 + sum(prod(len(self.factors[one]) - 1 for one in term) for term in self.terms)
+        return 1 + sum(
+            prod(len(self.factors[factor]) - 1 for factor in term) for term in self.terms
+        )
 
     @property
     def fewest(self) -> int:
@@ -90,23 +92,27 @@ def counts(
     The first round is the fewest of each, and another is one more of each that has more. None if
     the budget is too small for the first.
     """
-    most = max(len(one.cells) - one.fewest for one in patterns)
+    most = max(len(pattern.cells) - pattern.fewest for pattern in patterns)
     more = (
         sum(
-            with_references(each)
-            for one, each in zip(patterns, seconds, strict=True)
-            if one.fewest + number < len(one.cells)
+            with_references(cell_s)
+            for pattern, cell_s in zip(patterns, seconds, strict=True)
+            if pattern.fewest + number < len(pattern.cells)
         )
         for number in range(most)
     )
     rounds = whole_rounds([needed(patterns, seconds), *more], budget_s)
-    return [min(one.fewest + rounds - 1, len(one.cells)) for one in patterns] if rounds else None
+    return (
+        [min(pattern.fewest + rounds - 1, len(pattern.cells)) for pattern in patterns]
+        if rounds
+        else None
+    )
 
 
 def needed(patterns: Sequence[Pattern], seconds: Sequence[float]) -> float:
     """Seconds that the cores take, with the runs of the reference cells."""
     of_each = zip(patterns, seconds, strict=True)
-    return sum(one.fewest * with_references(each) for one, each in of_each)
+    return sum(pattern.fewest * with_references(cell_s) for pattern, cell_s in of_each)
 
 
 def with_references(seconds: float) -> float:
@@ -129,9 +135,9 @@ def part_of(
     each pattern first. None if no part is small enough.
     """
     for part in PARTS:
-        each = [fixed + moving * measured_with / part for fixed, moving in seconds]
-        again = pilot * sum(each) if part != measured_with else 0
-        if needed(patterns, each) + again <= SPARE * budget_s:
+        cell_seconds = [fixed + moving * measured_with / part for fixed, moving in seconds]
+        again = pilot * sum(cell_seconds) if part != measured_with else 0
+        if needed(patterns, cell_seconds) + again <= SPARE * budget_s:
             return part
     return None
 

@@ -22,20 +22,20 @@ def plain(live: MachineStudy) -> dict[str, Any]:
         "machine": live.machine,
         "verdict": live_table.verdict(live).value,
         **{name: getattr(live, name) for name in FIGURES},
-        "patterns": [_pattern(one) for one in live.patterns],
+        "patterns": [_pattern(pattern) for pattern in live.patterns],
         "claims": [
             {
                 "id": name,
-                "text": one.claim["text"],
-                "here": _judged(one),
+                "text": judged.claim["text"],
+                "here": _judged(judged),
                 "model": _judged(live.model[name]) if name in live.model else None,
             }
-            for name, one in live.here.items()
+            for name, judged in live.here.items()
         ],
         "not_judged": [
             {"id": name, "text": text, "why": why} for name, text, why in undecided(live.here)
         ],
-        "left_out": [{"cell": one.cell, "why": one.why} for one in live.left_out],
+        "left_out": [{"cell": left_out.cell, "why": left_out.why} for left_out in live.left_out],
         "remarks": [{"remark": remark, "runs": runs} for remark, runs in live.remarks],
         "rows": live.rows,
     }
@@ -47,11 +47,13 @@ def read(data: Mapping[str, Any]) -> MachineStudy:
         folder=data["on"],
         machine=data["machine"],
         **{name: data[name] for name in FIGURES},
-        patterns=[_read_pattern(one) for one in data["patterns"]],
-        here={one["id"]: _read_judged(one, "here") for one in data["claims"]},
-        model={one["id"]: _read_judged(one, "model") for one in data["claims"] if one["model"]},
-        left_out=[LeftOut(one["cell"], one["why"]) for one in data["left_out"]],
-        remarks=[(one["remark"], one["runs"]) for one in data["remarks"]],
+        patterns=[_read_pattern(pattern) for pattern in data["patterns"]],
+        here={claim["id"]: _read_judged(claim, "here") for claim in data["claims"]},
+        model={
+            claim["id"]: _read_judged(claim, "model") for claim in data["claims"] if claim["model"]
+        },
+        left_out=[LeftOut(left_out["cell"], left_out["why"]) for left_out in data["left_out"]],
+        remarks=[(remark["remark"], remark["runs"]) for remark in data["remarks"]],
         rows=data.get("rows", []),
     )
 
@@ -66,8 +68,8 @@ def _pattern(pattern: PatternResult) -> dict[str, Any]:
         "references": pattern.references,
         "noise_pct": pattern.noise_pct,
         "drift": None if pattern.drift is None else pattern.drift._asdict(),
-        "here": [_effect(one) for one in pattern.here],
-        "model": [_effect(one) for one in pattern.model],
+        "here": [_effect(effect) for effect in pattern.here],
+        "model": [_effect(effect) for effect in pattern.model],
     }
 
 
@@ -78,8 +80,8 @@ def _read_pattern(data: Mapping[str, Any]) -> PatternResult:
         **{name: data[name] for name in same},
         ranks=None if ranks is None else Ranks(**ranks),
         drift=None if drift is None else Drift(**drift),
-        here=[_read_effect(one) for one in data["here"]],
-        model=[_read_effect(one) for one in data["model"]],
+        here=[_read_effect(effect) for effect in data["here"]],
+        model=[_read_effect(effect) for effect in data["model"]],
     )
 
 

@@ -18,23 +18,23 @@ def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
     These are a line for each pattern and each claim. The rates of the cells are not kept.
     """
     about = {key: value for key, value in document.items() if key not in (*LISTS, "rows")}
-    return {"words": WORDS, **about}, [one for name in LISTS for one in document[name]]
+    return {"words": WORDS, **about}, [line for name in LISTS for line in document[name]]
 
 
 def words(kept: dict[str, Any]) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
-    lists = {name: [one for one in kept["figures"] if key in one] for name, key in LISTS.items()}
-    found = live_json.read({**kept, **lists})
+    lists = {name: [line for line in kept["figures"] if key in line] for name, key in LISTS.items()}
+    study = live_json.read({**kept, **lists})
     command = " ".join(kept["words"])
-    details = [f"{live_table.answer(found)}.", *(f"{one}." for one in live_table.details(found))]
-    lines = "\n".join(f"- {one[0].upper()}{one[1:]}" for one in details)
+    details = [f"{live_table.answer(study)}.", *(f"{line}." for line in live_table.details(study))]
+    lines = "\n".join(f"- {detail[0].upper()}{detail[1:]}" for detail in details)
     return {
         "live_command": f"$ penstock {command}",
-        "live_machine": found.machine,
-        "live_verdict": f"**{live_table.verdict(found)}**\n\n{lines}",
-        "live_patterns": markdown(live_table.patterns(found)),
-        "live_effects": markdown(live_table.effects(found)),
-        "live_claims": markdown(live_table.claims(found)),
+        "live_machine": study.machine,
+        "live_verdict": f"**{live_table.verdict(study)}**\n\n{lines}",
+        "live_patterns": markdown(live_table.patterns(study)),
+        "live_effects": markdown(live_table.effects(study)),
+        "live_claims": markdown(live_table.claims(study)),
         "live_marks": live_table.MARKS,
-        "live_notes": "\n".join(f"- {one}" for one in live_table.notes(found)),
+        "live_notes": "\n".join(f"- {note}" for note in live_table.notes(study)),
     }

@@ -60,8 +60,8 @@ def own_folder(path: str, files_most: int, budget_s: float) -> Iterator[tuple[Pa
     try:
         mode = place.stat().st_mode
     except OSError as error:
-        what = "found nothing there" if error.errno == ENOENT else f"{error.strerror}"
-        raise wrong(f"--on {path}: {what}", "name a folder, in which files are made") from None
+        problem = "found nothing there" if error.errno == ENOENT else f"{error.strerror}"
+        raise wrong(f"--on {path}: {problem}", "name a folder, in which files are made") from None
     if not S_ISDIR(mode):
         raise wrong(f"--on {path}: found a file, expected a folder", "files are made in it")
     whole = str(place.resolve())

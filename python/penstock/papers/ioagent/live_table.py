@@ -30,10 +30,10 @@ def verdict(live: MachineStudy) -> Verdict:
 
     They agree if all of these are alike, and disagree if no ranks or no claims are.
     """
-    if any(one.ranks is None for one in live.patterns):
+    if any(pattern.ranks is None for pattern in live.patterns):
         return Verdict.OPEN
-    ranked = [_ranked_alike(one) for one in live.patterns]
-    alike = [not _differ(live, one) for one in _certain_on_both(live)]
+    ranked = [_ranked_alike(pattern) for pattern in live.patterns]
+    alike = [not _differ(live, claim) for claim in _certain_on_both(live)]
     if all(ranked) and all(alike):
         return Verdict.AGREES
     if not any(ranked) or (alike and not any(alike)):
@@ -44,12 +44,12 @@ def verdict(live: MachineStudy) -> Verdict:
 def answer(live: MachineStudy) -> str:
     """The verdict in a sentence."""
     alike = sum(map(_ranked_alike, live.patterns))
-    rhos = [one.ranks.rho for one in live.patterns if one.ranks is not None]
+    rhos = [pattern.ranks.rho for pattern in live.patterns if pattern.ranks is not None]
     reach = f" (Spearman {min(rhos):.2f} to {max(rhos):.2f})" if rhos else ""
     ids = _judged_on_both(live)
-    same = len(ids) - sum(_differ(live, one) for one in ids)
+    same = len(ids) - sum(_differ(live, claim) for claim in ids)
     both = _certain_on_both(live)
-    same_certain = len(both) - sum(_differ(live, one) for one in both)
+    same_certain = len(both) - sum(_differ(live, claim) for claim in both)
     return (
         f"the model and this machine rank cells alike in {alike} of {len(live.patterns)} "
         f"patterns{reach}; {same} of {len(ids)} claims come out alike, {same_certain} of the "
@@ -59,13 +59,15 @@ def answer(live: MachineStudy) -> str:
 
 def details(live: MachineStudy) -> Iterator[str]:
     """Returns what holds of the paper, the price, and what speaks for and against the figures."""
-    held = [sum(one.claim["holds"] for one in each.values()) for each in (live.here, live.model)]
+    held = [
+        sum(judged.claim["holds"] for judged in side.values()) for side in (live.here, live.model)
+    ]
     yield (
         f"the paper: {held[0]} of {len(live.here)} claims hold here, "
         f"{held[1]} of {len(live.model)} on the model in the same cells"
     )
     moved = AMOUNT // live.part >> 20
-    possible = sum(one.possible for one in live.patterns)
+    possible = sum(pattern.possible for pattern in live.patterns)
     ended = (
         f", of {count(live.planned)} that were planned: the budget ended" if live.stopped else ""
     )
@@ -78,18 +80,20 @@ def details(live: MachineStudy) -> Iterator[str]:
 
 
 def _trust(live: MachineStudy) -> Iterator[str]:
-    noises = [one.noise_pct for one in live.patterns if one.noise_pct is not None]
+    noises = [pattern.noise_pct for pattern in live.patterns if pattern.noise_pct is not None]
     if noises:
         yield f"runs of one cell differ by {digits(min(noises), 2)} to {digits(max(noises), 2)} %"
     else:
         yield "no cell ran twice"
-    drifts = [(one.pattern, one.drift) for one in live.patterns if one.drift is not None]
-    seen = [f"{name} by {one.percent:+.0f} %" for name, one in drifts if one.seen]
+    drifts = [
+        (pattern.pattern, pattern.drift) for pattern in live.patterns if pattern.drift is not None
+    ]
+    seen = [f"{name} by {drift.percent:+.0f} %" for name, drift in drifts if drift.seen]
     if seen:
         yield f"drift of {', '.join(seen)}"
     elif drifts:
         yield "no drift is seen"
-    open_ = [name for name, one in live.here.items() if not one.certain]
+    open_ = [name for name, judged in live.here.items() if not judged.certain]
     if open_:
         yield f"not certain here: {', '.join(open_)}"
 
@@ -99,13 +103,13 @@ def patterns(live: MachineStudy) -> Table:
     headings = ["pattern", "cells", "of", "Spearman", "95 %", "p", "noise, %"]
     cells = [
         [
-            one.pattern,
-            f"{one.cells}",
-            f"{one.possible}",
-            *_ranks(one),
-            NONE if one.noise_pct is None else digits(one.noise_pct, 2),
+            pattern.pattern,
+            f"{pattern.cells}",
+            f"{pattern.possible}",
+            *_ranks(pattern),
+            NONE if pattern.noise_pct is None else digits(pattern.noise_pct, 2),
         ]
-        for one in live.patterns
+        for pattern in live.patterns
     ]
     return Table(headings, cells)
 
@@ -121,22 +125,22 @@ def effects(live: MachineStudy) -> Table:
     """Returns the effects of the levels on both machines, by the paper's models."""
     headings = ["pattern", "", "here, % off the mean", "model, % off the mean"]
     cells = []
-    for one in live.patterns:
+    for pattern in live.patterns:
         for factor in FACTORS:
-            here, model = (_of_factor(each, factor) for each in (one.here, one.model))
+            here, model = (_of_factor(side, factor) for side in (pattern.here, pattern.model))
             if here and model:
-                cells.append([one.pattern, factor, _levels(here), _levels(model)])
+                cells.append([pattern.pattern, factor, _levels(here), _levels(model)])
     return Table(headings, cells, words=4)
 
 
 def _of_factor(effects: Sequence[MachineEffect], factor: str) -> list[MachineEffect]:
     """Returns the effects of a factor, with its levels in the paper's order."""
-    own = [one for one in effects if one.factor == factor]
-    return sorted(own, key=lambda one: FACTORS[factor].index(one.level))
+    of_factor = [effect for effect in effects if effect.factor == factor]
+    return sorted(of_factor, key=lambda effect: FACTORS[factor].index(effect.level))
 
 
 def _levels(effects: Sequence[MachineEffect]) -> str:
-    return "  ".join(f"{one.level}:{round(one.percent):+d}" for one in effects)
+    return "  ".join(f"{effect.level}:{round(effect.percent):+d}" for effect in effects)
 
 
 def claims(live: MachineStudy) -> Table:
@@ -144,12 +148,12 @@ def claims(live: MachineStudy) -> Table:
     cells = [
         [
             name,
-            one.claim["text"],
+            judged.claim["text"],
             _holds(live.model.get(name)),
-            _holds(one),
+            _holds(judged),
             "same" if name in live.model and not _differ(live, name) else "",
         ]
-        for name, one in live.here.items()
+        for name, judged in live.here.items()
     ]
     return Table(["claim", "the paper says", "model", "here", ""], cells, words=5)
 
@@ -176,11 +180,11 @@ def notes(live: MachineStudy) -> Iterator[str]:
 
 def _left_out(left_out: Sequence[LeftOut]) -> Iterator[str]:
     by_reason: dict[str, list[LeftOut]] = {}
-    for one in left_out:
-        by_reason.setdefault(one.why, []).append(one)
-    for why, each in by_reason.items():
-        named = "; ".join(cell_name(one.cell) for one in each[:SHOWN])
-        more = f" and {len(each) - SHOWN} more" if len(each) > SHOWN else ""
+    for entry in left_out:
+        by_reason.setdefault(entry.why, []).append(entry)
+    for why, entries in by_reason.items():
+        named = "; ".join(cell_name(entry.cell) for entry in entries[:SHOWN])
+        more = f" and {len(entries) - SHOWN} more" if len(entries) > SHOWN else ""
         yield f"left out: {named}{more}: {why}"
 
 
@@ -200,7 +204,9 @@ def _judged_on_both(live: MachineStudy) -> list[str]:
 
 def _certain_on_both(live: MachineStudy) -> list[str]:
     return [
-        one for one in _judged_on_both(live) if live.here[one].certain and live.model[one].certain
+        name
+        for name in _judged_on_both(live)
+        if live.here[name].certain and live.model[name].certain
     ]
 
 

@@ -67,7 +67,7 @@ def simulate(arguments: Mapping[str, str]) -> Ours:
             for pattern in of.patterns
         ],
         **rates,
-        "chosen": [analyses.chosen(one, rates["cells"]) for one in of.patterns],
+        "chosen": [analyses.chosen(pattern, rates["cells"]) for pattern in of.patterns],
         "rows": rows,
     }
 
@@ -77,15 +77,15 @@ def _rates(study_setting: setting.IoagentSetting, rows: Sequence[Row]) -> dict[s
 
     cells = campaign.cells(rows)
     return {
-        "fits": [analyses.explained(one, cells) for one in study_setting.patterns],
+        "fits": [analyses.explained(pattern, cells) for pattern in study_setting.patterns],
         "cells": cells,
     }
 
 
 def _judged(every: Sequence[Mapping[str, str]]) -> Iterator[Judged]:
     """The claims that rates alone decide, under each of several settings."""
-    for given in every:
-        of = setting.read(given)
+    for arguments in every:
+        of = setting.read(arguments)
         yield claims({"patterns": [], **_rates(of, campaign.rows(of))}), None
 
 

@@ -43,19 +43,19 @@ def _charts(ours: Mapping[str, Any]) -> "Iterator[tuple[str, alt.TopLevelMixin]]
     from penstock.charts.study import Mean, interaction
 
     cells = ours["cells"]
-    for name, one in FIGURES.items():
-        of = [cell for cell in cells if cell["pattern"] == one.pattern]
-        levels = sorted({cell[one.x] for cell in of})
-        lines = sorted({cell[one.line] for cell in of})
+    for name, figure in FIGURES.items():
+        of = [cell for cell in cells if cell["pattern"] == figure.pattern]
+        levels = sorted({cell[figure.x] for cell in of})
+        lines = sorted({cell[figure.line] for cell in of})
         points = [
             Mean(str(level), str(line), mean)
             for line in lines
             for level, mean in zip(
-                levels, means(cells, one.pattern, one.x, **{one.line: line}), strict=True
+                levels, means(cells, figure.pattern, figure.x, **{figure.line: line}), strict=True
             )
         ]
         if len(levels) > 1 and len(lines) > 1:
-            names = {"x": NAMES[one.x], "line": NAMES[one.line]}
+            names = {"x": NAMES[figure.x], "line": NAMES[figure.line]}
             yield name, interaction(points, **names, response="MB/s", logarithmic=True)
 
 
@@ -66,6 +66,6 @@ PICTURES = Gallery(
         "of two factors, on a logarithmic scale. Parallel lines mean that neither factor changes "
         "what the other does."
     ),
-    titles={name: one.title for name, one in FIGURES.items()},
+    titles={name: figure.title for name, figure in FIGURES.items()},
     charts=_charts,
 )

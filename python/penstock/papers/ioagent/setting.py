@@ -84,9 +84,9 @@ def read(arguments: Mapping[str, str]) -> IoagentSetting:
 
 def live(sets: Sequence[str]) -> dict[str, str]:
     """Returns the values of `--set` for real time; refuses other keys than `LIVE_KEYS`."""
-    given = SETTINGS.read_live(sets, LIVE_KEYS)
-    read(given)
-    return given
+    arguments = SETTINGS.read_live(sets, LIVE_KEYS)
+    read(arguments)
+    return arguments
 
 
 def _some(arguments: Mapping[str, str], key: str, levels: Sequence[T]) -> list[T]:
@@ -94,20 +94,22 @@ def _some(arguments: Mapping[str, str], key: str, levels: Sequence[T]) -> list[T
     if key not in arguments:
         return list(levels)
     named = listed(arguments[key])
-    for one in named:
-        if one not in map(str, levels):
+    for level in named:
+        if level not in map(str, levels):
             known = ", ".join(map(str, levels))
-            raise wrong(f"--set {key}: found {one}; expected some of {known}", "Table 2 has these")
+            raise wrong(
+                f"--set {key}: found {level}; expected some of {known}", "Table 2 has these"
+            )
     return [level for level in levels if str(level) in named]
 
 
 def machine(changes: Mapping[str, str], text: str) -> str:
     """The file of a machine, changed: `queue` is the depth of the drives' own, or `off`."""
-    found = tomllib.loads(text)["machine"]
+    document = tomllib.loads(text)["machine"]
     for key, value in changes.items():
-        for table, name in _places(found, key):
+        for table, name in _places(document, key):
             table[name] = _changed(table[name], key, value)
-    return f"machine = {plain(found)}\n"
+    return f"machine = {plain(document)}\n"
 
 
 def _places(document: dict[str, Any], key: str) -> Iterator[tuple[dict[str, Any], str]]:
@@ -115,7 +117,11 @@ def _places(document: dict[str, Any], key: str) -> Iterator[tuple[dict[str, Any]
     tables: list[dict[str, Any]] = [document]
     for part in way:
         inner = [table[part] for table in tables]
-        tables = [one for some in inner for one in (some if isinstance(some, list) else [some])]
+        tables = [
+            inner_table
+            for some in inner
+            for inner_table in (some if isinstance(some, list) else [some])
+        ]
     yield from ((table, name) for table in tables)
 
 

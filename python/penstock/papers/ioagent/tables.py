@@ -18,18 +18,18 @@ SET = ("O", "A", "S", "B")
 
 def tables(ours: Mapping[str, Any]) -> list[Table]:
     """All tables, the main one first."""
-    found = [_table3(ours), _models(ours), _chosen(ours), _means(ours), _checks(ours)]
-    return [block for block in found if block.rows]
+    every = [_table3(ours), _models(ours), _chosen(ours), _means(ours), _checks(ours)]
+    return [block for block in every if block.rows]
 
 
 def table3(ours: Mapping[str, Any]) -> list[Row]:
     """Which levels our runs recommend, as Table 3 has them: `small` or `large`, or a name."""
-    found: list[Row] = []
-    for one in ours["patterns"]:
-        advice = {each["factor"]: each for each in one["analysis"]["recommend"]}
+    recommended: list[Row] = []
+    for pattern in ours["patterns"]:
+        advice = {factor["factor"]: factor for factor in pattern["analysis"]["recommend"]}
         words = {name: _word(name, advice[name]) for name in SET if name in advice}
-        found.append({"pattern": one["pattern"], **words})
-    return found
+        recommended.append({"pattern": pattern["pattern"], **words})
+    return recommended
 
 
 def _word(factor: str, advice: Mapping[str, Any]) -> str:
@@ -46,9 +46,9 @@ def _table3(ours: Mapping[str, Any]) -> Table:
     paper = {row["pattern"]: row for row in files.published(NAME)["table3"]}
     ours_of = {row["pattern"]: row for row in table3(ours)}
     cells = []
-    for one in ours["patterns"]:
-        name = one["pattern"]
-        for factor in one["analysis"]["recommend"]:
+    for pattern in ours["patterns"]:
+        name = pattern["pattern"]
+        for factor in pattern["analysis"]["recommend"]:
             of = factor["factor"]
             if of not in SET:
                 continue
@@ -71,12 +71,12 @@ def _table3(ours: Mapping[str, Any]) -> Table:
 
 def _models(ours: Mapping[str, Any]) -> Table:
     paper = files.published(NAME)["r2"]
-    analyses = {one["pattern"]: one["analysis"] for one in ours["patterns"]}
+    analyses = {pattern["pattern"]: pattern["analysis"] for pattern in ours["patterns"]}
     cells = []
-    for one in ours["fits"]:
-        name = one["pattern"]
+    for fit in ours["fits"]:
+        name = fit["pattern"]
         of = analyses.get(name)
-        cells.append([name, f"{paper[name]:.2f}", f"{one['r2']:.4f}", *_quality(of)])
+        cells.append([name, f"{paper[name]:.2f}", f"{fit['r2']:.4f}", *_quality(of)])
     headings = ["pattern", "R², paper", "R², ours", "Box-Cox λ", "F of lack of fit", "pure error"]
     remarks = [
         "R² is of the mean rate of each cell, as in the paper; λ is the power of the rate that a "
@@ -100,13 +100,15 @@ def _quality(row: Mapping[str, Any] | None) -> list[str]:
 
 
 def _chosen(ours: Mapping[str, Any]) -> Table:
-    paper = {one["pattern"]: one["model"].split(" + ") for one in ours["fits"]}
+    paper = {fit["pattern"]: fit["model"].split(" + ") for fit in ours["fits"]}
     cells = []
-    for one in ours["chosen"]:
-        for how, model in (("F", one["by_f"]), ("error", one["by_error"])):
+    for pattern in ours["chosen"]:
+        for how, model in (("F", pattern["by_f"]), ("error", pattern["by_error"])):
             if model is not None:
                 terms = model.split(" + ")
-                cells.append([one["pattern"], how, *_compared(terms, paper[one["pattern"]])])
+                cells.append(
+                    [pattern["pattern"], how, *_compared(terms, paper[pattern["pattern"]])]
+                )
     headings = ["pattern", "by", "of the paper's, not needed", "needed, not in the paper's"]
     remarks = [
         "Which models the means of the cells ask for, from all interactions of two factors down: "
@@ -122,10 +124,10 @@ def _compared(terms: Sequence[str], paper: Sequence[str]) -> tuple[str, str]:
         return ", ".join(some) or NONE
 
     # Both name the factors of a term in the order of the table, or of the paper.
-    ours = {frozenset(one.split(":")): one for one in terms}
-    theirs = {frozenset(one.split(":")): one for one in paper}
-    gone = [theirs[one] for one in theirs if one not in ours]
-    more = [ours[one] for one in ours if one not in theirs]
+    ours = {frozenset(term.split(":")): term for term in terms}
+    theirs = {frozenset(term.split(":")): term for term in paper}
+    gone = [theirs[term] for term in theirs if term not in ours]
+    more = [ours[term] for term in ours if term not in theirs]
     return listed(gone), listed(more)
 
 
@@ -135,11 +137,11 @@ def _means(ours: Mapping[str, Any]) -> Table:
         for factor in FACTORS:
             rates = means(ours["cells"], name, factor)
             if len(rates) > 1:
-                levels = sorted({one[factor] for one in ours["cells"]})
-                each = ", ".join(
+                levels = sorted({cell[factor] for cell in ours["cells"]})
+                rates_text = ", ".join(
                     f"{level}: {rate:.1f}" for level, rate in zip(levels, rates, strict=True)
                 )
-                cells.append([name, factor, each])
+                cells.append([name, factor, rates_text])
     headings = ["pattern", "factor", "mean rate at each level, MB/s"]
     remarks = ["Geometric means over all cells with that level."]
     return Table(
@@ -149,11 +151,11 @@ def _means(ours: Mapping[str, Any]) -> Table:
 
 def _checks(ours: Mapping[str, Any]) -> Table:
     cells = []
-    for one in ours["patterns"]:
-        for check in one["analysis"]["checks"]:
+    for pattern in ours["patterns"]:
+        for check in pattern["analysis"]["checks"]:
             holds = {True: "holds", False: "does not hold", None: "not tested"}[check["holds"]]
             cells.append(
-                [one["pattern"], check["what"], check["test"], holds, text(check, "p", ".2g")]
+                [pattern["pattern"], check["what"], check["test"], holds, text(check, "p", ".2g")]
             )
     headings = ["pattern", "of the errors", "test", "here", "p"]
     title = "Section 4.1: the errors"

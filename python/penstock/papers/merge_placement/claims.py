@@ -131,7 +131,7 @@ def _statements() -> Iterator[Statement]:
         text="under them the time is quite insensitive to the buffer size",
         numbers=evidence.insensitive,
         holds=lambda figures: all(
-            abs(one - 1) < SLIGHT for ratios in figures.values() for one in ratios
+            abs(ratio - 1) < SLIGHT for ratios in figures.values() for ratio in ratios
         ),
     )
     yield Statement(
@@ -231,8 +231,8 @@ def _statements() -> Iterator[Statement]:
         text="with more disks and jobs a race may still exist",
         numbers=evidence.more,
         holds=lambda figures: all(
-            _near(found, GROWTH) if len(found) == 2 else found[0] * 20 < 1
-            for found in figures.values()
+            _near(growths, GROWTH) if len(growths) == 2 else growths[0] * 20 < 1
+            for growths in figures.values()
         ),
     )
 

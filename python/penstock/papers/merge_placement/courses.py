@@ -58,10 +58,10 @@ def _course(point: Point, setting: PlacementSetting) -> Row:
     every_ns = int(1e9 * run["merge"]["makespan_s"] / SAMPLES) + 1
     times = [every_ns * sample for sample in range(SAMPLES + 1)]
     used, queued = [], []
-    for one in of_jobs:
-        due, done = one["due_ns"].to_list(), one["done_ns"].sort().to_list()
+    for job_writes in of_jobs:
+        due, done = job_writes["due_ns"].to_list(), job_writes["done_ns"].sort().to_list()
         # A write is asked for when its blocks are used up.
-        blocks = [0, *(one["length"] // BLOCK).cum_sum().to_list()]
+        blocks = [0, *(job_writes["length"] // BLOCK).cum_sum().to_list()]
         used.append([blocks[bisect_right(due, time)] for time in times])
         queued.append([bisect_right(due, time) - bisect_right(done, time) for time in times])
     return {"case": point.case, "every_s": every_ns / 1e9, "used": used, "writes": queued}

@@ -58,15 +58,15 @@ def _panel(panel: Panel, look: Look, height: int, *, with_marks: bool) -> alt.La
         curves = alt.Chart(dense).encode(x=panel.x, y=panel.y)
     layers: list[Any] = [] if panel.rule is None else [panel.rule]
     if with_marks:
-        each = look.marks(OF_MARKS)
-        layers.append(curves.mark_line(strokeWidth=1.5).encode(color=each["color"]))
+        marks = look.marks(OF_MARKS)
+        layers.append(curves.mark_line(strokeWidth=1.5).encode(color=marks["color"]))
         if any(spread for *_, spread in panel.points):
             layers.append(
                 base.mark_rule(strokeWidth=1.2).encode(
-                    y=alt.Y("low:Q"), y2="high:Q", color=each["color"]
+                    y=alt.Y("low:Q"), y2="high:Q", color=marks["color"]
                 )
             )
-        layers.append(base.mark_point(filled=True, size=40, opacity=1).encode(**each))
+        layers.append(base.mark_point(filled=True, size=40, opacity=1).encode(**marks))
     else:
         layers.append(base.mark_line(strokeWidth=1.5).encode(**look.lines(OF_LINES)))
     if panel.across:
@@ -122,7 +122,7 @@ def disks(panels: Sequence[tuple[str, Sequence[Area]]], kinds: Sequence[str]) ->
     """Draws the areas on each disk, in titled panels; each job has a colour, light and dark."""
     count = (len(kinds) + 1) // 2
     pairs = zip(palette.CLASSES * count, palette.POLICIES * count, strict=True)
-    colours = [one.light for pair in pairs for one in pair][: len(kinds)]
+    colours = [colour.light for pair in pairs for colour in pair][: len(kinds)]
     legend = alt.Legend(title=None, orient="top", columns=2, symbolType="square")
     color = alt.Color(
         "of:N", sort=list(kinds), scale=alt.Scale(domain=list(kinds), range=colours), legend=legend

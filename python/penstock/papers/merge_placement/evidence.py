@@ -113,11 +113,11 @@ def shared(ours: Ours) -> Numbers:
 def geometry(ours: Ours) -> Numbers:
     """Case 2 over case 3 where all but the seeks is the same."""
     rows = [row for row in ours["variants"] if row["variant"].endswith("in a cylinder")]
-    found: dict[str, list[float]] = {}
+    ratios: dict[str, list[float]] = {}
     for separate, shared in zip(rows[::2], rows[1::2], strict=True):
         blocks = separate["variant"].split()[0]
-        found.setdefault(f"{blocks} blocks", []).append(separate["time_s"] / shared["time_s"])
-    return found
+        ratios.setdefault(f"{blocks} blocks", []).append(separate["time_s"] / shared["time_s"])
+    return ratios
 
 
 def suboptimal(ours: Ours) -> Numbers:
@@ -155,15 +155,15 @@ def buffers(ours: Ours, jobs: int, disks: int = 5) -> dict[Buffer, Row]:
 
 def degrades(ours: Ours) -> Numbers:
     """The best buffer, and by how much others are slower."""
-    found = {}
+    numbers = {}
     for jobs in (2, 5):
         times = {buffer: row["time_s"] for buffer, row in buffers(ours, jobs).items()}
         if not {720, None} < times.keys():
             return {}
         best = min(times, key=lambda buffer, times=times: times[buffer])  # type: ignore[misc]
         more = [times[720] / times[best], times[None] / times[best]]
-        found[f"{jobs} jobs: best, 720 and unlimited over it"] = [float(best or 0), *more]
-    return found
+        numbers[f"{jobs} jobs: best, 720 and unlimited over it"] = [float(best or 0), *more]
+    return numbers
 
 
 def single(ours: Ours) -> Numbers:
@@ -188,8 +188,8 @@ def difference(ours: Ours) -> Numbers:
 def _sequence(ours: Ours, which: Callable[[float, float], bool]) -> Row | None:
     """The first sequence of two disks with such an f and N_0, in the work that a read makes."""
     rows = ours["two_disk"]
-    found = (row for row in rows if which(row["f"], row["n0_ms"] / (row["f"] * READ_MS)))
-    return next(found, None)
+    matching = (row for row in rows if which(row["f"], row["n0_ms"] / (row["f"] * READ_MS)))
+    return next(matching, None)
 
 
 def recurrence(ours: Ours) -> Numbers:
@@ -197,9 +197,9 @@ def recurrence(ours: Ours) -> Numbers:
     row = _sequence(ours, lambda f, n0: f > 1 and n0 >= 1)
     if row is None:
         return {}
-    found = row["sequence_ms"]
-    predicted = [race.next_of_two(n, f=row["f"], read=READ_MS) for n in found[:-1]]
-    return {"found, ms": found[1:], "predicted, ms": predicted}
+    sequence = row["sequence_ms"]
+    predicted = [race.next_of_two(n, f=row["f"], read=READ_MS) for n in sequence[:-1]]
+    return {"found, ms": sequence[1:], "predicted, ms": predicted}
 
 
 def settles(ours: Ours) -> Numbers:
@@ -246,7 +246,7 @@ def cycle(_: Ours) -> Numbers:
 def published_figure(number: str) -> Mapping[str, Any]:
     """Returns the values that the text gives of a figure."""
     figures: Sequence[Mapping[str, Any]] = files.published(NAME)["figure"]
-    return next(one for one in figures if one["number"] == number)
+    return next(figure for figure in figures if figure["number"] == number)
 
 
 def growth(ours: Ours) -> Numbers:
@@ -261,18 +261,18 @@ def growth(ours: Ours) -> Numbers:
 def figure36(ours: Ours) -> Numbers:
     """The growth in Figure 3.6."""
     of = published_figure("3.6")
-    found = [row["simulated_growth"] for row in select(ours["three_disk"], f=of["f"])]
-    return {"the paper's": [of["growth"]], "found": found}
+    growths = [row["simulated_growth"] for row in select(ours["three_disk"], f=of["f"])]
+    return {"the paper's": [of["growth"]], "found": growths}
 
 
 def steady(ours: Ours) -> Numbers:
     """The mean peaks, and where the map comes to rest."""
-    found = {}
+    peaks = {}
     for row in ours["three_disk"]:
         rest = race.steady(f=row["f"], read=READ_MS)
         if rest is not None and row["steady_ms"] is not None:
-            found[f"f {row['f']:g}: found and predicted, ms"] = [row["steady_ms"], rest]
-    return found
+            peaks[f"f {row['f']:g}: found and predicted, ms"] = [row["steady_ms"], rest]
+    return peaks
 
 
 def short(ours: Ours) -> Numbers:

@@ -55,13 +55,13 @@ GRIDS = (
 
 def points(setting: PlacementSetting) -> list[Point]:
     """The points of all figures, each once."""
-    found = list(dict.fromkeys(point for grid in GRIDS for point in grid.points(setting)))
-    if not found:
-        given = " ".join(
+    every = list(dict.fromkeys(point for grid in GRIDS for point in grid.points(setting)))
+    if not every:
+        arguments = " ".join(
             f"--set {key}={setting.given[key]}" for key in KEYS[:3] if key in setting.given
         )
         raise wrong(
-            f"{given}: no placement has so many jobs on so few disks",
+            f"{arguments}: no placement has so many jobs on so few disks",
             "case 1 takes a disk more than there are jobs, the others one for each",
         )
-    return found
+    return every

@@ -21,12 +21,12 @@ VARIANT_SEEDS = 5
 
 def rows(setting: PlacementSetting) -> list[Row]:
     """Rows of Figures 2.2, 2.3 and 2.4."""
-    found = run(grids.points(setting), setting, setting.seeds)
-    return [_row(point, runs) for point, runs in found.items()]
+    results = run(grids.points(setting), setting, setting.seeds)
+    return [_row(point, runs) for point, runs in results.items()]
 
 
 def _row(point: Point, runs: PointRuns) -> Row:
-    disks = [fmean(each) for each in runs.utilisation]
+    disks = [fmean(shares) for shares in runs.utilisation]
     return {
         "disks": point.disks,
         "jobs": point.jobs,
@@ -76,7 +76,7 @@ def _thresholds(setting: PlacementSetting) -> list[Threshold]:
     """Returns the thresholds, with set values for the usual ones. One job alone does not race."""
     if not setting.includes(cases=[2]):
         return []
-    found = [
+    thresholds = [
         Threshold(disks, jobs, setting.n or n, setting.m or m)
         for usual_disks, usual_jobs, n, m in THRESHOLDS
         for disks in setting.disks or (usual_disks,)
@@ -85,21 +85,27 @@ def _thresholds(setting: PlacementSetting) -> list[Threshold]:
     if "run" in setting.given:
         # The rows say what a run is too short for.
         most_n, most_m = setting.n or READ, setting.m or WRITE
-        found = [one for one in found if one.n <= most_n and one.m <= most_m]
-    return [one for one in dict.fromkeys(found) if one.point.fits and one.jobs > 1]
+        thresholds = [
+            threshold for threshold in thresholds if threshold.n <= most_n and threshold.m <= most_m
+        ]
+    return [
+        threshold
+        for threshold in dict.fromkeys(thresholds)
+        if threshold.point.fits and threshold.jobs > 1
+    ]
 
 
 def threshold_rows(setting: PlacementSetting) -> list[Row]:
     """How far jobs drift apart on either side of the threshold."""
     every = _thresholds(setting)
-    found = run([one.point for one in every], setting, setting.seeds)
+    results = run([threshold.point for threshold in every], setting, setting.seeds)
     return [
         {
-            **one._asdict(),
-            "f_eff": found[one.point].mean(lambda merge: merge["f_eff"]),
-            "divergence": found[one.point].divergence,
+            **threshold._asdict(),
+            "f_eff": results[threshold.point].mean(lambda merge: merge["f_eff"]),
+            "divergence": results[threshold.point].divergence,
         }
-        for one in every
+        for threshold in every
     ]
 
 
@@ -114,21 +120,21 @@ def _changes(setting: PlacementSetting) -> Iterator[Change]:
     """Yields changes of what the paper leaves open or the model simplifies, except what is set."""
     if not setting.includes(cases=[2, 3]):
         return
-    given = setting.given
-    if "blocks_per_cylinder" not in given and "seek" not in given:
+    changed = setting.given
+    if "blocks_per_cylinder" not in changed and "seek" not in changed:
         for blocks in GEOMETRIES:
             yield Change(f"{blocks} blocks in a cylinder", (f"device.per_cylinder={blocks}",))
         yield Change("no seeks", ("device.seek=0us",))
-    if "depletion" not in given:
+    if "depletion" not in changed:
         for keys in ("1", "64", "1024"):
             noun = "random key" if keys == "1" else "random keys"
             yield Change(f"{keys} {noun} in a block", tuple(depletion(keys)))
-    if "layout" not in given:
+    if "layout" not in changed:
         for at in ("first", "middle"):
             yield Change(f"outputs {at} on their disks", (f"merge.layout=output-{at}",))
-    if "latency" not in given:
+    if "latency" not in changed:
         yield Change("every wait half a turn", ("device.latency=constant",))
-    if "stagger" not in given:
+    if "stagger" not in changed:
         for seconds in (10, 30):
             yield Change(f"jobs begin {seconds} s apart", (f"merge.stagger={seconds}s",))
 
@@ -149,16 +155,16 @@ def _variants(setting: PlacementSetting) -> list[tuple[Change, Point]]:
 def variant_rows(setting: PlacementSetting) -> list[Row]:
     """Results of the merges, from some of the seeds."""
     every = _variants(setting)
-    found = run([point for _, point in every], setting, setting.seeds[:VARIANT_SEEDS])
+    results = run([point for _, point in every], setting, setting.seeds[:VARIANT_SEEDS])
     return [
         {
             "variant": change.text,
             "disks": point.disks,
             "jobs": point.jobs,
             "case": point.case,
-            "time_s": found[point].time_s,
-            "sd_s": found[point].sd_s,
-            "divergence": found[point].divergence,
+            "time_s": results[point].time_s,
+            "sd_s": results[point].sd_s,
+            "divergence": results[point].divergence,
         }
         for change, point in every
     ]

@@ -30,11 +30,11 @@ def _layouts(ours: Ours) -> "alt.TopLevelMixin | None":
     if not ours["layouts"]:
         return None
     panels = [
-        (f"Case {one['case']}: {PLACEMENTS[one['case']]}", list(_areas(one)))
-        for one in ours["layouts"]
+        (f"Case {layout['case']}: {PLACEMENTS[layout['case']]}", list(_areas(layout)))
+        for layout in ours["layouts"]
     ]
     jobs = range(len(ours["layouts"][0]["jobs"]))
-    kinds = [f"job {job}, {what}" for job in jobs for what in ("runs", "output")]
+    kinds = [f"job {job}, {part}" for job in jobs for part in ("runs", "output")]
     return drawing.disks(panels, kinds)
 
 
@@ -44,9 +44,9 @@ def _areas(layout: Row) -> "Iterator[Area]":
     for job, places in enumerate(layout["jobs"]):
         lengths = {"runs": layout["run"], "output": layout["output"]}
         parts = [("runs", run) for run in places["runs"]] + [("output", places["output"])]
-        for what, place in parts:
+        for part, place in parts:
             begins = place["block"]
-            yield Area(f"job {job}, {what}", f"{place['disk']}", begins, begins + lengths[what])
+            yield Area(f"job {job}, {part}", f"{place['disk']}", begins, begins + lengths[part])
     for disk in range(len(layout["used"])):
         if not layout["used"][disk]:
             yield Area("job 0, runs", f"{disk}", 0, 0)
@@ -60,8 +60,8 @@ def _completion(ours: Ours) -> "alt.TopLevelMixin | None":
 
 def _policies(ours: Ours) -> "alt.TopLevelMixin | None":
     rows = select(_ended(ours), case=2, buffer=None)
-    others = {row["disks"] for row in rows if row["policy"] != POLICIES[0]}
-    return _by_jobs([row for row in rows if row["disks"] in others], lambda row: row["policy"])
+    with_others = {row["disks"] for row in rows if row["policy"] != POLICIES[0]}
+    return _by_jobs([row for row in rows if row["disks"] in with_others], lambda row: row["policy"])
 
 
 def _ended(ours: Ours) -> list[Row]:
@@ -117,10 +117,10 @@ def _buffers(ours: Ours) -> "alt.TopLevelMixin | None":
 def _threshold(ours: Ours) -> "alt.TopLevelMixin | None":
     from penstock.papers.merge_placement import drawing
 
-    found = [row for row in ours["threshold"] if row["f_eff"] is not None]
+    measured = [row for row in ours["threshold"] if row["f_eff"] is not None]
     points = [
         (f"{row['disks']} disks, {row['jobs']} jobs", row["f_eff"], row["divergence"], 0.0)
-        for row in sorted(found, key=lambda row: (row["jobs"], row["disks"], row["f_eff"]))
+        for row in sorted(measured, key=lambda row: (row["jobs"], row["disks"], row["f_eff"]))
     ]
     if not points:
         return None
@@ -133,14 +133,14 @@ def _threshold(ours: Ours) -> "alt.TopLevelMixin | None":
 def _geometry(ours: Ours) -> "alt.TopLevelMixin | None":
     from penstock.papers.merge_placement import drawing
 
-    found: dict[tuple[int, int], dict[int, float]] = {}
+    times_by_blocks: dict[tuple[int, int], dict[int, float]] = {}
     for row in ours["variants"]:
         if row["variant"].endswith("in a cylinder"):
             at = (row["jobs"], int(row["variant"].split()[0]))
-            found.setdefault(at, {})[row["case"]] = row["time_s"]
+            times_by_blocks.setdefault(at, {})[row["case"]] = row["time_s"]
     points = [
         (f"{jobs} jobs", blocks, times[2] / times[3], 0.0)
-        for (jobs, blocks), times in sorted(found.items())
+        for (jobs, blocks), times in sorted(times_by_blocks.items())
     ]
     if not points:
         return None
@@ -158,7 +158,7 @@ def _courses(figure: str, title: str) -> "Callable[[Ours], alt.TopLevelMixin | N
         courses, of = ours["courses"], "job" if figure == "used" else "disk"
         if not courses:
             return None
-        most = max(value for course in courses for each in course[figure] for value in each)
+        most = max(value for course in courses for curve in course[figure] for value in curve)
         until = max(course["every_s"] * (len(course[figure][0]) - 1) for course in courses)
         x, y = drawing.axis_x("time, s", until=until), drawing.axis_y(title, ends=(0, most))
         return drawing.lines(
@@ -218,14 +218,14 @@ def _rings(ours: Ours) -> "alt.TopLevelMixin | None":
         return None
     most = max(row["f"] for row in rows)
     steps = [1 + (most - 1) * step / F_STEPS for step in range(F_STEPS + 1)]
-    found = [(f"{row['disks']} disks", row["f"], row["simulated"], 0.0) for row in rows]
+    points = [(f"{row['disks']} disks", row["f"], row["simulated"], 0.0) for row in rows]
     curves = [
         (f"{disks} disks", f, race.growth(disks, f=f) or 1.0, 0.0)
         for disks in sorted({row["disks"] for row in rows})
         for f in steps
     ]
     x, y = drawing.axis_x("f"), drawing.axis_y("growth from peak to peak", zero=False)
-    return drawing.marked([drawing.Panel(found, x, y, curves=curves)])
+    return drawing.marked([drawing.Panel(points, x, y, curves=curves)])
 
 
 FIGURES: Mapping[str, tuple[str, "Callable[[Ours], alt.TopLevelMixin | None]"]] = {

@@ -61,8 +61,8 @@ def growth(disks: int, *, f: float) -> float | None:
     if disks % 2 == 0:
         return None
     turns = (disks - 1) // 2
-    found = _root(lambda x: x**turns - (f - 1) * sum(x**n for n in range(turns)), least=0.0)
-    return max(found, 1.0)
+    root = _root(lambda x: x**turns - (f - 1) * sum(x**n for n in range(turns)), least=0.0)
+    return max(root, 1.0)
 
 
 def critical(disks: int) -> float:

@@ -97,8 +97,13 @@ def _chosen(
     usual: Sequence[tuple[A, B]], first: Sequence[A] | None, second: Sequence[B] | None
 ) -> list[tuple[A, B]]:
     """The usual pairs, with what is set in the place of what is usual, each once."""
-    found = [(a, b) for one, other in usual for a in first or (one,) for b in second or (other,)]
-    return list(dict.fromkeys(found))
+    pairs = [
+        (a, b)
+        for usual_first, usual_second in usual
+        for a in first or (usual_first,)
+        for b in second or (usual_second,)
+    ]
+    return list(dict.fromkeys(pairs))
 
 
 def _two(setting: PlacementSetting) -> list[tuple[float, float]]:
@@ -194,7 +199,7 @@ def ring_rows(setting: PlacementSetting, results: Found) -> list[Row]:
 def served_rows(setting: PlacementSetting, results: Found) -> list[Row]:
     """The reads of each job, and the most writes that were at a disk, at the first seed."""
     three = [_three_seeds(f, setting)[0] for f in _three(setting)]
-    others = (_seeds(disks, f, setting)[0] for disks, f in _rings(setting) if disks != 3)
+    larger = (_seeds(disks, f, setting)[0] for disks, f in _rings(setting) if disks != 3)
     return [
         {
             "disks": ring.disks,
@@ -202,7 +207,7 @@ def served_rows(setting: PlacementSetting, results: Found) -> list[Row]:
             "reads": results[ring]["reads"],
             "most_writes": results[ring]["most"],
         }
-        for ring in (*three, *others)
+        for ring in (*three, *larger)
     ]
 
 
@@ -219,13 +224,13 @@ def queues(results: Found) -> Row:
 
 def _growth(seeds: Sequence[Ring], results: Found) -> float | None:
     """The geometric mean over seeds of that of the last ratios of neighbouring peaks."""
-    each = [[peak["writes"] for peak in results[ring]["peaks"][-PEAKS:]] for ring in seeds]
-    logs = [log(peaks[-1] / peaks[0]) / (PEAKS - 1) for peaks in each if len(peaks) == PEAKS]
+    last_peaks = [[peak["writes"] for peak in results[ring]["peaks"][-PEAKS:]] for ring in seeds]
+    logs = [log(peaks[-1] / peaks[0]) / (PEAKS - 1) for peaks in last_peaks if len(peaks) == PEAKS]
     return exp(fmean(logs)) if logs else None
 
 
 def _mean_peak(f: float, setting: PlacementSetting, results: Found) -> float | None:
     """The mean work of a peak in milliseconds; none if no peak was one."""
-    each = (results[ring]["peaks"] for ring in _three_seeds(f, setting))
-    writes = [peak["writes"] for peaks in each for peak in peaks]
+    peaks_by_seed = (results[ring]["peaks"] for ring in _three_seeds(f, setting))
+    writes = [peak["writes"] for peaks in peaks_by_seed for peak in peaks]
     return READ_MS * f * THREE_WRITE / THREE_READ * fmean(writes) if writes else None

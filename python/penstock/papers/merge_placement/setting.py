@@ -95,8 +95,8 @@ class PlacementSetting:
     @property
     def of_job(self) -> tuple[str, ...]:
         """Returns the changes of every job."""
-        given = {key: self.given[key] for key in OF_JOB if key in self.given}
-        return (*SETTINGS.of_job(given), *self._depletion())
+        of_jobs = {key: self.given[key] for key in OF_JOB if key in self.given}
+        return (*SETTINGS.of_job(of_jobs), *self._depletion())
 
     def _depletion(self) -> Sequence[str]:
         order = self.given.get("depletion")
@@ -137,7 +137,7 @@ def read(arguments: Mapping[str, str]) -> PlacementSetting:
         ring_disks=of.whole("ring.disks", 2, DISKS_MOST, "3,5"),
         ring_f=of.factors("ring.f", "1.8,3"),
         two_f=of.factors("two.f", "0.5,2"),
-        two_n0_ms=of.each("two.n0", lambda one: milliseconds("two.n0", one, "24ms,306ms")),
+        two_n0_ms=of.each("two.n0", lambda text: milliseconds("two.n0", text, "24ms,306ms")),
     )
 
 
@@ -192,5 +192,5 @@ def _buffer(text: str) -> Buffer:
     return None if text == UNLIMITED else int(text)
 
 
-def _wrong(key: str, found: str, expected: str, example: str) -> PenstockError:
-    return wrong(f"--set {key}: found {found}; expected {expected}", f"as --set {key}={example}")
+def _wrong(key: str, value: str, expected: str, example: str) -> PenstockError:
+    return wrong(f"--set {key}: found {value}; expected {expected}", f"as --set {key}={example}")

@@ -15,7 +15,7 @@ from penstock.papers.rows import interleaved, levels, number, pivot, select, tex
 def tables(ours: Mapping[str, Any]) -> list[Table]:
     """All tables, the main one first."""
     rows = ours["rows"]
-    found = [
+    every = [
         _completion(rows),
         _race(rows),
         _policies(rows),
@@ -27,7 +27,7 @@ def tables(ours: Mapping[str, Any]) -> list[Table]:
         _three(ours["three_disk"]),
         _rings(ours["ring"], ours["served"]),
     ]
-    return [block for block in found if block.rows]
+    return [block for block in every if block.rows]
 
 
 def _time(row: Row | None) -> str:
@@ -110,18 +110,18 @@ def _race(rows: Sequence[Row]) -> Table:
 
 
 def _policies(rows: Sequence[Row]) -> Table:
-    found = pivot(select(rows, case=2), ("buffer", "disks", "jobs"), "policy")
-    others = {which: of for which, of in found.items() if of.keys() != {POLICIES[0]}}
+    by_policy = pivot(select(rows, case=2), ("buffer", "disks", "jobs"), "policy")
+    with_others = {which: of for which, of in by_policy.items() if of.keys() != {POLICIES[0]}}
     cells = []
-    for buffer, disks, jobs in sorted(others, key=lambda which: (which[0] or 0, *which[1:])):
-        each = [others[buffer, disks, jobs].get(policy) for policy in POLICIES]
+    for buffer, disks, jobs in sorted(with_others, key=lambda which: (which[0] or 0, *which[1:])):
+        of_policies = [with_others[buffer, disks, jobs].get(policy) for policy in POLICIES]
         cells.append(
             [
                 f"{disks}",
                 f"{jobs}",
                 _blocks(buffer),
-                *map(_time, each),
-                *(_ratio(one, each[0]) for one in each[1:]),
+                *map(_time, of_policies),
+                *(_ratio(row, of_policies[0]) for row in of_policies[1:]),
             ]
         )
     headings = ["disks", "jobs", "buffer", *(f"{policy}, s" for policy in POLICIES)]
@@ -134,11 +134,11 @@ def _buffers(rows: Sequence[Row]) -> Table:
     usual = select(rows, policy=POLICIES[0], case=2)
     limited = [row for row in usual if row["buffer"] is not None and row["jobs"] > 1]
     columns = sorted(levels(limited, ("disks", "jobs")))
-    found = pivot(usual, "buffer", ("disks", "jobs"))
+    by_buffer = pivot(usual, "buffer", ("disks", "jobs"))
     cells = []
     for buffer in (*sorted(levels(limited, "buffer")), None) if limited else ():
-        each = [found.get(buffer, {}).get(column) for column in columns]
-        texts = ([_time(row), text(row, "divergence", ".2f")] for row in each)
+        of_columns = [by_buffer.get(buffer, {}).get(column) for column in columns]
+        texts = ([_time(row), text(row, "divergence", ".2f")] for row in of_columns)
         cells.append([_blocks(buffer), *interleaved(texts)])
     headings = ["buffer, blocks"]
     for disks, jobs in columns:
@@ -158,10 +158,10 @@ def _flat(rows: Sequence[Row]) -> Table:
     limited = [row for row in flat if row["buffer"] is not None]
     sizes = [*sorted(levels(limited, "buffer")), None]
     which = ("case", "disks", "jobs")
-    found = pivot(flat, which, "buffer")
+    by_buffer = pivot(flat, which, "buffer")
     cells = [
-        [*map(str, one), *(_time(found[one].get(buffer)) for buffer in sizes)]
-        for one in sorted(levels(limited, which))
+        [*map(str, case), *(_time(by_buffer[case].get(buffer)) for buffer in sizes)]
+        for case in sorted(levels(limited, which))
     ]
     headings = ["case", "disks", "jobs", *(f"{_blocks(buffer)}, s" for buffer in sizes)]
     return Table(headings, cells, words=0, name="flat", title="Where nothing races")
@@ -194,7 +194,7 @@ def _variants(rows: Sequence[Row]) -> Table:
     cells = []
     for (variant, jobs), by_case in pivot(rows, ("variant", "jobs"), "case").items():
         pair = [by_case.get(case) for case in (2, 3)]
-        apart = (text(one, "divergence", ".2f") for one in pair)
+        apart = (text(row, "divergence", ".2f") for row in pair)
         cells.append([variant, f"{jobs}", *map(_time, pair), _ratio(*pair), *apart])
     headings = ["changed", "jobs", "case 2, s", "case 3, s", "2 over 3", "apart in 2", "in 3"]
     title = "Geometry, depletion and what else is open"

@@ -57,53 +57,53 @@ class FigurePoint:
 
 def published() -> list[PublishedPoint]:
     """The points that the paper gives."""
-    found: list[PublishedPoint] = files.published(NAME)["figure5"]
-    return found
+    published_points: list[PublishedPoint] = files.published(NAME)["figure5"]
+    return published_points
 
 
 def points(figures: Sequence[Figures]) -> list[FigurePoint]:
     """Returns the published points that were measured too: programs of one kind alone."""
-    found = []
-    for one in published():
-        program, many = one["program"], one["concurrency"]
+    measured = []
+    for point in published():
+        program, many = point["program"], point["concurrency"]
         if program == "online":
             ours = _series(figures, PLAIN, _short, online=many, batch=0)
         else:
             ours = _series(figures, PLAIN, _long, online=0, batch=many)
         # Alone no other program wants a processor: who goes first makes no difference.
-        found += [
+        measured += [
             FigurePoint(
                 program=program,
                 mode=PLAIN,
                 concurrency=many,
-                paper_ms=one["ms_per_1000_bytes"],
+                paper_ms=point["ms_per_1000_bytes"],
                 ours_ms=ms,
             )
             for ms in ours[:1]
         ]
-    return found
+    return measured
 
 
 def table(points: Sequence[FigurePoint]) -> Table:
     """The points as people read them."""
     rows = [
         [
-            f"{one.concurrency} {one.program}, alone",
-            one.mode,
-            f"{one.paper_ms:.3g}",
-            f"{one.ours_ms:.3g}",
-            f"{one.deviation_pct:+.1f} %",
+            f"{point.concurrency} {point.program}, alone",
+            point.mode,
+            f"{point.paper_ms:.3g}",
+            f"{point.ours_ms:.3g}",
+            f"{point.deviation_pct:+.1f} %",
         ]
-        for one in points
+        for point in points
     ]
     return Table(["figure 5", "control", "paper, ms", "here, ms", "deviation"], rows, words=2)
 
 
 def short_times(figures: Sequence[Figures], batch: int) -> Table:
     """Returns a table of short writes' times beside the batch, in ms, with the paper's if any."""
-    online = [one for one in points(figures) if one.program == "online" and not batch]
-    paper = {one.concurrency: one for one in online}
-    many = sorted({one.online for one in figures if one.online})
+    online = [point for point in points(figures) if point.program == "online" and not batch]
+    paper = {point.concurrency: point for point in online}
+    many = sorted({cell.online for cell in figures if cell.online})
 
     def cell(mode: str, n: int) -> str:
         text = _milliseconds(figures, mode, _short, n, batch)
@@ -117,7 +117,7 @@ def short_times(figures: Sequence[Figures], batch: int) -> Table:
 
 def long_times(figures: Sequence[Figures], batch: int) -> Table:
     """Returns a table of the time of 1,000 bytes of a batch program's long write, in ms."""
-    many = sorted({one.online for one in figures if one.batch == batch})
+    many = sorted({cell.online for cell in figures if cell.batch == batch})
     rows = [
         [mode, *(_milliseconds(figures, mode, _long, n, batch) for n in many)] for mode in MODES
     ]
@@ -129,7 +129,7 @@ def _milliseconds(
 ) -> str:
     """A figure of a cell in ms, with * if the batch had not ended in time."""
     wanted = (mode, online, batch)
-    cells = [one for one in figures if (one.mode, one.online, one.batch) == wanted]
+    cells = [cell for cell in figures if (cell.mode, cell.online, cell.batch) == wanted]
     spread = figure(cells[0]) if cells else None
     if spread is None:
         return NONE
@@ -142,20 +142,20 @@ def claims(figures: Sequence[Figures]) -> list[Claim]:
     Numbers are ms for 1,000 bytes, the fewest programs first. Of several settings of the processors
     the first is looked at.
     """
-    return list(_claims([one for one in figures if one.cpu_priority == figures[0].cpu_priority]))
+    return list(_claims([cell for cell in figures if cell.cpu_priority == figures[0].cpu_priority]))
 
 
 def _claims(figures: Sequence[Figures]) -> Iterator[Claim]:
-    batches = sorted({one.batch for one in figures if one.batch})
-    few = min((one.online for one in figures if one.online), default=0)
+    batches = sorted({cell.batch for cell in figures if cell.batch})
+    few = min((cell.online for cell in figures if cell.online), default=0)
     alone = _series(figures, PLAIN, _short, batch=0)
     if len(alone) > 1:
         text = "online programs write more slowly the more of them there are"
         yield _claim("III.D-online", text, grow(alone), {"fifo, no batch": alone})
     for batch in batches[:1]:
-        found = _series(figures, PLAIN, _long, batch=batch)
+        long = _series(figures, PLAIN, _long, batch=batch)
         text = "batch programs are not affected by the number of online programs"
-        yield _claim("III.D-batch", text, alike(found), {f"fifo, {batch} batch": found})
+        yield _claim("III.D-batch", text, alike(long), {f"fifo, {batch} batch": long})
     stuck = _series(figures, PLAIN, _short, online=few)
     if few and len(stuck) > 1:
         text = "online programs write more slowly the more batch programs there are"
@@ -186,11 +186,11 @@ def _series(
 ) -> list[float]:
     """A figure of the cells of one control, in ms, the fewest programs first."""
     cells = [
-        one
-        for one in figures
-        if one.mode == mode and online in (None, one.online) and batch in (None, one.batch)
+        cell
+        for cell in figures
+        if cell.mode == mode and online in (None, cell.online) and batch in (None, cell.batch)
     ]
-    cells.sort(key=lambda one: (one.online, one.batch))
+    cells.sort(key=lambda cell: (cell.online, cell.batch))
     return [spread.median / 1e6 for spread in map(figure, cells) if spread is not None]
 
 

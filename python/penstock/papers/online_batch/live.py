@@ -68,51 +68,51 @@ class MeasuredCell:
 
     def over(self, figure: Callable[[dict[str, Any]], float]) -> Spread:
         """A figure over its rounds."""
-        return Spread.of(figure(one) for one in self.rounds)
+        return Spread.of(figure(round_) for round_ in self.rounds)
 
     @property
     def short_mean_ns(self) -> Spread:
         """Mean time of a short write."""
-        return self.over(lambda one: one["short"]["ns"]["mean"])
+        return self.over(lambda round_: round_["short"]["ns"]["mean"])
 
     @property
     def long_per_1000_bytes_ns(self) -> Spread | None:
         """Mean time of 1,000 bytes of a long write; `None` without batch programs."""
         if not self.batch:
             return None
-        return self.over(lambda one: one["long"]["ns"]["mean"] * 1_000 / LONG_BYTES)
+        return self.over(lambda round_: round_["long"]["ns"]["mean"] * 1_000 / LONG_BYTES)
 
     @property
     def short_p50_ns(self) -> Spread:
         """The median of short writes."""
-        return self.over(lambda one: one["short"]["ns"]["percentile"]["50.000000"])
+        return self.over(lambda round_: round_["short"]["ns"]["percentile"]["50.000000"])
 
     @property
     def short_p99_ns(self) -> Spread:
         """The 99th percentile of short writes."""
-        return self.over(lambda one: one["short"]["ns"]["percentile"]["99.000000"])
+        return self.over(lambda round_: round_["short"]["ns"]["percentile"]["99.000000"])
 
     @property
     def short_max_ns(self) -> Spread:
         """The longest short write."""
-        return self.over(lambda one: one["short"]["ns"]["max"])
+        return self.over(lambda round_: round_["short"]["ns"]["max"])
 
     @property
     def transaction_ns(self) -> Spread:
         """Mean time of a transaction."""
-        return self.over(lambda one: one["transaction"]["ns"]["mean"])
+        return self.over(lambda round_: round_["transaction"]["ns"]["mean"])
 
     @property
     def batch_ns(self) -> Spread | None:
         """Mean time of a batch program; `None` without any."""
-        if not self.batch or not all(one["batch_ns"] for one in self.rounds):
+        if not self.batch or not all(round_["batch_ns"] for round_ in self.rounds):
             return None
-        return self.over(lambda one: fmean(one["batch_ns"]))
+        return self.over(lambda round_: fmean(round_["batch_ns"]))
 
     @property
     def outlasted(self) -> bool:
         """In some round the batch had not ended when online programs went on no longer."""
-        return any(one["outlasted"] for one in self.rounds)
+        return any(round_["outlasted"] for round_ in self.rounds)
 
     @property
     def piece_ns(self) -> Spread | None:
@@ -178,9 +178,9 @@ class Live:
     @property
     def notes(self) -> list[str]:
         """Notes on the target that are needed to read the figures, a line each."""
-        rounds = [one for cell in self.cells for one in cell.rounds]
-        disks = (places.below(one.get("schedulers", {})) for one in rounds)
-        remarks = (f"note: {remark}" for one in rounds for remark in one.get("remarks", []))
+        rounds = [round_ for cell in self.cells for round_ in cell.rounds]
+        disks = (places.below(round_.get("schedulers", {})) for round_ in rounds)
+        remarks = (f"note: {remark}" for round_ in rounds for remark in round_.get("remarks", []))
         return [line for line in dict.fromkeys((*disks, *remarks)) if line is not None]
 
     def figures(self) -> list[Figures]:
@@ -191,9 +191,9 @@ class Live:
         """Returns the cell equal to this one but without batch programs, if that was measured."""
         return next(
             (
-                one
-                for one in self.cells
-                if replace(one, rounds=()) == replace(cell, batch=0, rounds=())
+                candidate
+                for candidate in self.cells
+                if replace(candidate, rounds=()) == replace(cell, batch=0, rounds=())
             ),
             None,
         )
@@ -211,8 +211,8 @@ class Live:
         cell_of = ("mode", "cpu_priority", "online", "batch")
         lines.writerow(["round", *cell_of, "program", "kind", "at_ns", "ns"])
         for cell in self.cells:
-            for number, one in enumerate(cell.rounds):
-                for write in one["writes"]:
+            for number, round_ in enumerate(cell.rounds):
+                for write in round_["writes"]:
                     kind = "online" if write["online"] else "batch"
                     about = [cell.mode, int(cell.cpu_priority), cell.online, cell.batch]
                     times = [write["at_ns"], write["ns"]]
@@ -256,7 +256,10 @@ def online_batch_live(
         online_cpu_ns=cpu[0],
         batch_cpu_ns=cpu[1],
         calibrated=calibrate,
-        cells=tuple(replace(cell, rounds=tuple(own)) for cell, own in plan.by_cell(cells, met)),
+        cells=tuple(
+            replace(cell, rounds=tuple(cell_rounds))
+            for cell, cell_rounds in plan.by_cell(cells, met)
+        ),
     )
 
 
@@ -303,11 +306,11 @@ def verdict(live: Live) -> Iterable[str]:
         if slower is None or alone is None or piece is None or cell.batch != most:
             continue
         more = (cell.short_mean_ns.median - alone.short_mean_ns.median) / piece.median
-        what = "pieces" if "split" in cell.mode else "long writes"
+        unit = "pieces" if "split" in cell.mode else "long writes"
         first = ", online first at the processors" if cell.cpu_priority else ""
         programs = f"{cell.online} online beside {cell.batch} batch"
         yield (
             f"{cell.mode}{first}, {programs}: a short write takes {slower:.1f} times as long as "
-            f"alone, {more:.1f} {what} more."
+            f"alone, {more:.1f} {unit} more."
             f"{OUTLASTED if cell.outlasted else ''}"
         )

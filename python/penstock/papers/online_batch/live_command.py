@@ -118,7 +118,7 @@ def run(
     programs = numbers("--online", online), numbers("--batch", batch)
 
     def measured(progress: Progress) -> Answer:
-        found = live.online_batch_live(
+        result = live.online_batch_live(
             target,
             modes=asked,
             cpu_priority=CPU[first],
@@ -131,9 +131,9 @@ def run(
             progress=progress,
         )
         return Answer(
-            data=lambda: json.dumps(_as_json(found), indent=2, ensure_ascii=False),
-            blocks=_blocks(found, on),
-            files=_write(found, to),
+            data=lambda: json.dumps(_as_json(result), indent=2, ensure_ascii=False),
+            blocks=_blocks(result, on),
+            files=_write(result, to),
         )
 
     answer(measured, as_json=as_json, interrupted=NO_RESULT)
@@ -158,12 +158,14 @@ def _new(csv: str | None) -> Path | None:
 def _as_json(live: Live) -> dict[str, object]:
     """Returns the whole evaluation, its figures, and the paper's points with ours, as JSON."""
     figures = live.figures()
-    pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
+    pairs = [
+        {**asdict(point), "deviation_pct": point.deviation_pct} for point in figure5.points(figures)
+    ]
     result = asdict(live)
     options = live.where.options
     lost = options.get("i_will_lose_data") or ()
     result["where"] = {"on": live.where.on, **options, "i_will_lose_data": lost}
-    return {**result, "figures": [asdict(one) for one in figures], "figure5": pairs}
+    return {**result, "figures": [asdict(cell) for cell in figures], "figure5": pairs}
 
 
 def _blocks(live: Live, on: str) -> Blocks:
@@ -205,11 +207,11 @@ def _of_short(cell: MeasuredCell) -> list[str]:
     if not cell.online:
         return [NONE, "", NONE, NONE, NONE, NONE]
     mean = cell.short_mean_ns
-    others = (cell.short_p50_ns, cell.short_p99_ns, cell.short_max_ns, cell.transaction_ns)
+    spreads = (cell.short_p50_ns, cell.short_p99_ns, cell.short_max_ns, cell.transaction_ns)
     return [
         units.latency(mean.median),
         _range(mean),
-        *(units.latency(one.median) for one in others),
+        *(units.latency(spread.median) for spread in spreads),
     ]
 
 

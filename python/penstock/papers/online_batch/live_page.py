@@ -30,8 +30,8 @@ def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
 
 def words(kept: dict[str, Any]) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
-    figures = [Figures.read(one) for one in kept["figures"]]
-    batches = sorted({one.batch for one in figures})
+    figures = [Figures.read(cell) for cell in kept["figures"]]
+    batches = sorted({cell.batch for cell in figures})
     cpu = [units.latency(kept[key]) for key in ("online_cpu_ns", "batch_cpu_ns")]
     short = [f"{_heading(n)}:\n\n{markdown(figure5.short_times(figures, n))}" for n in batches]
     long = [f"{_heading(n)}:\n\n{markdown(figure5.long_times(figures, n))}" for n in batches if n]

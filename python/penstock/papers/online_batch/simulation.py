@@ -62,13 +62,13 @@ def runs(arguments: Mapping[str, str]) -> Iterator[Simulation]:
     """The nine runs, with what is set."""
     sets = list(_sets(arguments))
     for control, case in product(CONTROLS, CASES):
-        own = (f"program.1.phases.1.write={_WRITES[case]}", *_CONTROL[control])
-        yield Simulation({"control": control, "case": case}, "size-priority", [*own, *sets])
+        of_run = (f"program.1.phases.1.write={_WRITES[case]}", *_CONTROL[control])
+        yield Simulation({"control": control, "case": case}, "size-priority", [*of_run, *sets])
 
 
 def figures(run: Run) -> Row:
     """Shares in percent of the time in which batch jobs ran, and means."""
-    classes = {one["name"]: one for one in run["classes"]}
+    classes = {class_["name"]: class_ for class_ in run["classes"]}
     online, batch = classes["online"]["programs"], classes["batch"]["programs"]
     return {
         "disk_pct": 100 * run["device_busy"],
@@ -109,7 +109,7 @@ def _rate(arguments: Mapping[str, str]) -> str:
 
 def _seconds(period: str) -> float:
     units = {unit: ns / 1e9 for ns, unit in LENGTHS}
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)", period)
-    if found is None or found[2] not in units or not float(found[1]):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)", period)
+    if match is None or match[2] not in units or not float(match[1]):
         raise wrong(f"--set online.period={period}: expected a time above zero", "as 200ms")
-    return float(found[1]) * units[found[2]]
+    return float(match[1]) * units[match[2]]
