@@ -195,9 +195,9 @@ def main() -> None:
     names = {"alone": "the database alone", "without": "beside a copy", "gate": "through the gate"}
     for way in ways:
         cells = [
-            spread([1000 * one for one in p50[way]], "ms"),
-            spread([1000 * one for one in p99[way]], "ms"),
-            spread([one / MB for one in speed[way]], "MB/s") if way != "alone" else "–",
+            spread([1000 * seconds for seconds in p50[way]], "ms"),
+            spread([1000 * seconds for seconds in p99[way]], "ms"),
+            spread([rate / MB for rate in speed[way]], "MB/s") if way != "alone" else "–",
         ]
         print(f"{names[way]:24}" + "".join(f"{cell:>26}" for cell in cells))
     tail = statistics.median(p99["gate"]) / statistics.median(p99["without"])

@@ -41,7 +41,7 @@ def unready(version: str, root: Path) -> Iterator[str]:
     """Says which files do not name this version."""
     workspace = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]
     yield from differs("Cargo.toml", workspace["package"]["version"], version)
-    for member in sorted(path for each in workspace["members"] for path in root.glob(each)):
+    for member in sorted(path for pattern in workspace["members"] for path in root.glob(pattern)):
         manifest = member / "Cargo.toml"
         package = tomllib.loads(manifest.read_text())["package"]
         if package["version"] != {"workspace": True}:
@@ -56,10 +56,10 @@ def unready(version: str, root: Path) -> Iterator[str]:
         yield f"CHANGELOG.md has no section `## [{version}] - DATE`"
 
 
-def differs(place: str, found: str, version: str) -> Iterator[str]:
+def differs(place: str, text: str, version: str) -> Iterator[str]:
     """Says so if a place names another version."""
-    if found != version:
-        yield f"{place} has {found}, not {version}"
+    if text != version:
+        yield f"{place} has {text}, not {version}"
 
 
 def untidy(version: str) -> Iterator[str]:

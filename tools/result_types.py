@@ -52,16 +52,16 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 def json_types(kind: str, root: str, about: str, where: str) -> str:
     """The types of a schema: words and values, then `root`, the result itself, and its parts."""
     schema, defined = _schema(kind)
-    plain = {name: one for name, one in defined.items() if "properties" not in one}
+    plain = {name: part for name, part in defined.items() if "properties" not in part}
     # A union may name what stands below it: it is text.
     aliases = sorted(plain, key=lambda name: "anyOf" not in plain[name])
-    objects = {root: schema} | {name: one for name, one in defined.items() if name not in plain}
+    objects = {root: schema} | {name: part for name, part in defined.items() if name not in plain}
     return "\n\n".join(
         [
             HEAD.format(about=about, where=where)
             + "\n"
             + "\n".join(_alias(name, plain[name]) for name in aliases),
-            *(_typed_dict(name, one) for name, one in objects.items()),
+            *(_typed_dict(name, part) for name, part in objects.items()),
         ]
     )
 
@@ -90,7 +90,7 @@ def _members(schema: Schema) -> Iterator[tuple[str, Schema, bool]]:
 
 def _alias(name: str, schema: Schema) -> str:
     kind = f'"{annotation(schema)}"' if "anyOf" in schema else annotation(schema)
-    words = [f"`{one['const']}`: {one['description']}" for one in schema.get("oneOf", ())]
+    words = [f"`{value['const']}`: {value['description']}" for value in schema.get("oneOf", ())]
     about = " ".join([schema["description"], *words])
     return "\n".join([f"{name}: TypeAlias = {kind}", *_doc([about], "")]) + "\n"
 
@@ -117,12 +117,12 @@ def annotation(schema: Schema) -> str:
     if "$ref" in schema:
         return _target(schema)
     if "oneOf" in schema:
-        return f"Literal[{', '.join(json.dumps(one['const']) for one in schema['oneOf'])}]"
+        return f"Literal[{', '.join(json.dumps(value['const']) for value in schema['oneOf'])}]"
     if "anyOf" in schema:
         return " | ".join(map(annotation, schema["anyOf"]))
     kind = schema["type"]
     if isinstance(kind, list):
-        return " | ".join(annotation({**schema, "type": one}) for one in kind)
+        return " | ".join(annotation({**schema, "type": type_}) for type_ in kind)
     if kind == "array" and "prefixItems" in schema:
         return f"tuple[{', '.join(map(annotation, schema['prefixItems']))}]"
     if kind == "array":
@@ -250,7 +250,7 @@ class Dataclasses:
 
     def _group(self, name: str, members: Sequence[tuple[str, Schema]]) -> Field:
         """The attribute for members that are there together, whose class is written."""
-        fields = [Field(key, annotation(one), one["description"]) for key, one in members]
+        fields = [Field(key, annotation(member), member["description"]) for key, member in members]
         about = "How far a run is from response times that were measured on a drive."
         self._written[name] = _dataclass(name, about, fields, [])
         return Field(
@@ -260,7 +260,7 @@ class Dataclasses:
     def _kind(self, owner: str, schema: Schema, required: bool) -> str:
         """The annotation of an attribute, for a member that may be left out unless `required`."""
         if "anyOf" in schema:
-            (value,) = (one for one in schema["anyOf"] if one != {"type": "null"})
+            (value,) = (choice for choice in schema["anyOf"] if choice != {"type": "null"})
             return self._kind(owner, value, required=False)
         if "$ref" in schema:
             target = _target(schema)

@@ -121,15 +121,17 @@ def main() -> int:
         return 2
     text = "--text" in sys.argv
     old, new, *words = [word for word in sys.argv[1:] if word != "--text"]
-    chosen = [each for each in COMMANDS if not words or any(word in each for word in words)]
+    chosen = [
+        command for command in COMMANDS if not words or any(word in command for word in words)
+    ]
     differing = 0
     with tempfile.TemporaryDirectory() as folder:
         folders = {name: Path(folder) / name for name in ("old", "new", "again")}
         for path in folders.values():
             path.mkdir()
         with ThreadPoolExecutor(2) as pool:
-            for each in chosen:
-                command = each.replace(" --json", "") if text else each
+            for line in chosen:
+                command = line.replace(" --json", "") if text else line
                 begun = time.monotonic()
                 before, after = pool.map(
                     answer, (old, new), (command,) * 2, list(folders.values())[:2]

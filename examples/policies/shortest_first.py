@@ -40,7 +40,7 @@ class ShortestFirst(Policy):
             return None
         arrived, chosen = next(iter(self.queue.values()))
         if now - arrived < self.patience:
-            _, chosen = min(self.queue.values(), key=lambda one: (one[1].len, one[1].id))
+            _, chosen = min(self.queue.values(), key=lambda entry: (entry[1].len, entry[1].id))
         piece = min(self.piece, self.left[chosen.id])
         self.left[chosen.id] -= piece
         if not self.left[chosen.id]:

@@ -23,10 +23,10 @@ SETTINGS = Settings(
 )
 
 
-def runs(given: Mapping[str, str]) -> Iterator[Simulation]:
+def runs(arguments: Mapping[str, str]) -> Iterator[Simulation]:
     """A run for each rate."""
     for rate in RATES:
-        sets = [f"agent.0.arrivals.rate={rate}/s", *SETTINGS.of_job(given)]
+        sets = [f"agent.0.arrivals.rate={rate}/s", *SETTINGS.of_job(arguments)]
         yield Simulation({"arrivals": "poisson", "rate": rate}, "fcfs", sets)
 
 

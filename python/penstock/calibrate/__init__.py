@@ -127,14 +127,14 @@ class Calibration:
                 f"a few take much longer: the mean is {mean / middle.p50_ns:.1f} times the median"
             )
         of_other_pattern = [
-            two
-            for two in (*self.fitted, *self.unseen)
-            if (two.measured.probe.op, two.measured.probe.size) == (probe.op, probe.size)
-            and two.measured.probe.depth == probe.depth
-            and two.measured.probe.pattern != probe.pattern
+            near
+            for near in (*self.fitted, *self.unseen)
+            if (near.measured.probe.op, near.measured.probe.size) == (probe.op, probe.size)
+            and near.measured.probe.depth == probe.depth
+            and near.measured.probe.pattern != probe.pattern
         ]
-        for two in of_other_pattern:
-            ratio = middle.iops / two.measured.middle.iops
+        for near in of_other_pattern:
+            ratio = middle.iops / near.measured.middle.iops
             if max(ratio, 1 / ratio) > 1.25:
                 return f"{probe.pattern} ones are {ratio:.2f} times as many a second as others"
         return f"model {self.model.name} does not know what it depends on"
@@ -172,8 +172,8 @@ def calibrate_on(
         ops: tuple[Op, ...] = ("read",) if read_only else ("read", "write")
         capacity = _capacity(on)
         on_these, unseen = probes.plan(ops, capacity)
-        seen = in_rounds(subject, [*on_these, *unseen], rounds, say)
-    measured = {probe: MeasuredProbe(probe, figures) for probe, figures in seen.items()}
+        rounds_by_probe = in_rounds(subject, [*on_these, *unseen], rounds, say)
+    measured = {probe: MeasuredProbe(probe, figures) for probe, figures in rounds_by_probe.items()}
     known = Known({probe: measured[probe].middle for probe in on_these}, capacity)
     best, errors = simplest(known, say)
 

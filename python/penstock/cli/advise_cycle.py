@@ -283,7 +283,10 @@ def _plain(answer: Cycle, inputs: Found | None, lines: list[str]) -> Mapping[str
                 "requests": class_.requests,
                 "type": class_.kind,
                 "reason": class_.reason,
-                "instability": {of.name: of.instability for of in class_.characteristics},
+                "instability": {
+                    characteristic.name: characteristic.instability
+                    for characteristic in class_.characteristics
+                },
                 "limited_by_demand": class_.limited_by_demand,
             }
             for class_ in inputs.classes

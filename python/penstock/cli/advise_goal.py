@@ -100,7 +100,7 @@ def _advice(advice: Advice) -> Mapping[str, object]:
                 "met_in": candidate.met,
                 "rounds": len(candidate.rounds.whole()),
                 "figures": {
-                    str(asked): (of := asked.over(candidate.rounds)) and of._asdict()
+                    str(asked): (spread := asked.over(candidate.rounds)) and spread._asdict()
                     for asked in words.figures(advice)
                 },
             }

@@ -62,8 +62,8 @@ def run(
 
 def _blocks(shares: Shares, lines: list[str]) -> Blocks:
     many = shares.rows[0].rounds
-    of = f"the median of {many} rounds" if many > 1 else "of one round"
-    about = f"  each figure is {of}; fairio's cycles are {CYCLE} long"
+    origin = f"the median of {many} rounds" if many > 1 else "of one round"
+    about = f"  each figure is {origin}; fairio's cycles are {CYCLE} long"
     yield [headline(shares.world, f"{shares.target}, random reads"), Line(about, style="dim")]
     headings = ["policy", "weight", "share", "by weight", "of alone", "felt", "MB/s", "p99"]
     yield [Table(headings, list(_cells(shares)))]

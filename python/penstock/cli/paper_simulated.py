@@ -44,16 +44,17 @@ def simulated(paper: Study, live: "Callable[..., None] | None") -> "Command":
         app.callback(invoke_without_command=True, help=paper.help)(_run(paper))
         app.command(LIVE, short_help="The paper's programs on a disk, in real time.")(live)
     command = get_command(app)
-    of = paper.sensitivity
+    sensitivity = paper.sensitivity
+    also = " and the sensitivity" if sensitivity else ""
     helps = {
         "sets": f"Change the model, as {' or '.join(paper.settings.examples)}. Keys: "
         f"{', '.join(paper.settings.names)}.",
-        "report": f"Write a page of HTML with pictures{' and the sensitivity' if of else ''}. An "
-        "earlier one is replaced, any other file is not.",
-        "sensitivity": of.help if of else None,
+        "report": f"Write a page of HTML with pictures{also}. An earlier one is replaced, any "
+        "other file is not.",
+        "sensitivity": sensitivity.help if sensitivity else None,
         "data": "Write every run into a new folder, as a study: `penstock study analyse` reads it.",
     }
-    has = {"sensitivity": of, "data": paper.keep}
+    has = {"sensitivity": sensitivity, "data": paper.keep}
     command.params = [
         param for param in command.params if has.get(str(param.name), True) is not None
     ]

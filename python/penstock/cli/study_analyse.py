@@ -228,9 +228,9 @@ def _type(kind: int) -> "Type":
 def _blocks(analyses: "Sequence[tuple[Any, Analysis]]") -> Blocks:
     from penstock.study import tables, words
 
-    for _, of in analyses:
-        world, about = words.title(of)
-        yield [headline(world, about), *(f"  note: {remark}" for remark in of.remarks)]
-        yield words.lines(of)
+    for _, analysis in analyses:
+        world, about = words.title(analysis)
+        yield [headline(world, about), *(f"  note: {remark}" for remark in analysis.remarks)]
+        yield words.lines(analysis)
         # Headings tell tables apart in a terminal.
-        yield from ([replace(table, title="")] for table in tables.all_of(of))
+        yield from ([replace(table, title="")] for table in tables.all_of(analysis))

@@ -118,22 +118,22 @@ def _plain(result: Confirmed) -> dict[str, Any]:
 def _blocks(results: Sequence[Confirmed], by: str | None) -> Blocks:
     from penstock.study.words import figure, signed
 
-    for of in results:
-        where = "" if by is None else f"{by} = {of.level}: "
-        ends = of.interval_pct
+    for result in results:
+        where = "" if by is None else f"{by} = {result.level}: "
+        ends = result.interval_pct
         interval = "" if ends is None else f" [{signed(ends[0])} to {signed(ends[1])}]"
-        if of.advice.levels == of.default.levels:
+        if result.advice.levels == result.default.levels:
             said = f"{where}the default is the best cell of the study, which promises nothing"
         else:
             said = (
-                f"{where}the advice gains {signed(of.gain_pct)}{interval} over the default; the "
-                f"study promises {signed(of.promised_pct)}"
+                f"{where}the advice gains {signed(result.gain_pct)}{interval} over the default; "
+                f"the study promises {signed(result.promised_pct)}"
             )
-        block: list[Part] = [headline("came" if of.came else "did not come", said)]
-        for name, rerun in (("advice", of.advice), ("default", of.default)):
+        block: list[Part] = [headline("came" if result.came else "did not come", said)]
+        for name, rerun in (("advice", result.advice), ("default", result.default)):
             cell = ", ".join(f"{key} = {level}" for key, level in rerun.levels.items() if key != by)
-            block.append(f"  {name}: {cell}: {figure(rerun.mean)} {of.response}")
-        better = [f"{factor} = {rerun.levels[factor]}" for factor, rerun in of.better]
+            block.append(f"  {name}: {cell}: {figure(rerun.mean)} {result.response}")
+        better = [f"{factor} = {rerun.levels[factor]}" for factor, rerun in result.better]
         if better:
             block.append(f"  better than the advice now: {', '.join(better)}")
         yield block
@@ -143,9 +143,9 @@ def _blocks(results: Sequence[Confirmed], by: str | None) -> Blocks:
                 f"{rerun.levels[factor]}",
                 figure(rerun.before),
                 figure(rerun.mean),
-                signed(of.against(rerun)),
+                signed(result.against(rerun)),
             ]
-            for factor, rerun in of.neighbours
+            for factor, rerun in result.neighbours
         ]
         if cells:
             yield [Table(["changed", "to", "in the study", "now", "against the advice"], cells)]

@@ -35,7 +35,7 @@ class Sentence:
 
     def judged(self, numbers: Numbers) -> Claim:
         """The claim, held to these figures."""
-        lists = {of: list(figures) for of, figures in numbers.items()}
+        lists = {name: list(figures) for name, figures in numbers.items()}
         return {
             "id": self.id,
             "text": self.text,

@@ -23,5 +23,5 @@ def published(paper: str) -> dict[str, Any]:
 
 def source(paper: str) -> str:
     """Reference to the publication."""
-    of = published(paper)
-    return f"{of['authors']}: {of['title']}. {of['published']}"
+    about = published(paper)
+    return f"{about['authors']}: {about['title']}. {about['published']}"

@@ -67,9 +67,9 @@ class Paper(Study):
 
     def tables(self, ours: Sequence[Row]) -> Sequence[Table]:
         """The published table with our figures, and the others."""
-        of = self.published
-        notes = list(of.remarks(ours))
-        compared = replace(of.table(ours), name="compared", title=self.title, notes=notes)
+        published = self.published
+        notes = list(published.remarks(ours))
+        compared = replace(published.table(ours), name="compared", title=self.title, notes=notes)
         return [compared, *self.more(ours)]
 
     def data(self, ours: Sequence[Row], claims: Sequence[Claim]) -> dict[str, Any]:

@@ -178,9 +178,9 @@ def _tradeoff(comparison: Comparison, candidates: Tradeoff) -> Picture:
 
 
 def _picture(name: str, chart: "alt.TopLevelMixin", about: Sequence[str]) -> Picture:
-    kind, _, of = name.partition("-")
-    title = f"{TITLES[kind]}: {of}" if of else TITLES[kind]
-    return Picture(name=name, title=title, chart=chart, kind=kind, caption=of, about=about)
+    kind, _, subject = name.partition("-")
+    title = f"{TITLES[kind]}: {subject}" if subject else TITLES[kind]
+    return Picture(name=name, title=title, chart=chart, kind=kind, caption=subject, about=about)
 
 
 def _kinds(about: dict[str, str]) -> list[tuple[str, str, str]]:

@@ -158,11 +158,11 @@ def _save_whole(chart: "alt.TopLevelMixin", path: Path) -> None:
 
 def _check_distinct(named: Mapping[str, Place]) -> None:
     """Raise a `PenstockError` if two have one name, or one has the ending of another kind."""
-    seen: dict[str, str] = {}
+    options: dict[str, str] = {}
     for option, name in named.items():
         if name is None:
             continue
-        before = seen.setdefault(realpath(name), option)
+        before = options.setdefault(realpath(name), option)
         if before != option:
             raise wrong(f"--{before} and --{option} name the same file, {name}", "name two")
         for format_, ending in ENDINGS.items():

@@ -123,8 +123,8 @@ def of_pictures(
 ) -> Iterator[Section]:
     """Yields a section for each kind of pictures there are, with its title and what it shows."""
     for kind, title, about in kinds:
-        if of := [picture for picture in pictures if picture.kind == kind]:
-            yield Section(f"{prefix}{kind}", title, [Pictures(of, prefix)], about)
+        if of_kind := [picture for picture in pictures if picture.kind == kind]:
+            yield Section(f"{prefix}{kind}", title, [Pictures(of_kind, prefix)], about)
 
 
 def as_data(data: object) -> str:

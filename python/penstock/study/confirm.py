@@ -130,7 +130,7 @@ def unchanged(path: str) -> Definition:
         raise wrong(f"{path} holds no study", "name the folder that -o of `study run` named")
     study = Definition.load(before["study"])
     now = {**description(study), "job_text": study.job_text()}
-    kept = [{key: of[key] for key in now} for of in (before, json.loads(json.dumps(now)))]
+    kept = [{key: about[key] for key in now} for about in (before, json.loads(json.dumps(now)))]
     if differences := folder.changes(*kept):
         raise wrong(
             f"the study in {path} has changed: {'; '.join(differences)}",
@@ -232,18 +232,20 @@ def _plan(
     less: bool,
 ) -> _Plan:
     """The best cell, the first level of each factor, and all cells next to the best."""
-    of = {at: cell for at, cell in enumerate(schedule.cells) if by is None or cell[by] == level}
-    known = [at for at in of if at in means]
+    cells = {at: cell for at, cell in enumerate(schedule.cells) if by is None or cell[by] == level}
+    known = [at for at in cells if at in means]
     if not known:
         raise wrong("the study has no runs yet", "run it: `penstock study run`")
     advice = (min if less else max)(known, key=means.__getitem__)
-    default = next((at for at in known if _is_first(of[at], by)), None)
+    default = next((at for at in known if _is_first(cells[at], by)), None)
     if default is None:
         raise wrong(
             "the cell of the first level of each factor is not among the runs of the study",
             "advice is held to it: list the usual level of each factor first",
         )
-    apart = ((at, [cell for cell in of[at] if of[at][cell] != of[advice][cell]]) for at in known)
+    apart = (
+        (at, [cell for cell in cells[at] if cells[at][cell] != cells[advice][cell]]) for at in known
+    )
     return _Plan(advice, default, [(names[0], at) for at, names in apart if len(names) == 1])
 
 

@@ -312,7 +312,8 @@ def _check_same(plan: Ready, folder: Folder) -> None:
         return
     free = ("study", "job")
     kept = [
-        {key: value for key, value in of.items() if key not in free} for of in (before, plan.about)
+        {key: value for key, value in about.items() if key not in free}
+        for about in (before, plan.about)
     ]
     if differences := changes(kept[0], json.loads(json.dumps(kept[1]))):
         raise wrong(

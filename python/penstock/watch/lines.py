@@ -48,7 +48,9 @@ def running(step: Running, now: Now) -> Iterator[str]:
     width = max(len(class_["name"]) for class_ in now["classes"])
     for class_ in now["classes"]:
         name, rate, throughput, *counts = figures(class_, windows=now["windows"])
-        labelled = (f"{heading} {it}" for heading, it in zip(HEADINGS[3:], counts, strict=True))
+        labelled = (
+            f"{heading} {figure}" for heading, figure in zip(HEADINGS[3:], counts, strict=True)
+        )
         shown = "  ".join([f"{name:<{width}}", f"{rate}/s", f"{throughput} MB/s", *labelled])
         yield f"{which(step)}  {when(now)}  {shown}"
 

@@ -139,11 +139,13 @@ class History:
 
     def latencies(self, room: int, windows: int) -> list[float | None]:
         """Return the worst 99th percentile of the windows of each bar."""
-        return [greatest(group) for group in self._grouped(room, windows, lambda it: it.p99_ns)]
+        return [
+            greatest(group) for group in self._grouped(room, windows, lambda window: window.p99_ns)
+        ]
 
     def rates(self, room: int, windows: int) -> list[float | None]:
         """Return the mean throughput of the windows of each bar."""
-        grouped = self._grouped(room, windows, lambda it: it.bw_bytes)
+        grouped = self._grouped(room, windows, lambda window: window.bw_bytes)
         return [sum(group) / len(group) if group else None for group in grouped]
 
     def _grouped(

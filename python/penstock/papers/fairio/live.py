@@ -149,15 +149,15 @@ def fairio_live(
     progress: Progress | None = None,
 ) -> LiveRows:
     """Run both Illustrations under each policy in `rounds` of all, with what is `given` set."""
-    of = setting.read(arguments)
-    horizon_ms = _horizon(of)
+    run_setting = setting.read(arguments)
+    horizon_ms = _horizon(run_setting)
     known = law is not None or (target.on or "").startswith(EMULATED)
-    plans = list(_plans(of, [TIME, LAW] if known else [TIME]))
+    plans = list(_plans(run_setting, [TIME, LAW] if known else [TIME]))
     with SETTINGS.errors(arguments):
         # Whatever is wrong is found before anything is measured.
-        checked = _variants(plans, of, law, dict.fromkeys(ILLUSTRATIONS, 1.0))
+        checked = _variants(plans, run_setting, law, dict.fromkeys(ILLUSTRATIONS, 1.0))
         rates = _offered(target, checked, as_part(progress, "what the target serves", 0.0, 0.1))
-        variants = _variants(plans, of, law, rates)
+        variants = _variants(plans, run_setting, law, rates)
         setup = Setup(target=target, reduce=whole, repeat=rounds)
         comparisons = run_all(setup, variants, progress=as_part(progress, "rounds", 0.1, 1.0))
     # The array has a minute, as its tables have, however short the runs here are.

@@ -81,8 +81,8 @@ def run(
 
 
 def _blocks(result: LiveRows, on: str) -> Blocks:
-    of = f"{result.rounds} round{'s' if result.rounds != 1 else ''}"
-    about = [f"{of}, each run {result.horizon_s:g} s", *result.notes]
+    number_of_rounds = f"{result.rounds} round{'s' if result.rounds != 1 else ''}"
+    about = [f"{number_of_rounds}, each run {result.horizon_s:g} s", *result.notes]
     yield [headline(result.world, on), *(f"  {line}" for line in about)]
     for number, rate in zip(live.ILLUSTRATIONS, result.offered_per_s, strict=True):
         title = f"Illustration {number}, {rate:,.0f} requests/s of each class"

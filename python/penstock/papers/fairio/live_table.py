@@ -48,10 +48,10 @@ def table(rows: Sequence[LiveRow], number: int) -> Table:
 def verdict(rows: Sequence[LiveRow]) -> Iterator[str]:
     """How far the policies are from the weights, a sentence for each Illustration."""
     for number in ILLUSTRATIONS:
-        of = [row for row in rows if row.illustration == number]
-        said = ", ".join(f"{named(row)} {_off(row)}" for row in of)
+        of_load = [row for row in rows if row.illustration == number]
+        said = ", ".join(f"{named(row)} {_off(row)}" for row in of_load)
         yield f"Illustration {number}: {said} points"
-        short = [named(row) for row in of if row.limited_by_demand]
+        short = [named(row) for row in of_load if row.limited_by_demand]
         if short:
             less = f"Illustration {number}: a class asked for less than its share"
             yield f"{less}: {', '.join(short)}"

@@ -42,12 +42,12 @@ class Fairio(Study):
 
 def simulate(arguments: Mapping[str, str]) -> Ours:
     """All tables under some settings, of one session."""
-    of = setting.read(arguments)
-    every = [cell for experiment in EXPERIMENTS for cell in experiment.cells(of)]
-    results = cells.run([*every, *workloads.cells(of)], of)
+    run_setting = setting.read(arguments)
+    every = [cell for experiment in EXPERIMENTS for cell in experiment.cells(run_setting)]
+    results = cells.run([*every, *workloads.cells(run_setting)], run_setting)
     return {
-        **{experiment.key: experiment.rows(of, results) for experiment in EXPERIMENTS},
-        "table5": workloads.rows(of, results),
+        **{experiment.key: experiment.rows(run_setting, results) for experiment in EXPERIMENTS},
+        "table5": workloads.rows(run_setting, results),
         "weights": implied.weights(),
     }
 

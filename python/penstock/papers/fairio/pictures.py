@@ -42,8 +42,12 @@ def _points(
 ) -> Iterator[tuple[str, float, float]]:
     """Series, length of the cycle and value."""
     for row in {row["cycle_ms"]: row for row in rows if row["published"]}.values():
-        of = row["published"]
-        yield "report", row["cycle_ms"], of["error_pct"][0] if errors else of["throughput_mb_s"]
+        published = row["published"]
+        yield (
+            "report",
+            row["cycle_ms"],
+            published["error_pct"][0] if errors else published["throughput_mb_s"],
+        )
     for row in rows:
         value = row["error_pct"][0] if errors else mb(row["throughput_mib_s"])
         yield row["mode"], row["cycle_ms"], value

@@ -157,8 +157,8 @@ def _matrix(rows: Sequence[Row], name: Key, heading: str) -> Table:
     """The error of class 1 by a name and the cycle length."""
     cycles = levels(rows, "cycle_ms")
     cells = [
-        [f"{of}", *(_signed(by_cycle[ms]["error_pct"][0]) for ms in cycles)]
-        for of, by_cycle in pivot(rows, name, "cycle_ms").items()
+        [f"{label}", *(_signed(by_cycle[ms]["error_pct"][0]) for ms in cycles)]
+        for label, by_cycle in pivot(rows, name, "cycle_ms").items()
     ]
     return Table([heading, *(f"{ms:,} ms" for ms in cycles)], cells)
 

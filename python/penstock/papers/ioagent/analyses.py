@@ -39,8 +39,8 @@ def table(pattern: str, rows: Sequence[Row]) -> StudyTable:
 
 def analysis(pattern: str, rows: Sequence[Row]) -> Analysis:
     """The paper's model of all runs: those of one cell say what is noise."""
-    of = table(pattern, rows)
-    return analyse(of, terms=terms(pattern, list(of.factors)))
+    runs = table(pattern, rows)
+    return analyse(runs, terms=terms(pattern, list(runs.factors)))
 
 
 def explained(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
@@ -48,12 +48,12 @@ def explained(pattern: str, cells: Sequence[Row]) -> dict[str, Any]:
 
     `of_size` is what the size of buffers would add to it, together with agents and with buffers.
     """
-    of = table(pattern, cells)
-    model_terms = terms(pattern, list(of.factors))
-    whole = fit(of, model_terms)
+    means = table(pattern, cells)
+    model_terms = terms(pattern, list(means.factors))
+    whole = fit(means, model_terms)
     explanation = {"pattern": pattern, "model": model.text(model_terms), "r2": whole.r2}
     explanation["of_size"] = [
-        _added(whole, model_terms, term) for term in OF_SIZE if set(term) <= {*of.factors}
+        _added(whole, model_terms, term) for term in OF_SIZE if set(term) <= {*means.factors}
     ]
     return explanation
 

@@ -161,8 +161,8 @@ def _of_size(ours: Ours) -> Numbers:
 
 
 def _r2(ours: Ours) -> Numbers:
-    of: Mapping[str, float] = files.published(NAME)["r2"]
-    return {fit["pattern"]: [fit["r2"], of[fit["pattern"]]] for fit in ours["fits"]}
+    paper: Mapping[str, float] = files.published(NAME)["r2"]
+    return {fit["pattern"]: [fit["r2"], paper[fit["pattern"]]] for fit in ours["fits"]}
 
 
 def _residuals(ours: Ours) -> Numbers:

@@ -112,11 +112,11 @@ def _judged(claim: JudgedClaim) -> dict[str, Any]:
 
 
 def _read_judged(data: Mapping[str, Any], machine: str) -> JudgedClaim:
-    of = data[machine]
+    verdict = data[machine]
     claim: Claim = {
         "id": data["id"],
         "text": data["text"],
-        "holds": of["holds"],
-        "numbers": of["numbers"],
+        "holds": verdict["holds"],
+        "numbers": verdict["numbers"],
     }
-    return JudgedClaim(claim=claim, certainty=of["certainty"], certain=of["certain"])
+    return JudgedClaim(claim=claim, certainty=verdict["certainty"], certain=verdict["certain"])

@@ -88,9 +88,9 @@ def _trust(live: MachineStudy) -> Iterator[str]:
     drifts = [
         (pattern.pattern, pattern.drift) for pattern in live.patterns if pattern.drift is not None
     ]
-    seen = [f"{name} by {drift.percent:+.0f} %" for name, drift in drifts if drift.seen]
-    if seen:
-        yield f"drift of {', '.join(seen)}"
+    texts = [f"{name} by {drift.percent:+.0f} %" for name, drift in drifts if drift.seen]
+    if texts:
+        yield f"drift of {', '.join(texts)}"
     elif drifts:
         yield "no drift is seen"
     open_ = [name for name, judged in live.here.items() if not judged.certain]

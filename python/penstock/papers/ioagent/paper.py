@@ -56,18 +56,18 @@ def simulate(arguments: Mapping[str, str]) -> Ours:
     """All figures under some settings."""
     from penstock.papers.ioagent import analyses
 
-    of = setting.read(arguments)
-    rows = campaign.rows(of)
-    rates = _rates(of, rows)
+    study_setting = setting.read(arguments)
+    rows = campaign.rows(study_setting)
+    rates = _rates(study_setting, rows)
     return {
         "runs": len(rows),
         "seconds": sum(row["seconds"] for row in rows),
         "patterns": [
             {"pattern": pattern, "analysis": analyses.analysis(pattern, rows).plain()}
-            for pattern in of.patterns
+            for pattern in study_setting.patterns
         ],
         **rates,
-        "chosen": [analyses.chosen(pattern, rates["cells"]) for pattern in of.patterns],
+        "chosen": [analyses.chosen(pattern, rates["cells"]) for pattern in study_setting.patterns],
         "rows": rows,
     }
 
@@ -85,8 +85,8 @@ def _rates(study_setting: setting.IoagentSetting, rows: Sequence[Row]) -> dict[s
 def _judged(every: Sequence[Mapping[str, str]]) -> Iterator[Judged]:
     """The claims that rates alone decide, under each of several settings."""
     for arguments in every:
-        of = setting.read(arguments)
-        yield claims({"patterns": [], **_rates(of, campaign.rows(of))}), None
+        study_setting = setting.read(arguments)
+        yield claims({"patterns": [], **_rates(study_setting, campaign.rows(study_setting))}), None
 
 
 PAPER = IOAgent(

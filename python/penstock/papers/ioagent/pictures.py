@@ -44,9 +44,9 @@ def _charts(ours: Mapping[str, Any]) -> "Iterator[tuple[str, alt.TopLevelMixin]]
 
     cells = ours["cells"]
     for name, figure in FIGURES.items():
-        of = [cell for cell in cells if cell["pattern"] == figure.pattern]
-        levels = sorted({cell[figure.x] for cell in of})
-        lines = sorted({cell[figure.line] for cell in of})
+        of_pattern = [cell for cell in cells if cell["pattern"] == figure.pattern]
+        levels = sorted({cell[figure.x] for cell in of_pattern})
+        lines = sorted({cell[figure.line] for cell in of_pattern})
         points = [
             Mean(str(level), str(line), mean)
             for line in lines

@@ -49,14 +49,22 @@ def _table3(ours: Mapping[str, Any]) -> Table:
     for pattern in ours["patterns"]:
         name = pattern["pattern"]
         for factor in pattern["analysis"]["recommend"]:
-            of = factor["factor"]
-            if of not in SET:
+            factor_name = factor["factor"]
+            if factor_name not in SET:
                 continue
             best = ", ".join(map(str, factor["best"]))
-            word = ours_of[name][of]
-            same = "as the paper" if word == paper[name][of] else ""
+            word = ours_of[name][factor_name]
+            same = "as the paper" if word == paper[name][factor_name] else ""
             cells.append(
-                [name, of, paper[name][of], word, best, f"{factor['effect_pct']:+.1f}", same]
+                [
+                    name,
+                    factor_name,
+                    paper[name][factor_name],
+                    word,
+                    best,
+                    f"{factor['effect_pct']:+.1f}",
+                    same,
+                ]
             )
     headings = ["pattern", "factor", "paper", "ours", "best levels", "best to worst, %", ""]
     remarks = [
@@ -75,8 +83,8 @@ def _models(ours: Mapping[str, Any]) -> Table:
     cells = []
     for fit in ours["fits"]:
         name = fit["pattern"]
-        of = analyses.get(name)
-        cells.append([name, f"{paper[name]:.2f}", f"{fit['r2']:.4f}", *_quality(of)])
+        analysis = analyses.get(name)
+        cells.append([name, f"{paper[name]:.2f}", f"{fit['r2']:.4f}", *_quality(analysis)])
     headings = ["pattern", "R², paper", "R², ours", "Box-Cox λ", "F of lack of fit", "pure error"]
     remarks = [
         "R² is of the mean rate of each cell, as in the paper; λ is the power of the rate that a "

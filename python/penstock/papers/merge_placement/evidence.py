@@ -224,8 +224,8 @@ def _of_sequence(row: Row | None) -> Numbers:
 
 def requests(_: Ours) -> Numbers:
     """Blocks that are written for each read, by the paper's number of requests."""
-    of = files.published(NAME)["model"]
-    read, write = of["read_blocks"], of["write_blocks"]
+    model = files.published(NAME)["model"]
+    read, write = model["read_blocks"], model["write_blocks"]
     return {
         "blocks read": [read],
         "blocks written by b_w/b_r requests": [write / read * write],
@@ -260,9 +260,9 @@ def growth(ours: Ours) -> Numbers:
 
 def figure36(ours: Ours) -> Numbers:
     """The growth in Figure 3.6."""
-    of = published_figure("3.6")
-    growths = [row["simulated_growth"] for row in select(ours["three_disk"], f=of["f"])]
-    return {"the paper's": [of["growth"]], "found": growths}
+    published = published_figure("3.6")
+    growths = [row["simulated_growth"] for row in select(ours["three_disk"], f=published["f"])]
+    return {"the paper's": [published["growth"]], "found": growths}
 
 
 def steady(ours: Ours) -> Numbers:

@@ -50,20 +50,20 @@ class MergePlacement(Study):
 
 def simulate(arguments: Mapping[str, str]) -> Ours:
     """All figures under some settings."""
-    of = setting.read(arguments)
+    run_setting = setting.read(arguments)
     # The fewest runs first: they say what is wrong with the settings.
-    layouts, rows = courses.layouts(of), merges.rows(of)
-    raced = rings.run(rings.needed(of))
+    layouts, rows = courses.layouts(run_setting), merges.rows(run_setting)
+    raced = rings.run(rings.needed(run_setting))
     return {
         "rows": rows,
-        "threshold": merges.threshold_rows(of),
-        "two_disk": rings.two_rows(of, raced),
-        "three_disk": rings.three_rows(of, raced),
-        "ring": rings.ring_rows(of, raced),
-        "variants": merges.variant_rows(of),
-        "served": rings.served_rows(of, raced),
+        "threshold": merges.threshold_rows(run_setting),
+        "two_disk": rings.two_rows(run_setting, raced),
+        "three_disk": rings.three_rows(run_setting, raced),
+        "ring": rings.ring_rows(run_setting, raced),
+        "variants": merges.variant_rows(run_setting),
+        "served": rings.served_rows(run_setting, raced),
         "layouts": layouts,
-        "courses": courses.courses(of),
+        "courses": courses.courses(run_setting),
         "queues": rings.queues(raced),
     }
 

@@ -155,7 +155,7 @@ def _courses(figure: str, title: str) -> "Callable[[Ours], alt.TopLevelMixin | N
     def draw(ours: Ours) -> "alt.TopLevelMixin | None":
         from penstock.papers.merge_placement import drawing
 
-        courses, of = ours["courses"], "job" if figure == "used" else "disk"
+        courses, noun = ours["courses"], "job" if figure == "used" else "disk"
         if not courses:
             return None
         most = max(value for course in courses for curve in course[figure] for value in curve)
@@ -164,7 +164,7 @@ def _courses(figure: str, title: str) -> "Callable[[Ours], alt.TopLevelMixin | N
         return drawing.lines(
             [
                 drawing.Panel(
-                    list(_over_time(course[figure], course["every_s"], of)),
+                    list(_over_time(course[figure], course["every_s"], noun)),
                     x,
                     y,
                     f"Case {course['case']}",
@@ -203,8 +203,8 @@ def _rates(_: Ours) -> "alt.TopLevelMixin":
 def _queues(ours: Ours) -> "alt.TopLevelMixin":
     from penstock.papers.merge_placement import drawing
 
-    of = ours["queues"]
-    points = list(_over_time(of["writes"], of["every_s"], "disk"))
+    queues = ours["queues"]
+    points = list(_over_time(queues["writes"], queues["every_s"], "disk"))
     x, y = drawing.axis_x("time, s"), drawing.axis_y("writes")
     return drawing.lines([drawing.Panel(points, x, y)])
 

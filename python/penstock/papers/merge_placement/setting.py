@@ -123,21 +123,21 @@ def depletion(order: str) -> Sequence[str]:
 
 def read(arguments: Mapping[str, str]) -> PlacementSetting:
     """Returns the setting of the simulation."""
-    of = _Reader(arguments)
+    reader = _Reader(arguments)
     return PlacementSetting(
         given=arguments,
         seeds=seeds(arguments, SEEDS),
-        disks=of.whole("disks", 1, DISKS_MOST, "5,10"),
-        jobs=of.whole("jobs", 1, DISKS_MOST, "2,5"),
-        cases=of.whole("cases", min(PLACEMENTS), max(PLACEMENTS), "2,3"),
-        policies=of.each("policies", _policy),
-        buffers=of.each("buffers", _buffer),
-        n=of.one("n", "12"),
-        m=of.one("m", "40"),
-        ring_disks=of.whole("ring.disks", 2, DISKS_MOST, "3,5"),
-        ring_f=of.factors("ring.f", "1.8,3"),
-        two_f=of.factors("two.f", "0.5,2"),
-        two_n0_ms=of.each("two.n0", lambda text: milliseconds("two.n0", text, "24ms,306ms")),
+        disks=reader.whole("disks", 1, DISKS_MOST, "5,10"),
+        jobs=reader.whole("jobs", 1, DISKS_MOST, "2,5"),
+        cases=reader.whole("cases", min(PLACEMENTS), max(PLACEMENTS), "2,3"),
+        policies=reader.each("policies", _policy),
+        buffers=reader.each("buffers", _buffer),
+        n=reader.one("n", "12"),
+        m=reader.one("m", "40"),
+        ring_disks=reader.whole("ring.disks", 2, DISKS_MOST, "3,5"),
+        ring_f=reader.factors("ring.f", "1.8,3"),
+        two_f=reader.factors("two.f", "0.5,2"),
+        two_n0_ms=reader.each("two.n0", lambda text: milliseconds("two.n0", text, "24ms,306ms")),
     )
 
 

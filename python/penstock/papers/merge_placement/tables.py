@@ -111,7 +111,11 @@ def _race(rows: Sequence[Row]) -> Table:
 
 def _policies(rows: Sequence[Row]) -> Table:
     by_policy = pivot(select(rows, case=2), ("buffer", "disks", "jobs"), "policy")
-    with_others = {which: of for which, of in by_policy.items() if of.keys() != {POLICIES[0]}}
+    with_others = {
+        which: of_policy
+        for which, of_policy in by_policy.items()
+        if of_policy.keys() != {POLICIES[0]}
+    }
     cells = []
     for buffer, disks, jobs in sorted(with_others, key=lambda which: (which[0] or 0, *which[1:])):
         of_policies = [with_others[buffer, disks, jobs].get(policy) for policy in POLICIES]
