@@ -42,13 +42,13 @@ Name: TypeAlias = apsw.URIFilename | str | None
 
 
 class Disk(Protocol):
-    """What both ways offer: writes and flushes of files by number."""
+    """Writes and flushes of files by number, which both ways offer."""
 
     def write(self, offset: int, data: bytes, *, sync: bool = False, file: int = 0) -> None:
         """Write, durably if told so."""
 
     def flush(self, *, file: int = 0) -> None:
-        """What was written is durable."""
+        """Make what was written durable."""
 
     def close(self) -> None:
         """End."""
@@ -68,7 +68,7 @@ class Plain:
             self.flush(file=file)
 
     def flush(self, *, file: int = 0) -> None:
-        """What was written is durable."""
+        """Make what was written durable."""
         os.fdatasync(self.files[file])
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class ThroughFile(apsw.VFSFile):
         self.disk.write(offset, data, file=self.number)
 
     def xSync(self, flags: int) -> None:
-        """What was written is durable."""
+        """Make what was written durable."""
         self.disk.flush(file=self.number)
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 RUST = ("crates", "tests", "benches", "validation", "fuzz", "examples")
 
-PYTHON = ("python", "tools")
+PYTHON = ("python", "tools", "docs")
 
 FRAGMENT = re.compile(
     r"(?:Of|That|Those|The same|So many|Such|What|Who|Whose|Whom|As|One|All that|Nothing|None)\b"
@@ -73,7 +73,7 @@ def rust_openings() -> Iterator[tuple[str, str]]:
 
 
 def python_trees() -> Iterator[tuple[Path, ast.AST]]:
-    """Each module of the package and the tools."""
+    """Each module of the package, the tools and the site."""
     for folder in PYTHON:
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield path.relative_to(ROOT), ast.parse(path.read_text())

@@ -25,10 +25,10 @@ def sentence(text: str) -> str:
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; nothing without rows."""
-    found = list(rows)
-    if not found:
+    cells = list(rows)
+    if not cells:
         return ""
-    lines = [headings, ["---"] * len(headings), *found]
+    lines = [headings, ["---"] * len(headings), *cells]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
 

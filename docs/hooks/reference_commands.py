@@ -16,16 +16,19 @@ INTRODUCTION = (
 def commands_page() -> str:
     """Every command with its arguments and options, and the exit codes."""
     root = typer.main.get_command(app)
-    found = list(commands(root, "penstock"))
+    named_commands = list(commands(root, "penstock"))
     codes = str(root.epilog).removeprefix("Exit codes: ").replace("; ", "\n- ")
     return page(
         "# Commands",
         INTRODUCTION,
         table(
             ("command", "what it does"),
-            ((f"[`{name}`](#{name.replace(' ', '-')})", _short(one)) for name, one in found),
+            (
+                (f"[`{name}`](#{name.replace(' ', '-')})", _short(command))
+                for name, command in named_commands
+            ),
         ),
-        *(_section(name, command) for name, command in found),
+        *(_section(name, command) for name, command in named_commands),
         "## Exit codes",
         f"- {codes}",
     )
@@ -36,17 +39,20 @@ def _short(command: TyperCommand | TyperGroup) -> str:
 
 
 def _section(name: str, command: TyperCommand | TyperGroup) -> str:
-    arguments = [one for one in command.params if isinstance(one, TyperArgument)]
-    options = [one for one in command.params if isinstance(one, TyperOption) and not one.hidden]
-    usage = " ".join([name, "[OPTIONS]", *(_argument(one) for one in arguments)])
+    arguments = [param for param in command.params if isinstance(param, TyperArgument)]
+    options = [
+        param for param in command.params if isinstance(param, TyperOption) and not param.hidden
+    ]
+    usage = " ".join([name, "[OPTIONS]", *(_argument(argument) for argument in arguments)])
     return page(
         f"## {name}",
         command.help or "",
         f"```text\n{usage}\n```",
         table(
-            ("argument", "what it is"), ((code(_argument(one)), _help(one)) for one in arguments)
+            ("argument", "what it is"),
+            ((code(_argument(argument)), _help(argument)) for argument in arguments),
         ),
-        table(("option", "what it does"), ((_option(one), _help(one)) for one in options)),
+        table(("option", "what it does"), ((_option(option), _help(option)) for option in options)),
     )
 
 
@@ -62,14 +68,14 @@ def _option(option: TyperOption) -> str:
     )
 
 
-def _help(one: TyperArgument | TyperOption) -> str:
-    parts = [cell(one.help or "")]
-    if isinstance(one, TyperOption) and one.required:
+def _help(param: TyperArgument | TyperOption) -> str:
+    parts = [cell(param.help or "")]
+    if isinstance(param, TyperOption) and param.required:
         parts.append("Required.")
     # A range of numbers; other kinds have no bounds.
-    least, most = (getattr(one.type, bound, None) for bound in ("min", "max"))
+    least, most = (getattr(param.type, bound, None) for bound in ("min", "max"))
     if least is not None:
         parts.append(f"At least {least}." if most is None else f"{least} to {most}.")
-    if one.default not in (None, False, True) and one.show_default:
-        parts.append(f"Default: {code(one.default)}.")
+    if param.default not in (None, False, True) and param.show_default:
+        parts.append(f"Default: {code(param.default)}.")
     return " ".join(parts)

@@ -51,7 +51,7 @@ PATTERNS = {
 
 def job_page(schema: Schema) -> str:
     """Every key of a job file, a section for each table."""
-    own = {key: one for key, one in schema["properties"].items() if key != "policy"}
+    common = {key: member for key, member in schema["properties"].items() if key != "policy"}
     return page(
         "# Job keys",
         "A job is a TOML file. Any key can be changed on the command line: `--set duration=15s`, "
@@ -64,8 +64,8 @@ def job_page(schema: Schema) -> str:
         "Every quantity is a text with a unit. A bare number is refused.",
         UNITS,
         "## The job itself",
-        table(HEADINGS, _rows(own, schema.get("required", ()))),
-        *_sections(own),
+        table(HEADINGS, _rows(common, schema.get("required", ()))),
+        *_sections(common),
     )
 
 
@@ -127,21 +127,21 @@ def study_page(schema: Schema) -> str:
 
 
 def _only(properties: Mapping[str, Schema], keys: set[str]) -> dict[str, Schema]:
-    return {key: one for key, one in properties.items() if key in keys}
+    return {key: member for key, member in properties.items() if key in keys}
 
 
 def _refused(device: Schema, model: str) -> Iterator[str]:
     """Keys that a device of this model may not have."""
     for part in _rules(device, model):
-        yield from (key for key, one in part.get("properties", {}).items() if one is False)
+        yield from (key for key, member in part.get("properties", {}).items() if member is False)
 
 
 def _meant(device: Schema, model: str) -> Iterator[tuple[str, Schema]]:
     """Keys that mean something else in a device of another model."""
     for part in _rules(device, model):
-        for key, one in part.get("properties", {}).items():
-            if isinstance(one, Mapping) and "description" in one:
-                yield key, one
+        for key, member in part.get("properties", {}).items():
+            if isinstance(member, Mapping) and "description" in member:
+                yield key, member
 
 
 def _required(device: Schema, model: str) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _required(device: Schema, model: str) -> Iterator[str]:
 
 
 def _rules(device: Schema, model: str) -> Iterator[Schema]:
-    """What holds of a device of this model."""
+    """The parts of the schema that hold for this model alone."""
     for rule in device.get("allOf", ()):
         if rule.get("if", {}).get("properties", {}).get("model", {}).get("const") == model:
             then = rule["then"]
@@ -159,12 +159,12 @@ def _rules(device: Schema, model: str) -> Iterator[Schema]:
 
 
 def _rows(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Iterator[list[str]]:
-    for key, one in properties.items():
+    for key, member in properties.items():
         default = "required" if key in required else ""
-        if "default" in one:
-            default = code(_written(one["default"]))
-        meaning = cell(sentence(one.get("description", "")))
-        yield [code(key), cell(value(one)), default, meaning]
+        if "default" in member:
+            default = code(_written(member["default"]))
+        meaning = cell(sentence(member.get("description", "")))
+        yield [code(key), cell(value(member)), default, meaning]
 
 
 def _written(value: object) -> str:
@@ -174,22 +174,22 @@ def _written(value: object) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, Sequence):
-        return f"[{', '.join(_written(one) for one in value)}]"
+        return f"[{', '.join(_written(item) for item in value)}]"
     return str(value)
 
 
 def value(schema: Schema) -> str:
-    """What may stand there."""
+    """The values that a key takes, in words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return KINDS.get(name, f"[{name}](#{name.lower()})")
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(value(one) for one in schema["anyOf"]))
+        return " or ".join(dict.fromkeys(value(choice) for choice in schema["anyOf"]))
     if "enum" in schema:
-        return ", ".join(f"`{_written(one)}`" for one in schema["enum"])
+        return ", ".join(f"`{_written(word)}`" for word in schema["enum"])
     kind = schema.get("type")
     if isinstance(kind, list):
-        return " or ".join(value({**schema, "type": one}) for one in kind)
+        return " or ".join(value({**schema, "type": type_}) for type_ in kind)
     if kind == "array" and "prefixItems" in schema:
         return f"list of {len(schema['prefixItems'])}"
     if kind == "array":
@@ -214,9 +214,9 @@ def _number(schema: Schema) -> str:
 
 def _sections(properties: Mapping[str, Schema], above: str = "") -> Iterator[str]:
     """A section for each table below, and for the tables in it."""
-    for key, one in properties.items():
-        repeated = one.get("type") == "array"
-        for schema in _tables(one):
+    for key, member in properties.items():
+        repeated = member.get("type") == "array"
+        for schema in _tables(member):
             inner: dict[str, Schema] = dict(schema.get("properties", {}))
             path = f"{above}{key}"
             for named in schema.get("patternProperties", {}).values():
@@ -226,7 +226,7 @@ def _sections(properties: Mapping[str, Schema], above: str = "") -> Iterator[str
             heading = f"[[{path}]]" if repeated and not above else f"[{path}]"
             yield page(
                 f"{'#' * min(above.count('.') + 2, 4)} `{heading}`",
-                sentence(one.get("description", "")),
+                sentence(member.get("description", "")),
                 table(HEADINGS, _rows(inner, schema.get("required", ()))),
             )
             yield from _sections(inner, f"{path}.")
@@ -238,8 +238,8 @@ def _tables(schema: Schema) -> list[Schema]:
         return _tables(schema.get("items", {}))
     if schema.get("type") == "object":
         return [schema]
-    found = [one for one in schema.get("anyOf", ()) if one.get("type") == "object"]
-    return [_merged(found)] if found else []
+    objects = [choice for choice in schema.get("anyOf", ()) if choice.get("type") == "object"]
+    return [_merged(objects)] if objects else []
 
 
 def _merged(tables: Sequence[Schema]) -> Schema:
@@ -248,9 +248,9 @@ def _merged(tables: Sequence[Schema]) -> Schema:
     if len(tables) == 1:
         return first
     properties: dict[str, Schema] = {}
-    for key, one in first["properties"].items():
-        if all(key in other["properties"] for other in tables):
-            words = [other["properties"][key].get("const") for other in tables]
-            merged = {name: value for name, value in one.items() if name != "const"}
-            properties[key] = {**merged, "enum": words} if None not in words else one
+    for key, member in first["properties"].items():
+        if all(key in part["properties"] for part in tables):
+            words = [part["properties"][key].get("const") for part in tables]
+            merged = {name: value for name, value in member.items() if name != "const"}
+            properties[key] = {**merged, "enum": words} if None not in words else member
     return {"properties": properties, "required": first.get("required", ())}

@@ -112,7 +112,7 @@ def formats_page(entries: Sequence[Entry], sources: Path) -> str:
 
 
 def _others(entries: Sequence[Entry], listed: str) -> str:
-    """What the printed list has besides the entries: a name and a sentence each."""
+    """Lines of the printed list besides the entries: a name and a sentence each."""
     names = {entry["name"] for entry in entries}
     titles = (line.partition(": ") for line in listed.splitlines() if not line.startswith(" "))
     return "\n".join(

@@ -19,7 +19,7 @@ def results_page(schema: Schema) -> str:
 
 
 def merges_page(schema: Schema) -> str:
-    """The same of merges of files."""
+    """Every key of the results of merges of files."""
     return page(
         "# Fields of merges of files",
         "`penstock merge` prints one JSON object with `--json`. `merge` in the [result of a "
@@ -38,14 +38,14 @@ def _sections(schema: Schema) -> Iterator[str]:
 
 
 def _in_order(schema: Schema, defined: Mapping[str, Schema]) -> Iterator[str]:
-    """What a result is made of, each kind below the one that has it first."""
-    found = dict.fromkeys(_named(schema))
-    seen: set[str] = set()
-    while rest := [name for name in found if name not in seen]:
-        seen.add(rest[0])
+    """The parts of a result, each below the one that has it first."""
+    names = dict.fromkeys(_named(schema))
+    yielded: set[str] = set()
+    while rest := [name for name in names if name not in yielded]:
+        yielded.add(rest[0])
         yield rest[0]
         inner = dict.fromkeys(_named(defined[rest[0]]))
-        found = {**inner, **found}
+        names = {**inner, **names}
 
 
 def _named(schema: object) -> Iterator[str]:
@@ -53,20 +53,20 @@ def _named(schema: object) -> Iterator[str]:
     if isinstance(schema, Mapping):
         if "$ref" in schema:
             yield schema["$ref"].rpartition("/")[2]
-        for key, one in schema.items():
+        for key, member in schema.items():
             if key != "$defs":
-                yield from _named(one)
+                yield from _named(member)
     elif isinstance(schema, list):
-        for one in schema:
-            yield from _named(one)
+        for member in schema:
+            yield from _named(member)
 
 
 def _section(name: str, schema: Schema) -> str:
     if "properties" in schema:
         return page(f"## {name}", schema["description"], _fields(schema))
-    words = [(code(one["const"]), cell(one["description"])) for one in schema.get("oneOf", ())]
-    what = table(("value", "meaning"), words) or sentence(value(schema))
-    return page(f"## {name}", schema["description"], what)
+    words = [(code(word["const"]), cell(word["description"])) for word in schema.get("oneOf", ())]
+    text = table(("value", "meaning"), words) or sentence(value(schema))
+    return page(f"## {name}", schema["description"], text)
 
 
 def _fields(schema: Schema) -> str:

@@ -31,8 +31,8 @@ def place(path: str) -> str:
 
 def outside(text: str, path: str) -> Iterator[str]:
     """Files of the repository outside docs/ that the page at `path` links to."""
-    for found in LINK.finditer(text):
-        target = _target(path, found[1])
+    for link in LINK.finditer(text):
+        target = _target(path, link[1])
         if not target.startswith("docs/") and (ROOT / target).exists():
             yield target
 
@@ -41,13 +41,13 @@ def rewritten(text: str, path: str) -> str:
     """The text of `path` with its links as they are in the site."""
     here = os.path.dirname(place(path))
 
-    def one(found: re.Match[str]) -> str:
-        target = _target(path, found[1])
+    def relative(link: re.Match[str]) -> str:
+        target = _target(path, link[1])
         if (ROOT / target).is_dir() and target.startswith("docs"):
             target += "/README.md"
-        return os.path.relpath(place(target), here or ".") + (found[2] or "")
+        return os.path.relpath(place(target), here or ".") + (link[2] or "")
 
-    return LINK.sub(one, text)
+    return LINK.sub(relative, text)
 
 
 def shown(path: str) -> str:
@@ -56,7 +56,7 @@ def shown(path: str) -> str:
     if path in DOCUMENTS:
         return rewritten(file.read_text(), path)
     if file.is_dir():
-        names = sorted(one.name for one in file.iterdir() if one.is_file())
+        names = sorted(entry.name for entry in file.iterdir() if entry.is_file())
         links = "\n".join(f"- [`{name}`]({file.name}/{name}.md)" for name in names)
         return page(f"# {path}", "Files of this folder:", links)
     if file.suffix not in LANGUAGES:
@@ -65,12 +65,12 @@ def shown(path: str) -> str:
 
 
 def linked(text: str, path: str) -> Iterator[str]:
-    """What the page that shows `path` links to in turn."""
+    """The files that the page of `path` links to in turn."""
     file = ROOT / path
     if path in DOCUMENTS:
         yield from outside(text, path)
     elif file.is_dir():
-        yield from (f"{path}/{one.name}" for one in file.iterdir() if one.is_file())
+        yield from (f"{path}/{entry.name}" for entry in file.iterdir() if entry.is_file())
 
 
 def _target(path: str, link: str) -> str:

@@ -28,7 +28,7 @@ DOCS = repository_files.ROOT / "docs"
 FORMATS = repository_files.ROOT / "crates/workload/src/trace/formats"
 
 
-class Page(NamedTuple):
+class GeneratedPage(NamedTuple):
     """A page that is generated."""
 
     title: str
@@ -37,42 +37,48 @@ class Page(NamedTuple):
 
 
 def printed(*words: str) -> str:
-    """What `penstock` prints."""
+    """The output of `penstock`."""
     command = [sys.executable, "-m", "penstock", *words]
     return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
 
 
 def schema(kind: str) -> Schema:
     """The JSON Schema of this kind."""
-    found: Schema = json.loads(printed("schema", kind))
-    return found
+    parsed: Schema = json.loads(printed("schema", kind))
+    return parsed
 
 
 def entries(kind: str) -> list[Entry]:
-    """What `penstock list` has of this kind."""
-    found: list[Entry] = json.loads(printed("list", kind, "--json"))
-    return found
+    """The entries of `penstock list` for this kind."""
+    listed: list[Entry] = json.loads(printed("list", kind, "--json"))
+    return listed
 
 
 REFERENCE = (
-    Page("Commands", "reference/commands.md", commands_page),
-    Page("Job keys", "reference/job-keys.md", lambda: job_page(schema("job"))),
-    Page("Device keys", "reference/device-keys.md", lambda: device_page(schema("device"))),
-    Page("Machine keys", "reference/machine-keys.md", lambda: machine_page(schema("machine"))),
-    Page("Study keys", "reference/study-keys.md", lambda: study_page(schema("study"))),
-    Page("Result fields", "reference/result-fields.md", lambda: results_page(schema("result"))),
-    Page("Merge fields", "reference/merge-fields.md", lambda: merges_page(schema("merge"))),
-    Page(
+    GeneratedPage("Commands", "reference/commands.md", commands_page),
+    GeneratedPage("Job keys", "reference/job-keys.md", lambda: job_page(schema("job"))),
+    GeneratedPage("Device keys", "reference/device-keys.md", lambda: device_page(schema("device"))),
+    GeneratedPage(
+        "Machine keys", "reference/machine-keys.md", lambda: machine_page(schema("machine"))
+    ),
+    GeneratedPage("Study keys", "reference/study-keys.md", lambda: study_page(schema("study"))),
+    GeneratedPage(
+        "Result fields", "reference/result-fields.md", lambda: results_page(schema("result"))
+    ),
+    GeneratedPage(
+        "Merge fields", "reference/merge-fields.md", lambda: merges_page(schema("merge"))
+    ),
+    GeneratedPage(
         "Policies",
         "reference/policies.md",
         lambda: policies_page(entries("policies"), printed("list", "policies")),
     ),
-    Page(
+    GeneratedPage(
         "Named devices",
         "reference/devices.md",
         lambda: devices_page(entries("devices"), printed("list", "devices"), DOCS / "devices"),
     ),
-    Page(
+    GeneratedPage(
         "Trace formats",
         "reference/trace-formats.md",
         lambda: formats_page(json.loads(printed("trace", "formats", "--json")), FORMATS),
@@ -80,7 +86,9 @@ REFERENCE = (
 )
 """The generated pages of the section "Reference", in their order. A page more is an entry more."""
 
-RUST = Page("Rust crates", "reference/rust.md", lambda: rust_page(repository_files.ROOT / "crates"))
+RUST = GeneratedPage(
+    "Rust crates", "reference/rust.md", lambda: rust_page(repository_files.ROOT / "crates")
+)
 
 
 def rust_page(crates: Path) -> str:
@@ -113,13 +121,13 @@ def papers_page() -> str:
     )
 
 
-PAPERS = Page("Papers", "papers/README.md", papers_page)
+PAPERS = GeneratedPage("Papers", "papers/README.md", papers_page)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the generated pages, the papers and the decisions into the navigation."""
-    sections = {name: inner for one in config.nav or () for name, inner in one.items()}
-    sections["Reference"] += [{one.title: one.path} for one in (*REFERENCE, RUST)]
+    sections = {name: inner for section in config.nav or () for name, inner in section.items()}
+    sections["Reference"] += [{generated.title: generated.path} for generated in (*REFERENCE, RUST)]
     sections["Papers"] += [f"papers/{name}.md" for name in papers.PAPERS]
     decisions = sorted((DOCS / "decisions").glob("0*.md"))
     sections["Decisions"] += [path.relative_to(DOCS).as_posix() for path in decisions]
@@ -128,8 +136,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, files of the repository that are linked to, the Rust reference."""
-    for one in (*REFERENCE, RUST, PAPERS):
-        files.append(File.generated(config, one.path, content=one.text()))
+    for generated in (*REFERENCE, RUST, PAPERS):
+        files.append(File.generated(config, generated.path, content=generated.text()))
     waiting = list(repository_files.DOCUMENTS[:-1])
     for file in files.documentation_pages():
         waiting += repository_files.outside(file.content_string, f"docs/{file.src_uri}")

@@ -54,7 +54,9 @@ if __name__ == "__main__":
         JOB, policies=["noop", ShortestFirst, hasty], set={"duration": "1min"}
     )
     for run in result.runs:
-        for one in run.classes:
-            p99 = one.lat_ns.p99 / MS
-            print(f"{run.policy:22}{one.name:8}{p99:7.1f} ms p99{one.bw_bytes / 1e6:8.2f} MB/s")
+        for class_ in run.classes:
+            p99 = class_.lat_ns.p99 / MS
+            print(
+                f"{run.policy:22}{class_.name:8}{p99:7.1f} ms p99{class_.bw_bytes / 1e6:8.2f} MB/s"
+            )
     print(*result.verdict(), sep="\n")

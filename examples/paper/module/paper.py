@@ -57,14 +57,14 @@ PAPER = Paper(
             text="the mean wait grows with the rate",
             figure="wait_ms",
             series=("poisson",),
-            holds=lambda of: grow(of["poisson"]),
+            holds=lambda waits: grow(waits["poisson"]),
         ),
         Rule(
             id="faster",
             text="it grows faster than the rate does",
             figure="wait_ms",
             series=("poisson",),
-            holds=lambda of: of["poisson"][-1] / of["poisson"][0] > RATES[-1] / RATES[0],
+            holds=lambda waits: waits["poisson"][-1] / waits["poisson"][0] > RATES[-1] / RATES[0],
         ),
     ),
     pictures=of_bars(
