@@ -55,8 +55,6 @@ if __name__ == "__main__":
     )
     for run in result.runs:
         for class_ in run.classes:
-            p99 = class_.lat_ns.p99 / MS
-            print(
-                f"{run.policy:22}{class_.name:8}{p99:7.1f} ms p99{class_.bw_bytes / 1e6:8.2f} MB/s"
-            )
+            p99, rate = class_.lat_ns.p99 / MS, class_.bw_bytes / 1e6
+            print(f"{run.policy:22}{class_.name:8}{p99:7.1f} ms p99{rate:8.2f} MB/s")
     print(*result.verdict(), sep="\n")
