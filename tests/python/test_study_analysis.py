@@ -302,6 +302,14 @@ class TestCommand:
             (("--by", "patern"), "has no column patern for --by"),
             (("--model", "O + Q"), "--model has a factor Q, which the table has not"),
             (("--response", "rat"), "did you mean rate?"),
+            (
+                ("--factor", "O", "--model", "O + A"),
+                "--model has A, which is a column but not among the factors named",
+            ),
+            (
+                ("--by", "pattern", "--model", "O + pattern"),
+                "--model has pattern, whose levels --by takes apart",
+            ),
         ],
     )
     def test_wrong_options(self, file: Path, option: tuple[str, str], message: str) -> None:

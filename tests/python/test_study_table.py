@@ -15,6 +15,8 @@ from penstock.study.analysis import analyse
 from penstock.study.fit import fit
 from penstock.study.table import StudyTable, less_is_better, of_frame, read
 
+DATA = Path(__file__).parents[1] / "data" / "studies"
+
 ROWS = """\
 run,order,disk,depth,note,mb_s,lat_ms
 1,3,a,1,same,100.5,3.1
@@ -105,6 +107,53 @@ def test_less_of_a_latency_is_better(name: str, less: bool) -> None:
     assert less_is_better(name) is less
 
 
+@pytest.mark.parametrize(
+    ("text", "factors", "response"),
+    [
+        ("policy,Run,Replicate,iops\nbfq,1,1,9\nbfq,2,2,9\nnone,3,1,7\nnone,4,2,7\n",
+         {"policy": ["bfq", "none"]}, "iops"),
+        ("policy,RUN,trial,depth,iops\n" + "bfq,1,1,1,9.5\nnone,2,2,8,7\nbfq,3,3,1,8\nnone,4,4,8,6",
+         {"policy": ["bfq", "none"], "depth": [1, 8]}, "iops"),
+        (",policy,p99_ms\n0,bfq,5\n1,bfq,6\n2,none,7\n3,none,8\n",
+         {"policy": ["bfq", "none"]}, "p99_ms"),
+        ("policy,Block,rate\nbfq,a,1\nnone,a,2\nbfq,b,1\nnone,b,2\n",
+         {"policy": ["bfq", "none"]}, "rate"),
+        ("policy,seconds\nbfq,1\nbfq,1\nnone,2\nnone,2\n", {"policy": ["bfq", "none"]},
+         "seconds"),
+    ],
+    ids=["capitals", "other-words", "numbered-rows", "blocks", "seconds-alone"],
+)  # fmt: skip
+def test_columns_that_number_runs_are_no_factors(
+    tmp_path: Path, text: str, factors: dict[str, list[object]], response: str
+) -> None:
+    study = table(tmp_path, text, None)
+    assert study.factors == factors
+    assert study.response == response
+    assert study.blocks == (["a", "b"] if "Block" in text else [])
+
+
+def test_a_column_that_numbers_runs_is_a_factor_if_it_is_named(tmp_path: Path) -> None:
+    text = "policy,Run,iops\n" + "bfq,1,9\nbfq,2,8\nnone,1,7\nnone,2,5\n" * 2
+    assert table(tmp_path, text, None, ["policy", "Run"]).factors["Run"] == [1, 2]
+    assert table(tmp_path, text, None).runs == list(range(1, 9)), "numbers that repeat name no run"
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_decimal_commas_between_semicolons_or_tabs(tmp_path: Path, separator: str) -> None:
+    text = (DATA / "semicolons.csv").read_text().replace(";", separator)
+    study = table(tmp_path, text, None)
+    assert study.factors == {"policy": ["bfq", "none"]}
+    means = study.frame.group_by("policy", maintain_order=True).mean()
+    assert means["iops"].to_list() == pytest.approx([101.0, 121.2])
+
+
+def test_blanks_and_quotes_around_cells(tmp_path: Path) -> None:
+    text = 'policy,"mean; iops", note\nbfq, 100,"a,b"\nbfq, 102,"a,b"\nnone, 9, c\nnone, 8, c\n'
+    study = table(tmp_path, text, None, ["policy"])
+    assert study.frame["mean; iops"].to_list() == [100, 102, 9, 8]
+    assert study.factors == {"policy": ["bfq", "none"]}
+
+
 class TestWrong:
     """Input that is refused."""
 
@@ -118,6 +167,13 @@ class TestWrong:
         said = message(tmp_path, ROWS, response=None)
         assert "2 columns could be the response" in said
         assert "--response, one of mb_s, lat_ms" in said
+
+    def test_two_columns_of_a_small_table_that_could_be_the_response(self, tmp_path: Path) -> None:
+        text = "policy,lat_ms,iops\nbfq,1.5,100\nbfq,1.6,101\nnone,1.1,120\nnone,1.2,122\n"
+        assert "--response, one of lat_ms, iops" in message(tmp_path, text, None)
+
+    def test_a_decimal_comma_between_commas(self, tmp_path: Path) -> None:
+        assert "a decimal comma needs one of the other two" in message(tmp_path, "a,b\nx,1,5\n")
 
     def test_a_factor_twice(self, tmp_path: Path) -> None:
         said = message(tmp_path, ROWS, factors=["disk", "depth", "disk"])
@@ -203,6 +259,14 @@ class TestModels:
             model.parse(text, self.FACTORS)
         assert said in str(raised.value)
 
+    def test_a_column_that_is_not_among_the_factors(self) -> None:
+        with pytest.raises(PenstockError) as raised:
+            model.parse("O + note", self.FACTORS, [*self.FACTORS, "note"])
+        assert str(raised.value) == (
+            "error: --model has note, which is a column but not among the factors named\n"
+            "hint: add --factor note, or leave it out of --model; the factors are O, D, A, queue"
+        )
+
     def test_more_coefficients_than_runs(self) -> None:
         frame = pl.DataFrame({"a": [1, 2, 1], "b": [1, 1, 2], "rate": [1.0, 2.0, 3.5]})
         found = of_frame(frame, source="x", response="rate", factors=["a", "b"])
@@ -216,6 +280,59 @@ class TestModels:
         found = of_frame(frame, source="x", response="rate", factors=["a", "b"])
         with pytest.raises(PenstockError, match="a:b cannot be separated from the other terms"):
             fit(found, model.parse("a*b", found.factors))
+
+
+class TestNested:
+    """Factors whose levels are others within each level of another."""
+
+    @pytest.mark.parametrize("again", [True, False])
+    def test_the_table_of_variances_is_that_by_hand(self, again: bool) -> None:
+        """`again`: runs are numbered anew each day."""
+        days = {1: [(10.0, 10.4), (11.0, 11.2)], 2: [(12.0, 12.2), (12.5, 12.9), (13.0, 13.6)]}
+        rows = [
+            {"Day": day, "Run": n + (0 if again else 10 * day), "y": value}
+            for day, runs in days.items()
+            for n, run in enumerate(runs)
+            for value in run
+        ]
+        study = of_frame(pl.DataFrame(rows), source="x", response="y", modelled=["Day", "Run"])
+        whole = fit(study, model.parse("Day + Day:Run", study.factors), transform="none")
+        means = {day: [sum(run) / 2 for run in runs] for day, runs in days.items()}
+        of_runs = sum(
+            2 * sum((mean - sum(runs) / len(runs)) ** 2 for mean in runs) for runs in means.values()
+        )
+        residual = sum((a - b) ** 2 / 2 for runs in days.values() for a, b in runs)
+        row = {row.term: row for row in whole.anova(2)}
+        assert (row["Day:Run"].df, row["Residual"].df) == (3, 5)
+        assert row["Day:Run"].sum_sq == pytest.approx(of_runs)
+        assert row["Residual"].sum_sq == pytest.approx(residual)
+        effects = [effect.effect for effect in whole.effects if effect.term == ("Day", "Run")]
+        expected = [mean - sum(runs) / len(runs) for runs in means.values() for mean in runs]
+        assert effects == pytest.approx(expected)
+
+    def test_one_run_a_day_cannot_be_separated_from_the_day(self) -> None:
+        frame = pl.DataFrame({"Day": [1, 1, 2, 2], "Run": [1, 1, 2, 2], "y": [1.0, 2.0, 3.0, 4.5]})
+        study = of_frame(frame, source="x", response="y", modelled=["Run"])
+        with pytest.raises(PenstockError, match="Day:Run cannot be separated"):
+            fit(study, model.parse("Day + Day:Run", study.factors))
+
+    def test_a_nested_factor_has_no_advice(self) -> None:
+        rows = [
+            {"Day": day, "Run": run, "y": 10.0 * day + run + 0.1 * n}
+            for day in (1, 2)
+            for run in (1, 2)
+            for n in range(3)
+        ]
+        study = of_frame(pl.DataFrame(rows), source="x", response="y", modelled=["Run"])
+        nested = analyse(study, terms=model.parse("Day + Day:Run", study.factors))
+        assert [advice.factor for advice in nested.advice] == ["Day"]
+
+    def test_one_nested_factor_crossed_with_another(self) -> None:
+        terms = model.parse("A + B + A:B + A:C + A:B:C", "ABC")
+        assert model.within(("A", "B", "C"), terms) == ("A",)
+        assert model.nested(terms) == ["C"]
+        with pytest.raises(PenstockError, match="A:B:C without C"):
+            model.parse("A + B + A:B:C", "ABC")
 
 
 @pytest.mark.parametrize("seed", range(120))

@@ -17,6 +17,7 @@ from penstock.report.outputs import Outputs
 if TYPE_CHECKING:
     from penstock.study.analysis import Analysis
     from penstock.study.fit import Type
+    from penstock.study.model import Term
     from penstock.study.table import StudyTable
 
 Data = Annotated[
@@ -43,7 +44,8 @@ Response = Annotated[
     typer.Option(
         "--response",
         metavar="COLUMN",
-        help="What is explained. If not given, the column of numbers that hardly repeat.",
+        help="What is explained. If not given, the column of numbers that hardly repeat, or the "
+        "only one of numbers.",
     ),
 ]
 
@@ -156,7 +158,6 @@ def analyse(
     """
     needs("statsmodels", feature="study analyse")
     from penstock.study.analysis import analyse as analysed
-    from penstock.study.model import parse
     from penstock.study.report import contents, plain
     from penstock.study.table import read
 
@@ -172,7 +173,7 @@ def analyse(
     named = list(factors or [])
     if by is not None and named and by not in named:
         named.append(by)
-    table = read(data, response=response, factors=named)
+    table = read(data, response=response, factors=named, modelled=modelled(model, by))
     if by is not None and by not in table.frame.columns:
         near = ", ".join(table.frame.columns)
         raise wrong(f"{data} has no column {by} for --by", f"its columns are {near}")
@@ -181,9 +182,9 @@ def analyse(
         levels = table.factors.get(by) or sorted(table.frame[by].unique().to_list())
         parts = [(level, table.only(by, level)) for level in levels]
     analyses = []
+    every_term = terms_of(model, table, by)
     for level, part in parts:
-        known = [factor for factor in table.factors if factor != by]
-        terms = None if model is None else parse(model, known)
+        terms = every_term
         if terms is not None:
             # A factor with one level here has no effect to look for.
             terms = [term for term in terms if all(name in part.factors for name in term)]
@@ -208,6 +209,26 @@ def analyse(
         ),
         as_json=as_json,
     )
+
+
+def modelled(model: str | None, by: str | None) -> list[str]:
+    """The names in `--model`, none of which is that of `--by`."""
+    from penstock.study.model import factors_of
+
+    names = factors_of(model or "")
+    if by in names:
+        raise wrong(f"--model has {by}, whose levels --by takes apart", "leave it out of --model")
+    return names
+
+
+def terms_of(model: str | None, table: "StudyTable", by: str | None) -> "list[Term] | None":
+    """The terms of `--model` for a table; `None` if it is not given."""
+    from penstock.study.model import parse
+
+    if model is None:
+        return None
+    known = [factor for factor in table.factors if factor != by]
+    return parse(model, known, table.frame.columns)
 
 
 def matters_pct(text: str) -> float:

@@ -19,6 +19,8 @@ from penstock.cli.study_analyse import (
     Transform,
     Transforms,
     matters_pct,
+    modelled,
+    terms_of,
 )
 from penstock.errors import needs, wrong
 
@@ -68,16 +70,14 @@ def compare(
     needs("statsmodels", feature="study compare")
     from penstock.study.compare import compare as compared
     from penstock.study.compare import read
-    from penstock.study.model import parse
 
     percent = matters_pct(matters)
     columns = list(factors or [])
     if by is not None and columns and by not in columns:
         columns.append(by)
-    tables = read(first, second, response=response, factors=columns)
-    terms = None
-    if model is not None:
-        terms = parse(model, [name for name in tables[0].factors if name != by])
+    names_of_model = modelled(model, by)
+    tables = read(first, second, response=response, factors=columns, modelled=names_of_model)
+    terms = terms_of(model, tables[0], by)
     levels = [None] if by is None else _levels(tables, by)
     comparisons = [
         compared(

@@ -234,9 +234,17 @@ class StudyComparison:
 
 
 def read(
-    first: str, second: str, *, response: str | None = None, factors: Sequence[str] = ()
+    first: str,
+    second: str,
+    *,
+    response: str | None = None,
+    factors: Sequence[str] = (),
+    modelled: Sequence[str] = (),
 ) -> tuple[StudyTable, StudyTable]:
-    """The tables of two studies, with a response that both have."""
+    """The tables of two studies, with a response that both have.
+
+    Columns of `modelled` are factors too where factors are found.
+    """
     if Path(first).resolve() == Path(second).resolve():
         raise wrong(
             f"{first} and {second} are the same study",
@@ -246,6 +254,7 @@ def read(
     if len(studies) == 1 and not factors:
         # Only the folder says which columns are factors.
         factors = [factor["name"] for factor in studies[0]["factors"]]
+        factors += [name for name in modelled if name not in factors]
     if response is None and studies:
         responses = [about["responses"] for about in studies]
         common = [name for name in responses[0] if all(name in names for names in responses)]
@@ -257,8 +266,11 @@ def read(
                 "compare studies that measured the same",
             )
         response = common[0]
-    first_table = table.read(first, response=response, factors=factors)
-    return first_table, table.read(second, response=first_table.response, factors=factors)
+    first_table = table.read(first, response=response, factors=factors, modelled=modelled)
+    second_table = table.read(
+        second, response=first_table.response, factors=factors, modelled=modelled
+    )
+    return first_table, second_table
 
 
 def compare(

@@ -13,14 +13,13 @@ noise explains, or the runs are simulated, intervals come from the pure error.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from penstock.errors import wrong
 from penstock.study import model
-from penstock.study.coding import Codes, Vector, coding, estimable, matrix
+from penstock.study.coding import Codes, Vector, estimable, matrix, term_rows
 from penstock.study.model import Term
 from penstock.study.noise import LackOfFit, Noise, PureError, Uncertainty
 from penstock.study.table import Level, StudyTable, positive
@@ -277,17 +276,11 @@ class Fit:
 
     def coded(self, term: Term) -> list[tuple[tuple[Level, ...], Vector]]:
         """Each combination of levels of a term, with its row of codes."""
-        every = [
-            list(zip(self.levels[factor], coding(len(self.levels[factor])), strict=True))
-            for factor in term
+        combinations, rows = term_rows(self.codes, self.levels, term, self.terms)
+        return [
+            (tuple(self.levels[name][at] for name, at in zip(term, codes, strict=True)), row)
+            for codes, row in zip(combinations, rows, strict=True)
         ]
-        rows = []
-        for combination in product(*every):
-            codes = np.ones(1)
-            for _, code in combination:
-                codes = np.kron(codes, code)
-            rows.append((tuple(level for level, _ in combination), codes))
-        return rows
 
     @cached_property
     def effects(self) -> list[Effect]:
@@ -301,18 +294,6 @@ class Fit:
                 low, high = (None, None) if np.isnan(half) else (effect - half, effect + half)
                 effects.append(Effect(term, levels, effect, low, high))
         return effects
-
-    def predicted(self, codes: Mapping[str, int]) -> tuple[float, Vector]:
-        """Returns the prediction for a cell and its row of the matrix; blocks are at their mean."""
-        row = np.zeros(self.x.shape[1])
-        row[0] = 1.0
-        for term in self.terms:
-            if term != (BLOCK,):
-                part = np.ones(1)
-                for factor in term:
-                    part = np.kron(part, coding(len(self.levels[factor]))[codes[factor]])
-                row[self.slices[term]] = part
-        return float(row @ self.beta), row
 
     def percent(self, difference: float) -> float:
         """A difference of the fitted response as per cent of the response."""
@@ -393,9 +374,10 @@ def fit(table: StudyTable, terms: Sequence[Term], *, transform: Transform = "log
         number = {level: n for n, level in enumerate(known)}
         codes[name] = np.array([number[level] for level in table.frame[name].to_list()])
     x, slices = matrix(codes, levels, every)
-    if not estimable(x):
-        which = next(term for term in every if not estimable(x[:, : slices[term].stop]))
-        raise _aliased(table, which, x.shape)
+    empty = [term for term in every if slices[term].start == slices[term].stop]
+    if empty or not estimable(x):
+        first = (term for term in every if not estimable(x[:, : slices[term].stop]))
+        raise _aliased(table, empty[0] if empty else next(first), x.shape)
     return Fit(
         table=table,
         terms=tuple(every),

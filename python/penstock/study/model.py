@@ -1,12 +1,15 @@
 """The terms of a model, as `O + D + O:D`: which factors act, alone and together.
 
-Hierarchy is kept: an interaction stands only with all that it is made of, since without its main
-effects it would mean something else under another coding of the levels.
+Hierarchy is kept: an interaction stands with all that it is made of, since without its main effects
+it would mean something else under another coding of the levels. But a factor may be *nested* in
+another, as the runs of a day in that day: `Day + Day:Run` has no `Run`, whose levels are others on
+each day.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TypeAlias
 
 from penstock.errors import wrong
@@ -25,9 +28,24 @@ def text(terms: Iterable[Term]) -> str:
     return " + ".join(map(name, terms)) or "1"
 
 
-def parse(model: str, factors: Iterable[str]) -> list[Term]:
-    """The terms of a model in words; `A*B` stands for `A + B + A:B`."""
-    factors = list(factors)
+def factors_of(model: str) -> list[str]:
+    """The names in a model in words."""
+    return [name.strip() for name in re.split(r"[+*:]", model) if name.strip()]
+
+
+def parse(model: str, factors: Iterable[str], columns: Iterable[str] = ()) -> list[Term]:
+    """The terms of a model in words; `A*B` stands for `A + B + A:B`.
+
+    `columns` are those of the table, which has more of them than factors.
+    """
+    factors, columns = list(factors), list(columns)
+    for column in factors_of(model):
+        if column in columns and column not in factors:
+            raise wrong(
+                f"--model has {column}, which is a column but not among the factors named",
+                f"add --factor {column}, or leave it out of --model; the factors are "
+                f"{', '.join(factors)}",
+            )
     parsed: list[Term] = []
     for part in model.split("+"):
         crossed = [_term(factor, part, factors) for factor in part.split("*")]
@@ -38,6 +56,9 @@ def parse(model: str, factors: Iterable[str]) -> list[Term]:
             ]
     terms = sorted(dict.fromkeys(parsed), key=len)
     for term in terms:
+        hosts = within(term, terms)
+        if not hosts or (hosts in terms and hosts != term):
+            continue
         for lower in below(term):
             if lower not in terms:
                 whole = text([*below(term), term])
@@ -73,6 +94,24 @@ def _sorted(names: Iterable[str], factors: Sequence[str]) -> Term:
 def below(term: Term) -> list[Term]:
     """Returns the lower terms that a term is made of."""
     return [lower for many in range(1, len(term)) for lower in combinations(term, many)]
+
+
+def within(term: Term, terms: Sequence[Term]) -> Term:
+    """The factors of a term whose other factors are nested in them: `Day` of `Day:Run`.
+
+    A factor is crossed with the rest of a term if the model has that rest, as R reads a model.
+    """
+    return tuple(factor for factor in term if len(term) > 1 and without(term, factor) not in terms)
+
+
+def without(term: Term, factor: str) -> Term:
+    """A term less one of its factors."""
+    return tuple(name for name in term if name != factor)
+
+
+def nested(terms: Sequence[Term]) -> list[str]:
+    """The factors that a model has within others alone."""
+    return [name for name in dict.fromkeys(chain.from_iterable(terms)) if (name,) not in terms]
 
 
 def pairs(factors: Iterable[str]) -> list[Term]:

@@ -65,8 +65,9 @@ def start(table: StudyTable, first: Fit) -> tuple[list[Term], str | None]:
     left: list[Term] = []
     for term in wanted:
         x = first.having([*blocks, *kept, term]).x
+        whole = all(lower in kept for lower in model.below(term))
         # A model that leaves nothing over cannot be tested.
-        if x.shape[1] < x.shape[0] and estimable(x):
+        if whole and x.shape[1] < x.shape[0] and estimable(x):
             kept.append(term)
         else:
             left.append(term)

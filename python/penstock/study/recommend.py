@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from penstock.study import model
 from penstock.study.coding import coding, estimable
 from penstock.study.fit import EXACT, Fit
 from penstock.study.noise import SIGNIFICANT, Noise, Uncertainty
@@ -73,11 +74,12 @@ def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list
     """Each factor's advice. `less` is better of a latency.
 
     A factor that the model does not have is added to it, and has no advice if it cannot be
-    separated from the others.
+    separated from the others. Nor has a nested one, whose levels are others in each cell.
     """
     whole = fit
+    nested = model.nested(fit.terms)
     for factor in fit.table.factors:
-        if (factor,) not in whole.terms:
+        if (factor,) not in whole.terms and factor not in nested:
             more = whole.having(sorted([*whole.terms, (factor,)], key=len))
             whole = more if estimable(more.x) else whole
     known = [name for name in fit.table.factors if (name,) in whole.terms]

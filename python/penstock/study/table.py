@@ -1,7 +1,7 @@
 """Table that a study analyses: rows with factors and a response, from a file or a study's runs.
 
 Any table will do. Columns that number or date runs are no factors, nor are columns of numbers that
-hardly repeat: these are responses.
+hardly repeat: these are responses. Columns that number runs may be called so in any case.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.errors import PenstockError, wrong
-from penstock.study import folder, rows
+from penstock.study import folder, rows, table_file
 from penstock.text import units
 
 if TYPE_CHECKING:
@@ -32,6 +32,12 @@ ABOUT_RUNS = (
     "remarks",
 )
 """Columns that say which run a row is, and never what was set."""
+
+NUMBERS = ("run", "order", "block", "replicate", "seed")
+"""Those of them that other tools write too, in any case: `Run` is `run`."""
+
+REPEATS = ("rep", "repeat", "repetition", "iteration", "trial")
+"""Other names, in any case, of a column of whole numbers that numbers repeated runs."""
 
 MODELLED = "simulated"
 """The world in which a run gives the same again from the same seed."""
@@ -79,7 +85,9 @@ class StudyTable:
     @property
     def ordered(self) -> bool:
         """Whether the order of the runs is known and means something."""
-        return "order" in self.frame.columns and not self.simulated
+        if "order" not in self.frame.columns or self.simulated:
+            return False
+        return self.frame["order"].dtype.is_numeric()
 
     @property
     def blocks(self) -> list[Level]:
@@ -98,9 +106,11 @@ class StudyTable:
 
     @property
     def runs(self) -> list[int]:
-        """The number of each row: of its run, else of the row."""
+        """The number of each row: of its run if no two have the same, else of the row."""
         if "run" in self.frame.columns:
-            return [int(run) for run in self.frame["run"].to_list()]
+            runs = self.frame["run"]
+            if runs.dtype.is_integer() and not runs.null_count() and runs.is_unique().all():
+                return [int(run) for run in runs.to_list()]
         return list(range(1, self.frame.height + 1))
 
     def only(self, column: str, level: Level) -> "StudyTable":
@@ -133,15 +143,27 @@ class StudyTable:
         )
 
 
-def read(path: str, *, response: str | None = None, factors: Sequence[str] = ()) -> StudyTable:
-    """The table of a study's folder, or of a file of CSV or Parquet."""
+def read(
+    path: str,
+    *,
+    response: str | None = None,
+    factors: Sequence[str] = (),
+    modelled: Sequence[str] = (),
+) -> StudyTable:
+    """The table of a study's folder, or of a file of CSV or Parquet.
+
+    `factors` are all that there are; if none is named, columns of `modelled` are factors too.
+    """
     place = Path(path)
     if place.is_dir():
-        return _of_study(place, response=response, factors=factors)
-    return of_frame(_file(place), source=path, response=response, factors=factors)
+        return _of_study(place, response=response, factors=factors, modelled=modelled)
+    frame = table_file.read(place)
+    return of_frame(frame, source=path, response=response, factors=factors, modelled=modelled)
 
 
-def _of_study(place: Path, *, response: str | None, factors: Sequence[str]) -> StudyTable:
+def _of_study(
+    place: Path, *, response: str | None, factors: Sequence[str], modelled: Sequence[str]
+) -> StudyTable:
     """A study that may still be running: the runs that are recorded."""
     about = folder.about(place)
     if about is None or not rows.every_part(place):
@@ -149,11 +171,13 @@ def _of_study(place: Path, *, response: str | None, factors: Sequence[str]) -> S
             f"{place} is a folder without a study's runs",
             "name the folder of `penstock study run -o`, or a file of CSV or Parquet",
         )
+    frame, named = rows.read(place), [factor["name"] for factor in about["factors"]]
+    more = [name for name in modelled if name in frame.columns and name not in named]
     table = of_frame(
-        rows.read(place),
+        frame,
         source=str(place),
         response=response or about["responses"][0],
-        factors=factors or [factor["name"] for factor in about["factors"]],
+        factors=factors or [*named, *more],
     )
     made = table.frame.height
     runs = about.get("runs", made)
@@ -163,35 +187,25 @@ def _of_study(place: Path, *, response: str | None, factors: Sequence[str]) -> S
     return replace(table, remarks=(*table.remarks, said))
 
 
-def _file(path: Path) -> "pl.DataFrame":
-    import polars as pl
-
-    try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path)
-        return pl.read_csv(path, infer_schema_length=None)
-    except OSError as error:
-        message = f"error: {path} cannot be read: {error.strerror or error}"
-        raise PenstockError(f"{message}\nhint: name a file of CSV or Parquet") from None
-    except pl.exceptions.PolarsError as error:
-        first = str(error).partition("\n")[0]
-        raise wrong(f"{path} is no table: {first}", "name a file of CSV or Parquet") from None
-
-
 def of_frame(
     frame: "pl.DataFrame",
     *,
     source: str,
     response: str | None = None,
     factors: Sequence[str] = (),
+    modelled: Sequence[str] = (),
 ) -> StudyTable:
-    """The table of a frame. Factors and response are found if they are not named."""
+    """The table of a frame. Factors and response are found if they are not named.
+
+    Columns of `modelled` are factors too where factors are found.
+    """
     import polars as pl
 
     if frame.is_empty():
         raise wrong(f"{source} has no rows", "a study has at least two for each factor")
+    frame = _numbered(frame, (*factors, *modelled, response))
     references = frame.clear()
-    if "reference" in frame.columns:
+    if "reference" in frame.columns and frame["reference"].dtype == pl.Boolean:
         marked = pl.col("reference").fill_null(value=False)
         frame, references = frame.filter(~marked), frame.filter(marked)
     twice = [name for at, name in enumerate(factors) if name in factors[:at]]
@@ -200,14 +214,15 @@ def of_frame(
     for name in (*factors, *([] if response is None else [response])):
         if name not in frame.columns:
             raise _unknown(source, name, frame.columns)
+    modelled = [name for name in modelled if name in frame.columns]
     if response is None:
-        response = _response(frame, source, factors)
-    if response in factors:
+        response = _response(frame, source, factors or modelled, complete=bool(factors))
+    if response in (factors or modelled):
         raise wrong(f"{response} is a factor and the response", "name another response")
     _check_numbers(frame, source, response)
     remarks: list[str] = []
     if not factors:
-        factors, remarks = _factors(frame, source, response)
+        factors, remarks = _factors(frame, source, response, modelled)
     levels = {name: _levels(frame, source, name) for name in factors}
     return StudyTable(
         source=source,
@@ -228,35 +243,87 @@ def _unknown(source: str, name: str, columns: Sequence[str]) -> PenstockError:
 def _measures(frame: "pl.DataFrame", name: str) -> bool:
     """Whether it looks like a response: numbers that hardly repeat."""
     column = frame[name]
+    if not column.dtype.is_numeric():
+        return False
+    values = column.n_unique()
     few = max(12, frame.height // 3)
-    return column.dtype.is_numeric() and (
-        column.n_unique() > few or (column.dtype.is_float() and 2 * column.n_unique() > len(column))
-    )
+    if values > few or values == frame.height:
+        return True
+    return bool(column.dtype.is_float() and 2 * values > frame.height)
 
 
-def _response(frame: "pl.DataFrame", source: str, factors: Sequence[str]) -> str:
-    others = [name for name in frame.columns if name not in (*factors, *ABOUT_RUNS)]
-    numbers = [name for name in others if frame[name].dtype.is_numeric()]
+def _numbered(frame: "pl.DataFrame", named: Sequence[str | None]) -> "pl.DataFrame":
+    """The frame with the columns of `NUMBERS` in lower case too, but for `named` ones."""
+    import polars as pl
+
+    copies = [
+        pl.col(name).alias(name.lower())
+        for name in frame.columns
+        if name.lower() in NUMBERS and name.lower() not in frame.columns and name not in named
+    ]
+    return frame.with_columns(copies)
+
+
+def _numbers_runs(frame: "pl.DataFrame", name: str) -> bool:
+    """Whether a column says which run a row is, and no more."""
+    column, plain = frame[name], name.lower()
+    if name in ABOUT_RUNS or plain in NUMBERS:
+        return True
+    if not column.dtype.is_integer() or column.null_count():
+        return False
+    return plain in REPEATS or _numbers_rows(frame, name)
+
+
+def _numbers_rows(frame: "pl.DataFrame", name: str) -> bool:
+    """Whether a column counts the rows, as tools write it that number them."""
+    first = frame[name][0]
+    return first in (0, 1) and frame[name].to_list() == list(range(first, first + frame.height))
+
+
+def _response(frame: "pl.DataFrame", source: str, factors: Sequence[str], *, complete: bool) -> str:
+    """The column of numbers that is explained; `complete`: there are no other factors."""
+    others = [name for name in frame.columns if name not in factors]
+    about = [name for name in others if _numbers_runs(frame, name)]
+    numbers = [name for name in others if name not in about and frame[name].dtype.is_numeric()]
+    # In a table with nothing else they are what was measured.
+    numbers = numbers or [
+        name for name in about if name == "seconds" or name.lower() not in (*ABOUT_RUNS, *REPEATS)
+    ]
     candidates = [name for name in numbers if _measures(frame, name)]
-    if len(candidates) != 1 and factors:
+    if len(candidates) != 1 and complete:
         candidates = numbers
+    if not candidates:
+        # Levels of a factor repeat, also in a table of few rows.
+        rare = [name for name in numbers if 2 * frame[name].n_unique() > frame.height]
+        candidates = numbers if len(numbers) == 1 else rare
     if len(candidates) == 1:
         return candidates[0]
     which = f"{len(candidates)} columns could be" if candidates else "no column looks like"
-    names = ", ".join(candidates or numbers or others)
+    names = ", ".join(candidates or numbers)
     raise wrong(
         f"{source}: {which} the response",
         f"name it with --response, one of {names}" if names else "it needs a column of numbers",
     )
 
 
-def _factors(frame: "pl.DataFrame", source: str, response: str) -> tuple[list[str], list[str]]:
+def _factors(
+    frame: "pl.DataFrame", source: str, response: str, modelled: Sequence[str]
+) -> tuple[list[str], list[str]]:
     """All columns that may be factors, and what is said of the others."""
     candidates, remarks = [], []
     for name in frame.columns:
-        if name in ABOUT_RUNS or name == response or _measures(frame, name):
+        if name in modelled:
+            candidates.append(name)
+        elif name in ABOUT_RUNS or name == response:
             continue
-        if frame[name].n_unique() == 1:
+        elif _numbers_runs(frame, name):
+            remarks.append(
+                f"{name or 'the column without a name'} numbers runs, and is no factor unless "
+                "--factor names it"
+            )
+        elif _measures(frame, name):
+            continue
+        elif frame[name].n_unique() == 1:
             remarks.append(f"{name} is the same in every row, and no factor")
         elif frame[name].n_unique() == frame.height and not frame[name].dtype.is_numeric():
             remarks.append(f"{name} differs in every row, and is no factor")
