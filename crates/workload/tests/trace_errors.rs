@@ -355,6 +355,42 @@ fn a_file_that_is_cut_off_is_refused_at_its_last_line() {
     assert_snapshot!("cut_off", messages);
 }
 
+/// The file is fine, so that copying it again would not help.
+#[test]
+fn a_file_that_needs_too_much_memory_is_not_called_damaged() {
+    let options = lzma_rust2::XzOptions::with_preset(1);
+    let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    xz.write_all(EVENT.as_bytes()).unwrap();
+    let mut xz = xz.finish().unwrap();
+    // The header of the first block follows the 12 bytes of the stream's: its length in words of
+    // four bytes, its flags, and the filter with its dictionary, here of 1 GiB. It ends in a CRC.
+    assert_eq!(xz[12..16], [2, 0, 0x21, 1]);
+    xz[16] = 36;
+    let mut crc = flate2::Crc::new();
+    crc.update(&xz[12..20]);
+    xz[20..24].copy_from_slice(&crc.sum().to_le_bytes());
+    // The magic number, and a descriptor with a window of 1 GiB.
+    let zstd = [0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3, 1, 0, 0];
+    assert_snapshot!("too_much_memory", messages("blkparse", &[&xz, &zstd]));
+}
+
+#[test]
+fn only_zeros_may_follow_a_gzip_file() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(EVENT.as_bytes()).unwrap();
+    let gzip = packed.finish().unwrap();
+    let with = |tail: &[u8]| [&gzip[..], tail].concat();
+    let zeros = vec![0; 100_000];
+    for tail in [&[0][..], &zeros] {
+        let trace = read(&with(tail)[..], format("blkparse").unwrap());
+        assert_eq!(trace.unwrap_or_else(|error| panic!("{error}")).records.len(), 1);
+    }
+    let tails = [&b"junk"[..], &[0, 0, 7], &[&zeros[..], &gzip].concat(), &gzip[..9]];
+    let inputs = tails.map(with);
+    let inputs: Vec<_> = inputs.iter().map(|input| &input[..]).collect();
+    assert_snapshot!("behind_gzip", messages("blkparse", &inputs));
+}
+
 #[test]
 fn a_file_that_cannot_be_read_is_refused() {
     struct Broken(usize);

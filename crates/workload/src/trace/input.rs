@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 use super::error::{Place, TraceError};
-use super::packing::{Packing, unpack};
+use super::packing::{MEMORY_MIB, Packing, unpack};
 use super::tar::{ArchiveError, Untar};
 
 /// Bytes of the longest line or record, with some room.
@@ -115,12 +115,18 @@ impl<'a> Input<'a> {
             return TraceError::Input { place, source };
         }
         let packing = self.packing;
-        let (what, hint) = if is_cut(&source) {
-            ("ends before its end".into(), "the file is cut off: copy or download it again")
+        let (what, hint) = if source.kind() == io::ErrorKind::OutOfMemory {
+            let what = format!("needs more than {MEMORY_MIB} MiB of memory to be unpacked");
+            // `zstd` has a limit of its own, the others unpack whatever they wrote.
+            let long = if packing == Packing::Zstd { " --long=31" } else { "" };
+            (what, format!("unpack the file with `{packing} -d{long}` and name the result"))
+        } else if is_cut(&source) {
+            let hint = "the file is cut off: copy or download it again";
+            ("ends before its end".into(), hint.into())
         } else {
-            (format!("is damaged: {source}"), "copy or download the file again")
+            (format!("is damaged: {source}"), "copy or download the file again".into())
         };
-        TraceError::Packed { place, packing, what, hint: Some(hint.into()) }
+        TraceError::Packed { place, packing, what, hint: Some(hint) }
     }
 }
 

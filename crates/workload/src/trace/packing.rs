@@ -4,9 +4,9 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::errors::{FrameDecoderError, FrameHeaderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// The packing of a file.
@@ -14,7 +14,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 pub enum Packing {
     /// Not packed.
     Plain,
-    /// Packed by `gzip`; several members are concatenated.
+    /// Packed by `gzip`; several members are concatenated, and zeros behind the last are ignored.
     Gzip,
     /// Packed by `xz`; several streams are concatenated.
     Xz,
@@ -40,10 +40,10 @@ impl fmt::Display for Packing {
     }
 }
 
-/// Memory limit for unpacking xz, so that a small file cannot exhaust memory: `xz -9` needs 65 MiB.
-/// `lzma-rust2` keeps to such a limit and unpacks while it is read, without unsafe code in the features
-/// used here; `lzma-rs` unpacks xz only as a whole.
-const XZ_MEMORY_KIB: u32 = 128 << 10;
+/// Memory limit for unpacking, so that a small file cannot exhaust memory: `xz -9` needs 65 MiB, and
+/// `zstd --ultra -22` a window of 128 MiB. A file that needs more ends in an error of the kind
+/// [`OutOfMemory`](io::ErrorKind::OutOfMemory).
+pub(super) const MEMORY_MIB: u32 = 128;
 
 /// Detects the packing of `input` and returns a reader of the unpacked content.
 pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<(Packing, Box<dyn Read + 'a>)> {
@@ -61,18 +61,65 @@ pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<(Packing, Box<
     let input = io::Cursor::new(head).chain(input);
     let text: Box<dyn Read + 'a> = match packing {
         Packing::Plain => Box::new(input),
-        Packing::Gzip => Box::new(MultiGzDecoder::new(input)),
-        Packing::Xz => Box::new(XzReader::new_mem_limit(input, true, XZ_MEMORY_KIB)),
+        Packing::Gzip => Box::new(Gzip::new(BufReader::new(input))),
+        // `lzma-rust2` keeps to a memory limit and unpacks while it is read, without unsafe code in
+        // the features used here; `lzma-rs` unpacks xz only as a whole.
+        Packing::Xz => Box::new(XzReader::new_mem_limit(input, true, MEMORY_MIB << 10)),
         Packing::Zstd => Box::new(Zstd::new(BufReader::new(input))),
     };
     Ok((packing, text))
 }
 
+/// Reads all members of a gzip file, one after the other. As in `gzip`, only zeros may follow the
+/// last: tapes and devices of whole blocks leave them.
+struct Gzip<R> {
+    /// The member that is being read; `None` at the end of the file.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Gzip<R> {
+    fn new(packed: R) -> Self {
+        Self { member: Some(GzDecoder::new(packed)) }
+    }
+
+    /// The member that begins with the next byte of `packed`; `None` at the end of the file.
+    fn next_member(mut packed: R) -> io::Result<Option<GzDecoder<R>>> {
+        let mut in_zeros = false;
+        loop {
+            let bytes = packed.fill_buf()?;
+            let Some(&first) = bytes.first() else { return Ok(None) };
+            let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+            if first != 0 && !in_zeros {
+                return Ok(Some(GzDecoder::new(packed)));
+            }
+            if zeros < bytes.len() {
+                let found = "something else follows the zeros at its end";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, found));
+            }
+            in_zeros = true;
+            packed.consume(zeros);
+        }
+    }
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, text: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(text)?;
+            if read > 0 || text.is_empty() {
+                return Ok(read);
+            }
+            let packed = self.member.take().map(GzDecoder::into_inner);
+            self.member = packed.map(Self::next_member).transpose()?.flatten();
+        }
+        Ok(0)
+    }
+}
+
 /// Reads all frames of a zstd file, one after the other.
 ///
 /// Uses `ruzstd`, not the bindings to the C library: it is slower, but a trace is read only once,
-/// no C code processes files of unknown origin, and only a Rust compiler is needed. It refuses
-/// windows of more than 128 MiB, so that a small file cannot exhaust memory.
+/// no C code processes files of unknown origin, and only a Rust compiler is needed.
 struct Zstd<R> {
     packed: R,
     decoder: FrameDecoder,
@@ -81,7 +128,9 @@ struct Zstd<R> {
 
 impl<R: BufRead> Zstd<R> {
     fn new(packed: R) -> Self {
-        Self { packed, decoder: FrameDecoder::new(), in_frame: false }
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(u64::from(MEMORY_MIB) << 20);
+        Self { packed, decoder, in_frame: false }
     }
 
     /// Begins the next frame. Returns `false` at the end of the file.
@@ -96,15 +145,22 @@ impl<R: BufRead> Zstd<R> {
                     let mut note = self.packed.by_ref().take(u64::from(length));
                     io::copy(&mut note, &mut io::sink())?;
                 }
-                Err(error) => return Err(damaged(error)),
+                Err(error) => return Err(not_decoded(error)),
             }
         }
         Ok(false)
     }
 }
 
-fn damaged(error: FrameDecoderError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
+fn not_decoded(error: FrameDecoderError) -> io::Error {
+    let kind = match error {
+        FrameDecoderError::WindowSizeTooBig { .. }
+        | FrameDecoderError::FrameHeaderError(FrameHeaderError::WindowTooBig { .. }) => {
+            io::ErrorKind::OutOfMemory
+        }
+        _ => io::ErrorKind::InvalidData,
+    };
+    io::Error::new(kind, error)
 }
 
 impl<R: BufRead> Read for Zstd<R> {
@@ -118,7 +174,7 @@ impl<R: BufRead> Read for Zstd<R> {
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 let strategy = BlockDecodingStrategy::UptoBytes(text.len());
-                self.decoder.decode_blocks(&mut self.packed, strategy).map_err(damaged)?;
+                self.decoder.decode_blocks(&mut self.packed, strategy).map_err(not_decoded)?;
             }
             match self.decoder.read(text)? {
                 0 => self.in_frame = false,
