@@ -62,7 +62,7 @@ COMMANDS = (
     f"watch {{examples}}/bank-day.toml --speed max {SHORT} --json",
     "replay-decisions run.jsonl --json",
     "replay-decisions run.jsonl --set deadline.read_expire=1ms --json",
-    "replay {examples}/traces/tpcc-small.mqsim.gz --on hdd-7200 --set trace.layout=side-by-side --policies noop,deadline --json",
+    "replay {examples}/traces/tpcc-small.mqsim.gz --on hdd-7200 --policies noop,deadline --json",
     "replay {examples}/traces/pgbench-backup.blkparse.gz --on hdd-7200 --policies noop,cfq --json",
     f"sweep {{examples}}/bank-day.toml --vary policy=noop,size-priority --vary size-priority.split=16KiB,64KiB {SHORT} --json",
     "advise {examples}/bank-day.toml --goal 'tellers.p99 <= 300ms' --best batch.bw --policies noop,size-priority --json",

@@ -28,7 +28,6 @@ class Recorded:
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
-SEVERAL = {"trace.layout": "side-by-side"}
 DISKSIM = {"trace.format": "disksim"}
 
 TRACES = (
@@ -38,13 +37,12 @@ TRACES = (
     ),
     Recorded(
         "examples/traces/tpcc-small.mqsim.gz",
-        "online transactions on 16 devices, slowed down 100 times; 6,999 requests in 14 s",
-        SEVERAL | {"trace.timing.speed": "0.01"},
+        "online transactions, slowed down 100 times; 6,999 requests in 14 s",
+        {"trace.timing.speed": "0.01"},
     ),
     Recorded(
         "examples/traces/wsrch-small.mqsim.gz",
-        "a web search engine on 6 devices; 24,783 requests in 60 s",
-        SEVERAL,
+        "a web search engine; 24,783 requests in 60 s",
     ),
     Recorded(
         "tests/data/disksim/traces/mix8k_50.trace.gz",

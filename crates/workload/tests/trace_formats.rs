@@ -297,6 +297,25 @@ fn mqsim_and_disksim_are_distinguished_or_both_are_named() {
     }
 }
 
+/// All requests go to one drive there, whatever number stands in the second column.
+#[test]
+fn the_devices_of_mqsim_are_one_address_space() {
+    let text = "4851300 1 524288 16 0\n4864300 0 524304 16 0\n4871300 2 524320 16 1\n\
+                4886300 1 524336 16 1\n4887300 0 524352 16 0\n";
+    let mqsim = format("mqsim").unwrap();
+    let trace = parse(text.as_bytes(), mqsim).unwrap();
+    let Trace { records, devices, remarks, .. } = &trace;
+    assert_eq!(devices.len(), 1);
+    let sectors: Vec<_> = records.iter().map(|record| record.start / 512).collect();
+    assert_eq!(sectors, [524_288, 524_304, 524_320, 524_336, 524_352]);
+    assert_eq!(trace.end() / 512, 524_368);
+    let told =
+        "its requests name several devices, which are ignored as in MQSim: all go to one drive";
+    assert_eq!(remarks[..], [told]);
+    let trace = parse(&text.as_bytes()[..22], mqsim).unwrap();
+    assert!(trace.remarks.is_empty());
+}
+
 /// Writes `original` in the format `name` and reads it again.
 fn round_trip(name: &str, original: &Trace) -> (Trace, Written, Vec<u8>) {
     let format = format(name).unwrap();

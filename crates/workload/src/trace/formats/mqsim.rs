@@ -1,13 +1,14 @@
 //! `MQSim`'s traces: `time_ns device lba sectors type`, one request a line.
 //!
 //! Sectors are of 512 bytes. The type is 0 for a write and 1 for a read, as in the traces that come
-//! with `MQSim`.
+//! with `MQSim`. `MQSim` has one drive and ignores the device, and so does this format: all requests
+//! have one address space, with a remark if there are several devices.
 
 use penstock_core::Op;
 
 use crate::trace::builder::{Builder, NewRequest, bytes};
 use crate::trace::error::{ParseError, Parsed, TraceError};
-use crate::trace::fields::{Fields, number};
+use crate::trace::fields::Fields;
 use crate::trace::format::Format;
 use crate::trace::input::Input;
 use crate::trace::recording::Trace;
@@ -23,14 +24,27 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
-    Builder::lines(input, EXAMPLE, request)
+    let (mut first, mut several) = (None, false);
+    let mut trace = Builder::lines(input, EXAMPLE, |text, line, trace| {
+        let device = request(text, line, trace)?;
+        several |= *first.get_or_insert(device) != device;
+        Ok(())
+    })?;
+    if several {
+        trace.remarks.push(
+            "its requests name several devices, which are ignored as in MQSim: all go to one \
+             drive"
+                .into(),
+        );
+    }
+    Ok(trace)
 }
 
-fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
+/// Reads a request. Returns the number of its device.
+fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<u64> {
     let mut fields = Fields::new(text);
     let at_ns = fields.number("the time in whole nanoseconds, as in `938513000`")?;
-    let device = fields.word();
-    number(device, "the number of the device")?;
+    let device = fields.number("the number of the device")?;
     let lba = fields.number("the first sector")?;
     let sectors = fields.number("how many sectors")?;
     let op = match fields.word() {
@@ -40,6 +54,7 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     };
     fields.end()?;
     let (start, len) = (bytes(lba, text)?, bytes(sectors, text)?);
-    let device = trace.device(device)?;
-    trace.push(line, text, &NewRequest::new(at_ns, op, start, len, device)).map(drop)
+    let drive = trace.device(b"drive")?;
+    trace.push(line, text, &NewRequest::new(at_ns, op, start, len, drive))?;
+    Ok(device)
 }
