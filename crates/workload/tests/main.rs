@@ -2,5 +2,6 @@
 
 mod trace_errors;
 mod trace_formats;
+mod trace_odd_lines;
 mod trace_replay;
 mod trace_stats;

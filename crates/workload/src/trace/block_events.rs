@@ -141,7 +141,7 @@ impl BlockEvents {
     /// Returns the trace of all events.
     pub(super) fn finish(
         mut self,
-        input: &Input<'_>,
+        input: &mut Input<'_>,
         expected: &'static str,
     ) -> Result<Trace, TraceError> {
         let remark = match self.requests {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use penstock_core::{Flags, Op, Span, Time};
 
-use super::error::{ParseError, Parsed, TraceError};
+use super::error::{Oddity, ParseError, Parsed, TraceError};
 use super::input::Input;
 use super::record::{DeviceId, ProcessId, Record};
 use super::recording::Trace;
@@ -28,6 +28,8 @@ pub(super) struct Builder {
     processes: Names,
     devices: Names,
     pub(super) skipped: u64,
+    /// Whether a heading said what the format is.
+    pub(super) headed: bool,
     /// Remarks for users on how the file was read.
     pub(super) remarks: Vec<String>,
     /// Number of discards that were split, and of the requests that they became.
@@ -75,6 +77,7 @@ impl Builder {
             processes,
             devices: Names::new("devices"),
             skipped: 0,
+            headed: false,
             remarks: Vec::new(),
             long_discards: 0,
             pieces: 0,
@@ -93,7 +96,7 @@ impl Builder {
     }
 
     /// Reads a table with a request on each line. The first line may name the columns; it then
-    /// begins with `head`.
+    /// begins with `head`, which no other format does.
     pub(super) fn table(
         input: &mut Input<'_>,
         head: &[u8],
@@ -102,6 +105,7 @@ impl Builder {
     ) -> Result<Trace, TraceError> {
         Self::lines(input, expected, |text, line, trace| {
             if line == 1 && text.starts_with(head) {
+                trace.headed = true;
                 trace.skipped += 1;
                 return Ok(());
             }
@@ -118,7 +122,7 @@ impl Builder {
     }
 
     /// Adds the request of line or record `line`; messages quote `text`. Returns the numbers of the
-    /// requests that it became: several for a long discard.
+    /// requests that it became: several for a long discard. A request without bytes is odd.
     #[expect(
         clippy::inline_always,
         reason = "copying a value just after it was built in memory stalls on its stores"
@@ -133,7 +137,8 @@ impl Builder {
         let &NewRequest { at_ns, op, start, len, flags, device, pid, process, latency } = request;
         let (start, len) = if op == Op::Flush { (0, 0) } else { (start, len) };
         if len == 0 && op != Op::Flush {
-            return Err(ParseError::new(text, "a request of at least one byte"));
+            let error = ParseError::new(text, "a request of at least one byte");
+            return Err(error.odd(Oddity::NoBytes));
         }
         let Some(end) = start.checked_add(len) else {
             return Err(ParseError::new(text, "a request that ends below 2^64 bytes"));
@@ -162,6 +167,27 @@ impl Builder {
             self.latest = at_ns;
         }
         Ok(first..last)
+    }
+
+    /// Adds `request` as [`push`](Self::push) does, with the response time in the field `response`,
+    /// of which `took_ns` is the content in nanoseconds. 0 means that none was recorded. A field
+    /// that is empty or a dash is odd.
+    pub(super) fn push_with_response(
+        &mut self,
+        line: u32,
+        text: &[u8],
+        request: &NewRequest,
+        response: &[u8],
+        took_ns: Parsed<u64>,
+    ) -> Parsed<()> {
+        let (took_ns, odd) = match took_ns {
+            Ok(took_ns) => (took_ns, Ok(())),
+            Err(error) if is_missing(response) => (0, Err(error.odd(Oddity::NoResponse))),
+            Err(error) => return Err(error),
+        };
+        let latency = (took_ns > 0).then_some(Span::from_ns(took_ns));
+        self.push(line, text, &NewRequest { latency, ..*request })?;
+        odd
     }
 
     /// Adds a discard of 4 GiB or more in pieces, from the start of `record` until `end`. Other
@@ -207,9 +233,14 @@ impl Builder {
     /// Returns the trace, sorted by time, with times counted from its first request.
     pub(super) fn finish(
         mut self,
-        input: &Input<'_>,
+        input: &mut Input<'_>,
         expected: &'static str,
     ) -> Result<Trace, TraceError> {
+        if let Some(trial) = &mut input.trial {
+            trial.headed = self.headed;
+        } else {
+            self.remarks.extend(input.odd.remarks(self.records.len() as u64)?);
+        }
         let Some(mut origin_ns) = self.origin else {
             return Err(TraceError::Empty { last: input.place, expected });
         };
@@ -255,6 +286,11 @@ fn ordered(records: Spool<Record>, origin_ns: &mut u64) -> io::Result<Spool<Reco
     }
     sorted.check()?;
     Ok(counted)
+}
+
+/// Whether this field says that nothing was recorded.
+pub(super) fn is_missing(field: &[u8]) -> bool {
+    matches!(field, b"" | b"-" | b"-1")
 }
 
 /// Converts `blocks` of 512 bytes to bytes.

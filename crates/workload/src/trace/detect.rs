@@ -1,7 +1,8 @@
 //! Detects the format of a file by its first lines.
 //!
 //! A format is detected if it matches these lines and no other format does. If none matches all
-//! lines, the format that matches most, and more than half, is taken: its reader then names the
+//! lines, the format that matches most is taken, if it matches more than half or the file begins
+//! with its heading; after that, the one whose lines have the same shape. Its reader then names the
 //! wrong line. `disksim` and `mqsim` have the same five columns, and lines with whole times fit
 //! both, as milliseconds and as nanoseconds. The times decide: if, as milliseconds, requests would
 //! arrive on average ten seconds or more apart, they are nanoseconds. Closer times are ambiguous:
@@ -12,6 +13,7 @@ use super::format::Format;
 use super::formats::FORMATS;
 use super::input::{Input, not_text};
 use super::recording::Trace;
+use super::shape;
 
 /// Bytes at the beginning of a file that detection reads, at most.
 pub(super) const HEAD_BYTES: usize = 16 << 10;
@@ -34,7 +36,7 @@ pub fn detect(head: &[u8]) -> Option<&'static Format> {
 fn candidates(head: &[u8]) -> Vec<&'static Format> {
     let fits: Vec<_> = FORMATS.iter().map(|format| (mistakes(head, format), format)).collect();
     let Some(least) = fits.iter().filter_map(|&(mistakes, _)| mistakes).min() else {
-        return Vec::new();
+        return if not_text(head).is_some() { Vec::new() } else { shape::candidates(head) };
     };
     let best = fits.into_iter().filter(|&(mistakes, _)| mistakes == Some(least));
     let formats: Vec<_> = best.map(|(_, format)| format).collect();
@@ -49,7 +51,7 @@ fn candidates(head: &[u8]) -> Vec<&'static Format> {
 }
 
 /// Returns the number of lines or records that are not of this format; `None` if it is half of them
-/// or more.
+/// or more, and no heading proves the format.
 fn mistakes(head: &[u8], format: &Format) -> Option<usize> {
     let mut input = Input::trial(head);
     match (format.read)(&mut input) {
@@ -58,7 +60,7 @@ fn mistakes(head: &[u8], format: &Format) -> Option<usize> {
         Err(_) => return None,
     }
     let trial = input.trial?;
-    (trial.wrong * 2 < trial.pieces).then_some(trial.wrong)
+    (trial.headed || trial.wrong * 2 < trial.pieces).then_some(trial.wrong)
 }
 
 /// Whether the times that `format` reads as nanoseconds are too far apart to be milliseconds.

@@ -159,8 +159,9 @@ pub(super) struct ParseError(Box<Mistake>);
 
 #[derive(Debug)]
 enum Mistake {
-    /// The content that was found, and the expected content.
-    Text(String, String),
+    /// The content that was found, and the expected content. Such a line is wrong unless it is only
+    /// odd.
+    Text(String, String, Option<Oddity>),
     /// The line is correct, but cannot be kept.
     Kept(io::Error),
 }
@@ -172,6 +173,15 @@ impl From<io::Error> for ParseError {
     }
 }
 
+/// The reason why a line or a record is odd.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Oddity {
+    /// The request has a length of zero bytes. It was left out.
+    NoBytes,
+    /// The request has no response time. It was added without latency.
+    NoResponse,
+}
+
 /// The result of parsing a line, a record or a part of one.
 pub(super) type Parsed<T> = Result<T, ParseError>;
 
@@ -180,13 +190,31 @@ impl ParseError {
     /// means that nothing is there.
     #[cold]
     pub(super) fn new(found: &[u8], expected: impl Into<String>) -> Self {
-        Self(Box::new(Mistake::Text(quoted(found), expected.into())))
+        Self(Box::new(Mistake::Text(quoted(found), expected.into(), None)))
+    }
+
+    /// Makes this an error only if the file has too many lines of this oddity. The line was used as
+    /// far as possible.
+    #[cold]
+    pub(super) fn odd(mut self, oddity: Oddity) -> Self {
+        if let Mistake::Text(.., odd) = &mut *self.0 {
+            *odd = Some(oddity);
+        }
+        self
+    }
+
+    /// The oddity of the line; `None` if it is wrong.
+    pub(super) fn oddity(&self) -> Option<Oddity> {
+        match *self.0 {
+            Mistake::Text(.., oddity) => oddity,
+            Mistake::Kept(_) => None,
+        }
     }
 
     /// Replaces the quoted content by the description `found`, for binary files.
     #[cold]
     pub(super) fn with_found(mut self, found: impl fmt::Display) -> Self {
-        if let Mistake::Text(quoted, _) = &mut *self.0 {
+        if let Mistake::Text(quoted, ..) = &mut *self.0 {
             *quoted = found.to_string();
         }
         self
@@ -195,7 +223,7 @@ impl ParseError {
     #[cold]
     pub(super) fn at(self, place: Place, hint: Option<&str>) -> TraceError {
         match *self.0 {
-            Mistake::Text(found, expected) => {
+            Mistake::Text(found, expected, _) => {
                 TraceError::Unexpected { place, found, expected, hint: hint.map(Into::into) }
             }
             Mistake::Kept(source) => TraceError::Kept { source },

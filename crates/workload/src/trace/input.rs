@@ -3,7 +3,8 @@
 
 use std::io::{self, Read};
 
-use super::error::{Place, TraceError};
+use super::error::{ParseError, Parsed, Place, TraceError};
+use super::odd_lines::OddLines;
 use super::packing::{MEMORY_MIB, Packing, unpack};
 use super::tar::{ArchiveError, Untar};
 
@@ -23,6 +24,8 @@ pub struct Input<'a> {
     pub(super) ended: bool,
     /// Place of the line or record that was handed out last.
     pub(super) place: Place,
+    /// The odd lines or records so far.
+    pub(super) odd: OddLines,
     /// Set in a trial of a format on the beginning of a file.
     pub(super) trial: Option<Trial>,
 }
@@ -34,6 +37,8 @@ pub(super) struct Trial {
     pub(super) pieces: usize,
     /// Number of those that are not of the format.
     pub(super) wrong: usize,
+    /// Whether a heading proves the format, whatever follows.
+    pub(super) headed: bool,
 }
 
 impl<'a> Input<'a> {
@@ -56,8 +61,17 @@ impl<'a> Input<'a> {
 
     fn with_bytes(packing: Packing, bytes: Box<dyn Read + 'a>) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
-        let (start, filled, ended) = (0, 0, false);
-        Self { bytes, packing, buffer, start, filled, ended, place: Place::Line(0), trial: None }
+        Self {
+            bytes,
+            packing,
+            buffer,
+            start: 0,
+            filled: 0,
+            ended: false,
+            place: Place::Line(0),
+            odd: OddLines::default(),
+            trial: None,
+        }
     }
 
     /// Returns the next bytes without consuming them: at least one line or record, unless the file
@@ -69,20 +83,39 @@ impl<'a> Input<'a> {
         Ok(self.waiting())
     }
 
-    /// Counts a line or a record in a trial.
-    pub(super) fn count_piece(&mut self) {
+    /// Counts a line or a record, of which `parsed` says whether it is of the format. An error in it
+    /// is at `place`, and `hint` may explain it.
+    ///
+    /// # Errors
+    /// If the line or record is wrong, and this is not a trial.
+    #[inline]
+    pub(super) fn count(
+        &mut self,
+        parsed: Parsed<()>,
+        place: Place,
+        hint: Option<&str>,
+    ) -> Result<(), TraceError> {
         if let Some(trial) = &mut self.trial {
             trial.pieces += 1;
         }
+        parsed.or_else(|error| self.count_mistake(error, place, hint))
     }
 
-    /// Counts a line or a record that is not of the format in a trial. Returns whether this is a
-    /// trial, so that reading continues.
-    pub(super) fn continue_after_error(&mut self) -> bool {
-        if let Some(trial) = &mut self.trial {
-            trial.wrong += 1;
+    #[cold]
+    fn count_mistake(
+        &mut self,
+        error: ParseError,
+        place: Place,
+        hint: Option<&str>,
+    ) -> Result<(), TraceError> {
+        let oddity = error.oddity();
+        let error = error.at(place, hint);
+        match (oddity, &mut self.trial) {
+            (Some(oddity), _) => self.odd.add(oddity, error),
+            (None, Some(trial)) => trial.wrong += 1,
+            (None, None) => return Err(error),
         }
-        self.trial.is_some()
+        Ok(())
     }
 
     /// The bytes in the buffer that have not been handed out.

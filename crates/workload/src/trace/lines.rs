@@ -35,12 +35,8 @@ impl Input<'_> {
                 continue;
             }
             let parsed = handle(text, self.place.number());
-            let parsed = parsed.map_err(|error| error.at(self.place, hint(number, text, ended)));
-            self.count_piece();
-            match parsed {
-                Err(error) if !self.continue_after_error() => return Err(error),
-                _ => {}
-            }
+            let hint = if parsed.is_err() { hint(number, text, ended) } else { None };
+            self.count(parsed, self.place, hint)?;
         }
         Ok(())
     }

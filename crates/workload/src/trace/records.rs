@@ -22,21 +22,14 @@ impl Input<'_> {
             let place = Place::Record { number, byte };
             let Some(first) = self.waiting().get(..head) else { return self.cut(place, head) };
             // After a record of unknown size the next one cannot be found.
-            let len = match size(first).map_err(|error| error.at(place, None)) {
+            let len = match size(first) {
                 Ok(len) => len.clamp(head, PIECE_BYTES_MAX),
-                Err(error) => {
-                    self.count_piece();
-                    return if self.continue_after_error() { Ok(()) } else { Err(error) };
-                }
+                Err(error) => return self.count(Err(error), place, None),
             };
             self.fill_to(len)?;
             let Some(record) = self.waiting().get(..len) else { return self.cut(place, len) };
-            let parsed = handle(record, place).map_err(|error| error.at(place, None));
-            self.count_piece();
-            match parsed {
-                Err(error) if !self.continue_after_error() => return Err(error),
-                _ => {}
-            }
+            let parsed = handle(record, place);
+            self.count(parsed, place, None)?;
             self.start += len;
             byte += len as u64;
         }

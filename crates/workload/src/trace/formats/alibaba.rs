@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
 const NS_PER_US: u64 = 1_000;
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
-    Builder::table(input, b"device_id,", EXAMPLE, request)
+    Builder::table(input, b"device_id,opcode,", EXAMPLE, request)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {

@@ -70,7 +70,7 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let sorted = stored.events.sorted_by_key(|event| event.at_ns).map_err(not_kept)?;
     for event in &sorted {
         let added = event.add_to(&mut events, &stored.names);
-        added.map_err(|error| error.with_found(event.text()).at(event.place(), None))?;
+        input.count(added.map_err(|error| error.with_found(event.text())), event.place(), None)?;
     }
     sorted.check().map_err(not_kept)?;
     events.finish(input, EXAMPLE)

@@ -6,18 +6,18 @@
 //! | time | `time_s`, `time_ms`, `time_us`, `time_ns`, or `timestamp_` and a unit | needed |
 //! | operation | `op`: `read` `r`, `write` `w`, `flush` `f`, `discard` `d` `trim`, in any case | needed |
 //! | place | `offset` in bytes; `lba`, `sector` or `block` in blocks of 512 bytes | needed |
-//! | length | `size` or `length` in bytes; `sectors` or `blocks` of 512 bytes | needed |
+//! | length | `size`, `length` or `bytes`; `sectors` or `blocks` of 512 bytes | needed |
 //! | device, process | `device`, `process`: names; `pid`: a number | |
 //! | latency | `latency_s`, `latency_ms`, `latency_us` or `latency_ns` | |
 //!
 //! Other columns are ignored, with a remark. A time column must name its unit: a guess could be
 //! wrong by a factor of a thousand. A flush needs no place and no length; cells of optional columns
-//! may be empty. Numbers may have a decimal point, or a decimal comma if commas do not separate the
+//! may be empty, and a latency may be `-` or `-1`. Numbers may have a decimal point, or a decimal comma if commas do not separate the
 //! columns. The format is Penstock's own.
 
 use penstock_core::{Op, Span};
 
-use crate::trace::builder::{BLOCK_BYTES, Builder, NewRequest};
+use crate::trace::builder::{BLOCK_BYTES, Builder, NewRequest, is_missing};
 use crate::trace::error::{ParseError, Parsed, TraceError, quoted};
 use crate::trace::fields::{decimal, number32, scaled};
 use crate::trace::format::Format;
@@ -65,7 +65,7 @@ const NEEDED: [(Column, &str); 4] = [
     (Column::Time(0), "the time with its unit (`time_s`, `time_ms`, `time_us` or `time_ns`)"),
     (Column::Op, "the operation (`op`)"),
     (Column::Start(1), "the place (`offset`, `lba`, `sector` or `block`)"),
-    (Column::Len(1), "the length (`size`, `length`, `sectors` or `blocks`)"),
+    (Column::Len(1), "the length (`size`, `length`, `bytes`, `sectors` or `blocks`)"),
 ];
 
 impl Column {
@@ -94,7 +94,7 @@ impl Column {
             b"op" => Self::Op,
             b"offset" => Self::Start(1),
             b"lba" | b"sector" | b"block" => Self::Start(BLOCK_BYTES),
-            b"size" | b"length" => Self::Len(1),
+            b"size" | b"length" | b"bytes" => Self::Len(1),
             b"sectors" | b"blocks" => Self::Len(BLOCK_BYTES),
             b"device" => Self::Device,
             b"process" => Self::Process,
@@ -119,6 +119,7 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
             let mut heading = Table::parse(text);
             let checked = heading.check(text);
             heading.complete = checked.is_ok();
+            trace.headed = heading.is_heading();
             trace.skipped += 1;
             trace.remarks.extend(heading.remark(text));
             table = Some(heading);
@@ -198,6 +199,7 @@ impl Table {
                 Column::Start(unit) => start = scaled(cell, unit, "the place, a whole number"),
                 Column::Len(unit) => len = scaled(cell, unit, "the length, a whole number"),
                 _ if cell.is_empty() => {}
+                Column::Latency(_) if is_missing(cell) => {}
                 Column::Device => device = cell,
                 Column::Process => process = trace.process(cell)?,
                 Column::Pid => pid = number32(cell, "the number of the process")?,

@@ -54,7 +54,7 @@ fn read_2(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     input.lines(|text, line| {
         if !headed {
             headed = true;
-            return heading(text, HEADING_2);
+            return heading(text, HEADING_2, &mut trace);
         }
         let mut fields = Fields::new(text);
         let mut ahead = fields.clone();
@@ -76,7 +76,7 @@ fn read_3(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     input.lines(|text, line| {
         if !headed {
             headed = true;
-            return heading(text, HEADING_3);
+            return heading(text, HEADING_3, &mut trace);
         }
         let mut fields = Fields::new(text);
         let at_ns = scaled(fields.word(), NS_PER_US, "the time in microseconds")?;
@@ -85,8 +85,9 @@ fn read_3(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     trace.finish(input, EXAMPLE_3)
 }
 
-fn heading(text: &[u8], expected: &str) -> Parsed<()> {
+fn heading(text: &[u8], expected: &str, trace: &mut Builder) -> Parsed<()> {
     if text.trim_ascii() == expected.as_bytes() {
+        trace.headed = true;
         return Ok(());
     }
     Err(ParseError::new(text, format!("the heading `{expected}`")))

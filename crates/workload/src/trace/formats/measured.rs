@@ -36,19 +36,19 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
     let mut completed = None;
     input.lines(|text, line| {
-        if line == 1 && text.starts_with(b"op,") {
+        if line == 1 && text.starts_with(b"op,lbn,") {
+            trace.headed = true;
             trace.skipped += 1;
             return Ok(());
         }
-        completed = Some(request(text, line, completed, &mut trace)?);
-        Ok(())
+        request(text, line, &mut completed, &mut trace)
     })?;
     Ok(Trace { one_by_one: true, ..trace.finish(input, EXAMPLE)? })
 }
 
-/// Reads a request. `completed` is the completion time of the previous one. Returns that of this
-/// one.
-fn request(text: &[u8], line: u32, completed: Option<u64>, trace: &mut Builder) -> Parsed<u64> {
+/// Reads a request. `completed` is the completion time of the previous one, and then of this one,
+/// even if this one has no bytes and is left out.
+fn request(text: &[u8], line: u32, completed: &mut Option<u64>, trace: &mut Builder) -> Parsed<()> {
     let mut fields = Fields::new(text);
     let op = match fields.cell() {
         b"R" => Op::Read,
@@ -62,16 +62,13 @@ fn request(text: &[u8], line: u32, completed: Option<u64>, trace: &mut Builder) 
     fields.end()?;
     let at_ns = completed.map_or(Some(0), |ns| ns.checked_add(think_ns));
     let times = at_ns.and_then(|at_ns| Some((at_ns, at_ns.checked_add(took_ns)?)));
-    let Some((at_ns, completed)) = times.filter(|&(_, ns)| ns < Time::NEVER.ns()) else {
+    let Some((at_ns, completed_ns)) = times.filter(|&(_, ns)| ns < Time::NEVER.ns()) else {
         return Err(ParseError::new(text, "times that add up to less than 500 years"));
     };
+    *completed = Some(completed_ns);
     let (start, len) = (bytes(lbn, text)?, bytes(blocks, text)?);
     let device = trace.device(b"drive")?;
     let latency = Some(Span::from_ns(took_ns));
-    trace.push(
-        line,
-        text,
-        &NewRequest { latency, ..NewRequest::new(at_ns, op, start, len, device) },
-    )?;
-    Ok(completed)
+    let request = NewRequest { latency, ..NewRequest::new(at_ns, op, start, len, device) };
+    trace.push(line, text, &request).map(drop)
 }

@@ -36,7 +36,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut name = Vec::new();
-    Builder::table(input, b"Timestamp,", EXAMPLE, |text, line, trace| {
+    Builder::table(input, b"Timestamp,Hostname,", EXAMPLE, |text, line, trace| {
         request(text, line, trace, &mut name)
     })
 }
@@ -57,17 +57,20 @@ fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> P
     };
     let start = number(fields.cell(), "the offset in bytes")?;
     let len = number(fields.cell(), "the size in bytes")?;
-    let took_ns = scaled(fields.cell(), STEP_NS, "the response time in steps of 100 ns")?;
+    let response = fields.cell();
+    let took_ns = scaled(response, STEP_NS, "the response time in steps of 100 ns");
+    // Without the comma before it, the line was cut off.
+    if response.is_empty() && !text.trim_ascii_end().ends_with(b",") {
+        return took_ns.map(drop);
+    }
     fields.end()?;
     name.clear();
     name.extend_from_slice(host);
     name.push(b'.');
     name.extend_from_slice(disk);
     let device = trace.device(name)?;
-    // A response time of 0 means that none was recorded.
-    let latency = (took_ns > 0).then_some(Span::from_ns(took_ns));
-    let request = NewRequest { latency, ..NewRequest::new(at_ns, op, start, len, device) };
-    trace.push(line, text, &request).map(drop)
+    let request = NewRequest::new(at_ns, op, start, len, device);
+    trace.push_with_response(line, text, &request, response, took_ns)
 }
 
 fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {

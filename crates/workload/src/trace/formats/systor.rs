@@ -7,7 +7,7 @@
 //! "SYSTOR '17 Traces", SNIA IOTTA repository; C. Lee et al., "Understanding Storage Traffic
 //! Characteristics on Enterprise Virtual Desktop Infrastructure", SYSTOR 2017.
 
-use penstock_core::{Op, Span};
+use penstock_core::Op;
 
 use crate::trace::builder::{Builder, NewRequest};
 use crate::trace::error::{ParseError, Parsed, TraceError};
@@ -50,10 +50,8 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
         trace.skipped += 1;
         return Ok(());
     };
-    let took_ns = decimal(response, 9, "the response time in seconds, as in `0.000806000`")?;
-    // A response time of 0 means that none was recorded.
-    let latency = (took_ns > 0).then_some(Span::from_ns(took_ns));
+    let took_ns = decimal(response, 9, "the response time in seconds, as in `0.000806000`");
     let device = trace.device(unit)?;
-    let request = NewRequest { latency, ..NewRequest::new(at_ns, op, start, len, device) };
-    trace.push(line, text, &request).map(drop)
+    let request = NewRequest::new(at_ns, op, start, len, device);
+    trace.push_with_response(line, text, &request, response, took_ns)
 }
