@@ -83,7 +83,7 @@ def test_what_is_wrong_is_reported(little: Path, tmp_path: Path) -> None:
     ended = penstock("replay", foreign, "--on", "flash")
     assert (ended.code, ended.out) == (2, "")
     assert "line 1: found" in ended.err
-    assert "known are blkparse, blktrace" in ended.err
+    assert "known are biosnoop, blkparse" in ended.err
     ended = penstock("replay", little, "--format", "blkpars", "--on", "flash")
     assert ended.code == 2
     assert "did you mean `blkparse`?" in ended.err

@@ -4,4 +4,5 @@ mod trace_errors;
 mod trace_formats;
 mod trace_odd_lines;
 mod trace_replay;
+mod trace_snoop;
 mod trace_stats;

@@ -39,12 +39,19 @@ pub(super) struct Operation {
 impl Operation {
     /// The flags of the part `op` of the request: forced unit access applies to the data, not to
     /// the flush before it.
-    fn flags_of(self, op: Op) -> Flags {
+    pub(super) fn flags_of(self, op: Op) -> Flags {
         match op {
             Op::Flush if self.flags.has(Flags::SYNC) => Flags::SYNC,
             Op::Flush => Flags::NONE,
             _ => self.flags,
         }
+    }
+
+    /// The requests that a request for `op` becomes.
+    pub(super) fn parts(self, op: Op, has_data: bool) -> impl Iterator<Item = Op> {
+        let flush = (self.flush_first || op == Op::Flush).then_some(Op::Flush);
+        let data = (op != Op::Flush && (has_data || !self.flush_first)).then_some(op);
+        flush.into_iter().chain(data)
     }
 }
 
@@ -105,11 +112,7 @@ impl BlockEvents {
             Step::Completed => (0, ProcessId(0)),
             Step::Issued | Step::Queued => (event.pid, self.trace.process(event.process)?),
         };
-        let ops = [
-            (operation.flush_first || op == Op::Flush).then_some(Op::Flush),
-            (op != Op::Flush && (sectors > 0 || !operation.flush_first)).then_some(op),
-        ];
-        for op in ops.into_iter().flatten() {
+        for op in operation.parts(op, sectors > 0) {
             let (start, len) = event.extent(op, text)?;
             let flags = operation.flags_of(op);
             let request = NewRequest::new(at_ns, op, start, len, device);

@@ -34,6 +34,7 @@ mod replay;
 mod requests;
 pub mod series;
 mod shape;
+mod snoop;
 mod spool;
 pub mod stats;
 mod streams;

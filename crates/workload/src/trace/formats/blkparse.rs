@@ -96,7 +96,7 @@ fn event(text: &[u8], line: u32, events: &mut BlockEvents) -> Parsed<()> {
 }
 
 /// Parses the letters behind the action.
-fn operation(letters: &[u8]) -> Parsed<Operation> {
+pub(super) fn operation(letters: &[u8]) -> Parsed<Operation> {
     if letters.is_empty() || !letters.iter().all(u8::is_ascii_alphabetic) {
         return Err(ParseError::new(letters, "what is asked for, such as `R`, `WS` or `FWS`"));
     }

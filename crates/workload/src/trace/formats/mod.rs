@@ -1,12 +1,14 @@
 //! The formats of traces, a file each, and the list of them.
 
 mod alibaba;
+mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod csv;
 mod disksim;
 mod fio_iolog;
 mod fiu;
+mod iosnoop;
 mod measured;
 mod mqsim;
 mod msr;
@@ -22,12 +24,14 @@ use super::recording::Trace;
 
 /// All formats.
 pub static FORMATS: &[Format] = &[
+    biosnoop::FORMAT,
     blkparse::FORMAT,
     blktrace::FORMAT,
     csv::FORMAT,
     disksim::FORMAT,
     fio_iolog::FORMAT_2,
     fio_iolog::FORMAT_3,
+    iosnoop::FORMAT,
     measured::FORMAT,
     mqsim::FORMAT,
     vscsi::FORMAT_1,
