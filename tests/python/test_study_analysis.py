@@ -15,7 +15,7 @@ import study_data
 from command import penstock
 from penstock.cli.app import app
 from penstock.errors import PenstockError
-from penstock.study import model, words
+from penstock.study import advice_words, model, words
 from penstock.study.analysis import Analysis, analyse
 from penstock.study.coding import Vector
 from penstock.study.json_types import AnalysisRow
@@ -78,7 +78,7 @@ class TestTrust:
         assert of.fit.noise.source == "replicates"
         assert of.fit.noise.variance**0.5 == pytest.approx(0.001, rel=0.2)
         marked = [row[-4] for row in words.anova(of) if row[0] != "Residual"]
-        assert all(one.endswith(words.AGAINST) for one in marked)
+        assert all(one.endswith(advice_words.AGAINST) for one in marked)
         assert [one.says for one in of.checks if one.holds is False]
         assert all(
             one.says.endswith("what the model lacks, not noise")
@@ -248,7 +248,8 @@ class TestCommand:
         }  # fmt: skip
         assert set(plain["effects"][0]) == {"term", "level", "effect", "low", "high"}
         assert set(plain["recommend"][0]) == {
-            "factor", "best", "sns", "effect_pct", "low_pct", "high_pct", "p", "runs"
+            "factor", "best", "sns", "effect_pct", "low_pct", "high_pct", "p", "runs", "unclear",
+            "depends_on", "combinations",
         }  # fmt: skip
         assert [one["what"] for one in plain["checks"]] == [
             "normality", "equal variance", "independence"

@@ -75,6 +75,14 @@ def test_the_text_has_the_answer_first(study: Path) -> None:
     assert "; the study promises +" in ended.out
 
 
+def test_factors_that_depend_on_others_are_named(study: Path) -> None:
+    (result,) = confirmed(study, "--repeat", "1")
+    assert result["depends_on"] == {"agents": ["pattern"]}
+    ended = penstock("study", "confirm", study, "--repeat", "1")
+    assert "  note: agents depends on pattern: with other levels, another may be best" in ended.out
+    assert "note" not in penstock("study", "confirm", study, "--by", "pattern").out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.study import model, tables, words
+from penstock.study import advice_words, model, tables, words
 from penstock.study.analysis import analyse
 from penstock.study.fit import fit
 from penstock.study.table import StudyTable, less_is_better, of_frame, read
@@ -374,4 +374,4 @@ def test_any_table_ends_in_an_analysis_or_in_a_message(seed: int) -> None:
     assert words.lines(of)
     assert all(len(line) <= 160 for line in words.lines(of))
     assert {one.name for one in tables.all_of(of)} > {"advice", "cells", "anova", "path"}
-    assert list(words.entries(of))
+    assert list(advice_words.entries(of))

@@ -1,7 +1,7 @@
 """`penstock study confirm`: what a study recommends is run anew."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -82,6 +82,18 @@ def confirm(
     answer(run, as_json=as_json)
 
 
+def _notes(result: Confirmed) -> Iterator[str]:
+    """Yields how the best cell and the advice of the study's analysis go together."""
+    from penstock.study.formatting import listed
+
+    if result.factors and all(advice.sns for advice in result.factors):
+        yield "no factor matters in the study, so its best cell may be so by chance"
+    for advice in result.factors:
+        if advice.depends_on:
+            others = listed(advice.depends_on)
+            yield f"{advice.factor} depends on {others}: with other levels, another may be best"
+
+
 def _plain(result: Confirmed) -> dict[str, Any]:
     ends = result.interval_pct
     return {
@@ -112,11 +124,14 @@ def _plain(result: Confirmed) -> dict[str, Any]:
             }
             for factor, neighbour in result.neighbours
         ],
+        "depends_on": {
+            advice.factor: list(advice.depends_on) for advice in result.factors if advice.depends_on
+        },
     }
 
 
 def _blocks(results: Sequence[Confirmed], by: str | None) -> Blocks:
-    from penstock.study.words import figure, signed
+    from penstock.study.formatting import figure, signed
 
     for result in results:
         where = "" if by is None else f"{by} = {result.level}: "
@@ -133,6 +148,7 @@ def _blocks(results: Sequence[Confirmed], by: str | None) -> Blocks:
         for name, rerun in (("advice", result.advice), ("default", result.default)):
             cell = ", ".join(f"{key} = {level}" for key, level in rerun.levels.items() if key != by)
             block.append(f"  {name}: {cell}: {figure(rerun.mean)} {result.response}")
+        block += (f"  note: {note}" for note in _notes(result))
         better = [f"{factor} = {rerun.levels[factor]}" for factor, rerun in result.better]
         if better:
             block.append(f"  better than the advice now: {', '.join(better)}")

@@ -180,6 +180,18 @@ class Analysis:
                     "high_pct": entry.high_pct,
                     "p": entry.p,
                     "runs": list(entry.runs),
+                    "unclear": entry.unclear,
+                    "depends_on": list(entry.depends_on),
+                    "combinations": [
+                        {
+                            "levels": combination.levels,
+                            "best": list(combination.best),
+                            "worst": combination.worst,
+                            "cost_pct": combination.cost_pct,
+                            "p": combination.p,
+                        }
+                        for combination in entry.combinations
+                    ],
                 }
                 for entry in self.advice
             ],

@@ -21,7 +21,7 @@ from penstock.study.difference import FittedValue, Ranks, WelchDifference, holm,
 from penstock.study.fit import BLOCK, Effect, Fit, Transform, fit
 from penstock.study.model import Term
 from penstock.study.noise import SIGNIFICANT, Uncertainty
-from penstock.study.recommend import MATTERS
+from penstock.study.recommend import MATTERS, FactorAdvice
 from penstock.study.table import Level, StudyTable, less_is_better
 
 ROUNDING = 1e-12
@@ -59,16 +59,18 @@ class EffectDifference(NamedTuple):
 
 
 class AdviceDifference(NamedTuple):
-    """Best levels of a factor in both studies: the best, then those that are as good."""
+    """Advice for a factor in both studies."""
 
     factor: str
-    first: tuple[Level, ...]
-    second: tuple[Level, ...]
+    first: FactorAdvice
+    second: FactorAdvice
+    agree: bool
+    """Whether some level is advised by both in every cell."""
 
     @property
     def both(self) -> list[Level]:
-        """CellLevels that both recommend."""
-        return [level for level in self.first if level in self.second]
+        """Levels that both recommend."""
+        return [level for level in self.first.best if level in self.second.best]
 
 
 class BestCells(NamedTuple):
@@ -161,13 +163,21 @@ class StudyComparison:
         """Recommended levels of each factor for which both studies recommend some."""
         first, second = (
             {
-                advice.factor: advice.best
+                advice.factor: advice
                 for advice in recommend.recommend(study, matters=self.matters, less=self.less)
             }
             for study in self.fits
         )
+        cells = [cell.levels for cell in self.cells]
         return [
-            AdviceDifference(name, first[name], second[name]) for name in first if name in second
+            AdviceDifference(
+                name,
+                first[name],
+                second[name],
+                all({*first[name].at(cell)} & {*second[name].at(cell)} for cell in cells),
+            )
+            for name in first
+            if name in second
         ]
 
     @property

@@ -6,16 +6,16 @@ from typing import Any
 
 from penstock.answer.table import NONE, Table
 from penstock.study import model, remarks
+from penstock.study.advice_words import is_settled, levels
 from penstock.study.compare import (
-    AdviceDifference,
     EffectDifference,
     StudyComparison,
     unequal_noise,
 )
 from penstock.study.difference import WelchDifference
 from penstock.study.fit import Fit
-from penstock.study.recommend import cell_noise
-from penstock.study.words import figure, interval, listed, named, p_figure, signed, size
+from penstock.study.formatting import figure, interval, listed, named, p_figure, signed, size
+from penstock.study.recommend import FactorAdvice
 from penstock.text.units import many
 
 SHOWN = 10
@@ -78,23 +78,28 @@ def _result(comparison: StudyComparison) -> Iterator[str]:
 
 def _advice(comparison: StudyComparison) -> Iterator[str]:
     first, second = comparison.names
-    free = [advice.factor for advice in comparison.advice if _is_free(comparison, advice)]
+    free = [advice.factor for advice in comparison.advice if advice.first.sns and advice.second.sns]
     agreed = [
-        f"{advice.factor} = {' or '.join(map(str, advice.both))}"
+        f"{advice.factor} = {levels(advice.both)}"
         for advice in comparison.advice
-        if advice.both and advice.factor not in free
+        if advice.agree and (is_settled(advice.first) or is_settled(advice.second))
+        if not advice.first.depends_on and not advice.second.depends_on
     ]
     if agreed:
         yield f"Both recommend {', '.join(agreed)}."
     if free:
         yield f"In both {listed(free)} may be anything."
     for advice in comparison.advice:
-        if not advice.both:
-            levels = [" or ".join(map(str, best)) for best in (advice.first, advice.second)]
+        if not advice.agree:
             yield (
-                f"They disagree on {advice.factor}: {first} recommends {levels[0]}, "
-                f"{second} recommends {levels[1]}."
+                f"They disagree on {advice.factor}: {first} recommends {_recommended(advice.first)}"
+                f", {second} recommends {_recommended(advice.second)}."
             )
+        elif advice.first.depends_on or advice.second.depends_on:
+            on = listed(list(dict.fromkeys(advice.first.depends_on + advice.second.depends_on)))
+            yield f"Both recommend the same {advice.factor}, which depends on {on}."
+        elif advice.first.unclear or advice.second.unclear:
+            yield f"Which {advice.factor} is best is not clear."
     best = comparison.best
     if best.first == best.second:
         yield f"Both have the same best cell: {named(best.first)}."
@@ -106,8 +111,10 @@ def _advice(comparison: StudyComparison) -> Iterator[str]:
         )
 
 
-def _is_free(comparison: StudyComparison, advice: AdviceDifference) -> bool:
-    return len(advice.both) == len(comparison.fits[0].table.factors[advice.factor])
+def _recommended(advice: FactorAdvice) -> str:
+    if advice.depends_on:
+        return f"one that depends on {listed(advice.depends_on)}"
+    return levels(advice.best)
 
 
 def _trust(comparison: StudyComparison) -> Iterator[str]:
@@ -120,7 +127,7 @@ def _trust(comparison: StudyComparison) -> Iterator[str]:
             "others, and the mean noise is taken for all."
         )
     if comparison.verdict == "undecided":
-        if any(cell_noise(study) is None for study in comparison.fits):
+        if any(study.cell_noise is None for study in comparison.fits):
             yield "Undecided: without noise nothing can be tested. Repeat runs to know it."
         else:
             yield (
@@ -136,7 +143,7 @@ def _trust(comparison: StudyComparison) -> Iterator[str]:
 
 def _noise(name: str, study: Fit) -> str:
     """Returns how much runs of a study differ, and where that is known from."""
-    noise = cell_noise(study)
+    noise = study.cell_noise
     world = "" if study.table.world is None else f"{study.table.world} "
     runs = many(len(study.y), f"{world}run")
     if noise is None:
@@ -232,9 +239,11 @@ def plain(comparison: StudyComparison) -> dict[str, Any]:
         "recommend": [
             {
                 "factor": advice.factor,
-                "first": list(advice.first),
-                "second": list(advice.second),
-                "agree": bool(advice.both),
+                "first": list(advice.first.best),
+                "second": list(advice.second.best),
+                "agree": advice.agree,
+                "first_depends_on": list(advice.first.depends_on),
+                "second_depends_on": list(advice.second.depends_on),
             }
             for advice in comparison.advice
         ],
@@ -245,7 +254,7 @@ def plain(comparison: StudyComparison) -> dict[str, Any]:
 
 
 def _plain_study(name: str, study: Fit) -> Mapping[str, Any]:
-    noise = cell_noise(study)
+    noise = study.cell_noise
     return {
         "source": name,
         "world": study.table.world,

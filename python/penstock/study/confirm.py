@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, log, nan
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from penstock import _native
 from penstock.errors import RUN_FAILED, PenstockError, wrong
@@ -21,8 +21,11 @@ from penstock.study.cells import Outcome
 from penstock.study.definition import Definition
 from penstock.study.run import description, work
 from penstock.study.schedule import StudySchedule
-from penstock.study.table import StudyTable, less_is_better, of_frame
+from penstock.study.table import Level, StudyTable, less_is_better, of_frame
 from penstock.target import Target
+
+if TYPE_CHECKING:
+    from penstock.study.recommend import FactorAdvice
 
 HALF = 0.5
 """The part of a promise that has to come."""
@@ -59,6 +62,8 @@ class Confirmed:
     default: RerunCell
     neighbours: Sequence[tuple[str, RerunCell]]
     """Each with the factor that has another level."""
+    factors: "Sequence[FactorAdvice]"
+    """The study's advice for each factor; empty if the study has too few runs for any."""
 
     @property
     def promised_pct(self) -> float:
@@ -162,7 +167,8 @@ def confirm(
     names = [factor.name for factor in study.factors]
     if by is not None and by not in names:
         raise wrong(f"the study in {path} has no factor {by}", f"it has {', '.join(names)}")
-    means = _means(of_frame(rows.read(path), source=path, response=named, factors=names), schedule)
+    table = of_frame(rows.read(path), source=path, response=named, factors=names)
+    means = _means(table, schedule)
     parts = [None] if by is None else list(dict.fromkeys(cell[by] for cell in schedule.cells))
     plans = [_plan(schedule, means, by, level, less=better) for level in parts]
     again = study.repeat if repeat is None else repeat
@@ -185,17 +191,32 @@ def confirm(
                 now = values[plan.every.index(cell) :: len(plan.every)]
                 return RerunCell(schedule.levels(cell), means[cell], now)
 
+            part = None if by is None else schedule.levels(plan.advice)[by]
             results.append(
                 Confirmed(
-                    level=None if by is None else schedule.levels(plan.advice)[by],
+                    level=part,
                     response=named,
                     less=better,
                     advice=measured(plan.advice),
                     default=measured(plan.default),
                     neighbours=[(factor, measured(cell)) for factor, cell in plan.neighbours],
+                    factors=_factors(table, by, part, less=better),
                 )
             )
     return results
+
+
+def _factors(
+    table: StudyTable, by: str | None, level: Level, *, less: bool
+) -> "Sequence[FactorAdvice]":
+    """The advice of the study for each factor, as its analysis has it."""
+    from penstock.study.analysis import analyse
+
+    try:
+        return analyse(table if by is None else table.only(by, level), less=less).advice
+    except PenstockError:
+        # A study of few runs has a best cell, and nothing to tell effects from noise.
+        return ()
 
 
 def _means(table: StudyTable, schedule: StudySchedule) -> dict[int, float]:

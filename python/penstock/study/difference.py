@@ -71,14 +71,21 @@ def welch(first: FittedValue, second: FittedValue, rounding: float) -> WelchDiff
 
 def holm(differences: Iterable[WelchDifference]) -> list[WelchDifference]:
     """The differences with p values adjusted for their number, by the method of Holm (1979)."""
-    adjusted = list(differences)
-    ascending = sorted(
-        (difference.p, at) for at, difference in enumerate(adjusted) if difference.p is not None
-    )
-    largest = 0.0
-    for smaller, (p, at) in enumerate(ascending):
-        largest = max(largest, min(1.0, p * (len(ascending) - smaller)))
-        adjusted[at] = adjusted[at]._replace(p=largest)
+    every = list(differences)
+    adjusted = iter(holm_p([difference.p for difference in every if difference.p is not None]))
+    return [
+        difference if difference.p is None else difference._replace(p=next(adjusted))
+        for difference in every
+    ]
+
+
+def holm_p(p_values: Sequence[float]) -> list[float]:
+    """The p values adjusted for their number, by the method of Holm (1979)."""
+    adjusted, largest = list(p_values), 0.0
+    ascending = sorted(range(len(adjusted)), key=adjusted.__getitem__)
+    for smaller, at in enumerate(ascending):
+        largest = max(largest, min(1.0, p_values[at] * (len(ascending) - smaller)))
+        adjusted[at] = largest
     return adjusted
 
 

@@ -239,6 +239,13 @@ class Fit:
             return Noise(self.pure.variance, self.pure.df, "replicates")
         return self.residual
 
+    @property
+    def cell_noise(self) -> Noise | None:
+        """Variance of a run of a cell: from repeated runs of all cells, else from the residual."""
+        if self.pure is not None:
+            return Noise(self.pure.variance, self.pure.df, "replicates")
+        return self.residual
+
     @cached_property
     def own(self) -> Vector | None:
         """The variance of the runs of each cell; none if some cell has one run, or with blocks."""

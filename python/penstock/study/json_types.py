@@ -48,8 +48,22 @@ BoxCoxRow = TypedDict("BoxCoxRow", {"lambda": float, "low": float | None, "high"
 """The power of the response that fits best, with its 95 % interval."""
 
 
+class CombinationRow(TypedDict):
+    """Advice for a factor with one combination of the levels of those that it depends on."""
+
+    levels: dict[str, Any]
+    best: list[Any]
+    worst: Any
+    cost_pct: float
+    p: float | None
+
+
 class AdviceRow(TypedDict):
-    """Advice for a factor; the effect is of the best level over the worst, in per cent."""
+    """Advice for a factor; the effect is of the best level over the worst, in per cent.
+
+    `best` of a factor that depends on others is the level of the best cell. `unclear`: it matters
+    somewhere, though no comparison of cells shows where.
+    """
 
     factor: str
     best: list[Any]
@@ -59,6 +73,9 @@ class AdviceRow(TypedDict):
     high_pct: float | None
     p: float | None
     runs: list[int]
+    unclear: bool
+    depends_on: list[str]
+    combinations: list[CombinationRow]
 
 
 class AnalysisRow(TypedDict):

@@ -3,10 +3,12 @@
 The rule, which is printed with the table: levels are not significantly separated (SNS) where
 Tukey's HSD on the model's residual does not separate them, or where they differ by less than what
 matters (`--matters`, 5 % of the rate). Levels that are as good as the best by either are named with
-it; where that is every level, the factor is SNS.
+it, unless a comparison of cells shows that they are worse somewhere; where that is every level, the
+factor is SNS. Where cells show that no level is good everywhere, the factor depends on others, and
+each combination of their levels has advice of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +16,8 @@ import numpy as np
 from penstock.study import model
 from penstock.study.coding import coding, estimable
 from penstock.study.fit import EXACT, Fit
-from penstock.study.noise import SIGNIFICANT, Noise, Uncertainty
+from penstock.study.noise import SIGNIFICANT, Uncertainty
+from penstock.study.simple_effects import SimpleEffects
 from penstock.study.table import Level
 
 MATTERS = 5.0
@@ -26,13 +29,29 @@ CONFIGURATIONS = 5
 Reason = Literal["tukey", "matters", "both"]
 
 
+class Combination(NamedTuple):
+    """Advice for a factor that depends on others, with one combination of their levels."""
+
+    levels: dict[str, Level]
+    """The levels of the others."""
+    best: tuple[Level, ...]
+    """The best level, then those that no comparison shows to be worse."""
+    worst: Level
+    cost_pct: float
+    """Change of the response from the best level to the worst."""
+    p: float | None
+    """The least p of the comparisons that show a difference; `None` if none does."""
+
+
 class FactorAdvice(NamedTuple):
     """Advice for a factor."""
 
     factor: str
     best: tuple[Level, ...]
-    """The best level, then those that are as good."""
+    """The best level, then those that are as good; of a factor that depends on others, the level of
+    the best cell."""
     sns: bool
+    """Whether it may be anything: neither on average nor in cells does a difference show."""
     reason: Reason | None
     """Why levels are as good as the best; none if no other is."""
     worst: Level
@@ -46,6 +65,18 @@ class FactorAdvice(NamedTuple):
     """The runs at the levels of `best`."""
     means: tuple[tuple[Level, float], ...]
     """The mean at each level over all cells, as the response has it."""
+    depends_on: tuple[str, ...] = ()
+    """The factors with whose levels other levels are best."""
+    combinations: tuple[Combination, ...] = ()
+    unclear: bool = False
+    """Whether the levels differ by what matters, though no comparison shows where."""
+
+    def at(self, cell: Mapping[str, Level]) -> tuple[Level, ...]:
+        """The levels that are advised with those of a cell."""
+        for combination in self.combinations:
+            if combination.levels.items() <= cell.items():
+                return combination.best
+        return self.best
 
 
 class Cost(NamedTuple):
@@ -82,23 +113,104 @@ def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list
         if (factor,) not in whole.terms and factor not in nested:
             more = whole.having(sorted([*whole.terms, (factor,)], key=len))
             whole = more if estimable(more.x) else whole
-    known = [name for name in fit.table.factors if (name,) in whole.terms]
-    return [_advice(whole, level, matters, less) for level in known]
+    known = tuple(name for name in fit.table.factors if (name,) in whole.terms)
+    simple = SimpleEffects(fit=whole, factors=known, matters=matters, less=less)
+    good = {factor: _good(simple, factor) for factor in known}
+    best = _best_cell(simple, {factor: levels for factor, (levels, _) in good.items() if levels})
+    return [
+        _settled(simple, factor, levels, reason)
+        if levels
+        else _dependent(simple, factor, best[factor])
+        for factor, (levels, reason) in good.items()
+    ]
 
 
-def _advice(fit: Fit, factor: str, matters: float, less: bool) -> FactorAdvice:
+def _good(simple: SimpleEffects, factor: str) -> tuple[list[int], Reason | None]:
+    """The levels that are as good as the best on average and worse nowhere, and why they are."""
+    fit, where = simple.fit, simple.fit.slices[(factor,)]
+    codes = coding(len(fit.levels[factor]))
+    means = codes @ fit.beta[where]
+    order = np.argsort(means if simple.less else -means, kind="stable")
+    best, worse = int(order[0]), simple.worse(factor, {})
+    alike = {} if best in worse else {best: None}
+    reasons = set[str]()
+    for level in order[1:].tolist():
+        close = abs(fit.percent(means[best] - means[level])) < simple.matters
+        p = _tukey(fit, codes[best] - codes[level], where, len(codes))
+        if level not in worse and (close or (p is not None and p >= SIGNIFICANT)):
+            alike[level] = None
+            reasons.add("matters" if close else "tukey")
+    reason: Reason | None = None
+    if len(alike) > 1:
+        reason = "both" if len(reasons) > 1 else "tukey" if "tukey" in reasons else "matters"
+    return list(alike), reason
+
+
+def _best_cell(simple: SimpleEffects, settled: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """The best cell that has advised levels of all settled factors, else the best of all."""
+    fit = simple.fit
+    means = fit.cell_means(fit.without_blocks)
+    order = np.argsort(means if simple.less else -means, kind="stable")
+    names = list(fit.table.factors)
+    cells = [dict(zip(names, fit.cells[at].tolist(), strict=True)) for at in order]
+    return next(
+        (cell for cell in cells if all(cell[name] in good for name, good in settled.items())),
+        cells[0],
+    )
+
+
+def _settled(
+    simple: SimpleEffects, factor: str, good: Sequence[int], reason: Reason | None
+) -> FactorAdvice:
+    """The advice for a factor of which some levels are good everywhere."""
+    every = len(good) == len(simple.fit.levels[factor])
+    unclear = every and (simple.differs(factor) or _untested(simple, factor))
+    advice = _advice(simple, factor, good)
+    return advice._replace(sns=every and not unclear, unclear=unclear, reason=reason)
+
+
+def _untested(simple: SimpleEffects, factor: str) -> bool:
+    """Whether its cells differ by what matters, and nothing tells that from an interaction."""
+    fit = simple.fit
+    if fit.pure is not None or not simple.counts(simple.largest(factor)):
+        return False
+    pairs = [term for term in model.pairs(simple.factors) if factor in term and len(term) > 1]
+    fits = (fit.having([*fit.terms, pair]) for pair in pairs if pair not in fit.terms)
+    return any(larger.df_resid < 1 or not estimable(larger.x) for larger in fits)
+
+
+def _dependent(simple: SimpleEffects, factor: str, best: int) -> FactorAdvice:
+    """The advice for a factor with each combination of those that it depends on."""
+    fit, slices = simple.fit, simple.slices[factor]
+    levels = fit.levels[factor]
+    depends_on = simple.depends_on(factor)
+    combinations = []
+    for condition in slices.conditions(depends_on):
+        means, good = slices.mean(condition), simple.good(factor, condition)
+        worst = (max if simple.less else min)(means, key=means.__getitem__)
+        shown = [comparison.p for comparison in simple.within(factor, condition)]
+        combinations.append(
+            Combination(
+                levels={name: fit.levels[name][at] for name, at in condition.items()},
+                best=tuple(levels[at] for at in good),
+                worst=levels[worst],
+                cost_pct=fit.percent(means[worst] - means[good[0]]),
+                p=min(shown, default=None),
+            )
+        )
+    advice = _advice(simple, factor, [best])
+    return advice._replace(depends_on=depends_on, combinations=tuple(combinations))
+
+
+def _advice(simple: SimpleEffects, factor: str, good: Sequence[int]) -> FactorAdvice:
+    """The average effect of the first of some levels over the worst of all others."""
+    fit = simple.fit
     levels, where = fit.levels[factor], fit.slices[(factor,)]
     codes = coding(len(levels))
     means = codes @ fit.beta[where]
-    order = np.argsort(means if less else -means, kind="stable")
-    best, worst = int(order[0]), int(order[-1])
-    alike, reasons = [best], set[str]()
-    for level in order[1:]:
-        close = abs(fit.percent(means[best] - means[level])) < matters
-        p = _tukey(fit, codes[best] - codes[level], where, len(levels))
-        if close or (p is not None and p >= SIGNIFICANT):
-            alike.append(int(level))
-            reasons.add("matters" if close else "tukey")
+    best = good[0]
+    others = [level for level in range(len(levels)) if level != best]
+    worst = (max if simple.less else min)(others, key=means.__getitem__)
     contrast = codes[best] - codes[worst]
     difference = float(contrast @ fit.beta[where])
     half = fit.half_width(contrast, where)
@@ -106,16 +218,13 @@ def _advice(fit: Fit, factor: str, matters: float, less: bool) -> FactorAdvice:
     ends = (None, None) if np.isnan(half) else (difference - half, difference + half)
     known = [fit.percent(end) for end in ends if end is not None]
     low, high = (known[0], known[1]) if known else (None, None)
-    named = {levels[level] for level in alike}
+    named = {levels[level] for level in good}
     at = fit.table.frame[factor].to_list()
-    reason: Reason | None = None
-    if reasons:
-        reason = "both" if len(reasons) > 1 else "tukey" if "tukey" in reasons else "matters"
     return FactorAdvice(
         factor=factor,
-        best=tuple(levels[level] for level in alike),
-        sns=len(alike) == len(levels),
-        reason=reason,
+        best=tuple(levels[level] for level in good),
+        sns=False,
+        reason=None,
         worst=levels[worst],
         effect_pct=fit.percent(difference),
         low_pct=low,
@@ -142,6 +251,17 @@ def _tukey(fit: Fit, contrast: np.ndarray, where: slice, levels: int) -> float |
     variance = float(contrast @ fit.unscaled[where, where] @ contrast) * noise.variance
     p = float(stats.studentized_range.sf(difference / (variance / 2) ** 0.5, levels, noise.df))
     return min(max(p, 0.0), 1.0)
+
+
+def combination_means(fit: Fit, names: Sequence[str]) -> dict[tuple[Level, ...], float]:
+    """The mean of the cells with each combination of the levels of some factors, as fitted."""
+    at = [list(fit.table.factors).index(name) for name in names]
+    means = fit.cell_means(fit.without_blocks).tolist()
+    of_combination: dict[tuple[Level, ...], list[float]] = {}
+    for cell, mean in zip(fit.cells[:, at].tolist(), means, strict=True):
+        key = tuple(fit.levels[name][code] for name, code in zip(names, cell, strict=True))
+        of_combination.setdefault(key, []).append(mean)
+    return {key: sum(part) / len(part) for key, part in of_combination.items()}
 
 
 def configurations(
@@ -202,14 +322,7 @@ def _neighbours(
             yield float(means[at]), level
 
 
-def cell_noise(fit: Fit) -> Noise | None:
-    """Variance of a run of a cell: from repeated runs of all cells, else from the residual."""
-    if fit.pure is not None:
-        return Noise(fit.pure.variance, fit.pure.df, "replicates")
-    return fit.residual
-
-
 def cell_uncertainty(fit: Fit, at: int) -> Uncertainty | None:
     """Variance of the mean of a cell; `None` if nothing says what is noise."""
-    noise = cell_noise(fit)
+    noise = fit.cell_noise
     return None if noise is None else Uncertainty(noise.variance / fit.counts[at], noise.df)

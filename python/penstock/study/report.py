@@ -16,7 +16,7 @@ from penstock.report.page import (
     date,
     of_pictures,
 )
-from penstock.study import pictures, tables, words
+from penstock.study import advice_words, pictures, tables, words
 from penstock.study.analysis import Analysis
 from penstock.study.json_types import AnalysisRow, ByRow
 
@@ -85,7 +85,7 @@ def _sections(analysis: Analysis, title: str, prefix: str) -> Iterator[Section]:
         ],
     )
     for table in tables.all_of(analysis):
-        entries = words.entries(analysis) if table.name == "advice" else ()
+        entries = advice_words.entries(analysis) if table.name == "advice" else ()
         details = (Details(name, lines) for name, lines in entries)
         yield Section.of_table(table, *details, prefix=prefix)
     yield from of_pictures(pictures.all_of(analysis), pictures.SECTIONS, prefix=prefix)

@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.answer.table import Table
-from penstock.study import words
+from penstock.study import advice_words, words
 from penstock.study.analysis import Analysis
 
 
 def all_of(analysis: Analysis) -> Iterator[Table]:
     """Every table of an analysis."""
-    yield _table(
-        "advice", "Each factor", words.ADVICE, words.advice(analysis), [words.rule(analysis)]
-    )
+    rows = advice_words.advice(analysis)
+    yield _table("advice", "Each factor", advice_words.ADVICE, rows, advice_words.rule(analysis))
+    combined, remarks = advice_words.combinations(analysis)
+    if combined:
+        title = "Factors that depend on others"
+        yield _table("combinations", title, advice_words.COMBINATIONS, combined, remarks)
     note = (
         "Means of the runs of one cell. Among many cells the best is partly so by chance: run it "
         "again to know."
@@ -19,7 +22,7 @@ def all_of(analysis: Analysis) -> Iterator[Table]:
     yield _table("cells", "The best cells", *words.configurations(analysis), [note])
     yield _table("costs", "Away from the best cell", words.COSTS, words.costs(analysis))
     mark = (
-        [f"{words.AGAINST} against what the model lacks, not against noise."]
+        [f"{advice_words.AGAINST} against what the model lacks, not against noise."]
         if analysis.fit.misleading
         else []
     )

@@ -1,24 +1,23 @@
 """An analysis in words and tables: what to set, what that brings, and whether to trust it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isfinite
 
 from penstock.answer.table import NONE
-from penstock.study import model
+from penstock.study import advice_words, model
+from penstock.study.advice_words import AGAINST, LEVEL
 from penstock.study.analysis import Analysis
-from penstock.study.noise import SIGNIFICANT
-from penstock.study.recommend import FactorAdvice
-from penstock.study.table import Level
+from penstock.study.formatting import (
+    figure,
+    interval,
+    listed,
+    p_figure,
+    p_value,
+    runs,
+    signed,
+    size,
+)
 from penstock.text import units
-
-LEVEL = f"{100 * SIGNIFICANT:g} %"
-"""Below which a p counts."""
-
-AGAINST = "†"
-"""Marks a p that compares with something else than noise."""
-
-SHOWN = 5
-"""Number of runs that are named."""
 
 TYPES = {1: "I", 2: "II", 3: "III"}
 
@@ -37,40 +36,7 @@ def title(analysis: Analysis) -> tuple[str, str]:
 
 def lines(analysis: Analysis) -> list[str]:
     """The verdict: the advice, what it brings, and whether it can be trusted."""
-    return [*_advice(analysis), *_trust(analysis)]
-
-
-def _advice(analysis: Analysis) -> Iterator[str]:
-    matter = [entry for entry in analysis.advice if not entry.sns]
-    rest = [entry.factor for entry in analysis.advice if entry.sns]
-    said = ", ".join(f"{entry.factor} = {' or '.join(map(str, entry.best))}" for entry in matter)
-    free = f"{listed(rest)} may be anything" if rest else ""
-    if said:
-        yield f"Set {said}.{f' {free}.' if free else ''}"
-    else:
-        response = analysis.table.response
-        yield f"No factor changes {response} by more than noise or {analysis.matters:g} %."
-    best = analysis.configurations[0]
-    cell = named(best.levels)
-    against = analysis.fit.percent(_log(analysis, best.mean) - analysis.fit.grand)
-    interval = "" if best.low is None else f" [{figure(best.low)} to {figure(best.high)}]"
-    yield (
-        f"Best cell: {cell}, with {figure(best.mean)}{interval}: {signed(against)} against the "
-        "mean of all cells."
-    )
-    apart = [
-        f"{entry.factor} = {best.levels[entry.factor]}, although {entry.best[0]} is best on average"
-        for entry in matter
-        if best.levels[entry.factor] not in entry.best
-    ]
-    if apart:
-        yield f"Factors act together: that cell has {'; '.join(apart)}."
-
-
-def _log(analysis: Analysis, value: float) -> float:
-    from math import log
-
-    return log(value) if analysis.fit.transform == "log" else value
+    return [*advice_words.lines(analysis), *_trust(analysis)]
 
 
 def _trust(analysis: Analysis) -> Iterator[str]:
@@ -130,72 +96,6 @@ def _trust(analysis: Analysis) -> Iterator[str]:
         )
 
 
-def rule(analysis: Analysis) -> str:
-    """Returns the rule that decides whether levels differ."""
-    return (
-        "SNS: no level differs from the best, as Tukey's HSD on the model's residual does not "
-        f"separate them at {LEVEL} or they differ by less than {analysis.matters:g} % of "
-        f"{analysis.table.response}."
-    )
-
-
-ADVICE = ["factor", "best", "as good", "worst", "gain", "95 % interval", "p", "", "runs"]
-
-
-def advice(analysis: Analysis) -> Iterator[list[str]]:
-    """A row for each factor."""
-    mark = AGAINST if analysis.fit.misleading else ""
-    for entry in analysis.advice:
-        yield [
-            entry.factor,
-            str(entry.best[0]),
-            ", ".join(map(str, entry.best[1:])) or NONE,
-            str(entry.worst),
-            signed(entry.effect_pct),
-            interval(entry.low_pct, entry.high_pct),
-            NONE if entry.p is None else f"{p_figure(entry.p)}{mark}",
-            _why(entry, analysis),
-            units.count(len(entry.runs)),
-        ]
-
-
-def entries(analysis: Analysis) -> Iterator[tuple[str, list[str]]]:
-    """Yields the details of each factor's row: its effect, its means, the cells and the runs."""
-    cells = analysis.table.frame.select(list(analysis.table.factors))
-    for entry in analysis.advice:
-        best = ", ".join(map(str, entry.best))
-        p = "not known" if entry.p is None else p_value(entry.p)
-        means = ", ".join(f"{level}: {figure(mean)}" for level, mean in entry.means)
-        count = cells.filter(cells[entry.factor].is_in(list(entry.best))).n_unique()
-        yield (
-            f"{entry.factor} = {best}",
-            [
-                f"{entry.best[0]} against {entry.worst}: {signed(entry.effect_pct)}, 95 % interval "
-                f"{interval(entry.low_pct, entry.high_pct)}, by Tukey's HSD {p}.",
-                f"Mean of {analysis.table.response} over all cells with each level: {means}.",
-                f"Behind it: {units.many(count, 'cell')}, runs {spans(entry.runs)}.",
-            ],
-        )
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """Numbers with those that follow one another as one: `1-4, 9`."""
-    ranges: list[list[int]] = []
-    for number in sorted(numbers):
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in ranges)
-
-
-def _why(entry: FactorAdvice, analysis: Analysis) -> str:
-    below = f"below {analysis.matters:g} %"
-    reasons = {"tukey": "Tukey", "matters": below, "both": f"Tukey or {below}", None: ""}
-    said = reasons[entry.reason]
-    return f"SNS: {said}" if entry.sns else said
-
-
 def configurations(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
     """The best cells: headings and rows."""
     factors = list(analysis.table.factors)
@@ -205,7 +105,7 @@ def configurations(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
             *(str(cell.levels[factor]) for factor in factors),
             figure(cell.mean),
             NONE if cell.low is None else f"{figure(cell.low)} to {figure(cell.high)}",
-            _runs(cell.runs),
+            runs(cell.runs),
         ]
         for at, cell in enumerate(analysis.configurations, 1)
     ]
@@ -282,7 +182,7 @@ def fit_lines(analysis: Analysis) -> Iterator[str]:
         said = f"which has {' and '.join(has)}" if has else "neither the logarithm nor no transform"
         yield f"Box-Cox: λ = {power.power:.2f}, interval {ends}, {said}."
     leverage = analysis.leverage
-    out = f"; {_runs(leverage.runs)} stand out" if leverage.runs else "; no run stands out"
+    out = f"; {runs(leverage.runs)} stand out" if leverage.runs else "; no run stands out"
     yield f"Leverage: mean {leverage.mean:.3f}, greatest {leverage.most:.3f}{out}."
     if (moved := analysis.drift) is not None:
         by = "runs of the reference cell" if moved.by == "reference" else "blocks"
@@ -387,58 +287,3 @@ def path_lines(analysis: Analysis) -> Iterator[str]:
         parts = [f"lacks {model.text(lacks)}"] if lacks else []
         parts += [f"has {model.text(more)} more"] if more else []
         yield f"The model of --model {' and '.join(parts)} than that by F."
-
-
-def figure(value: float | None) -> str:
-    """Three digits, with an exponent where there would be many zeros."""
-    if value is None:
-        return NONE
-    if value and not 1e-3 <= abs(value) < 1e12:
-        return f"{value:.2e}"
-    return units.digits(value)
-
-
-def signed(percent: float) -> str:
-    """A change in per cent."""
-    return f"{'+' if percent > 0 else ''}{size(percent)}"
-
-
-def size(percent: float) -> str:
-    """Per cent, with as many digits as mean something."""
-    return f"{percent:,.0f} %" if abs(percent) >= 100 else f"{percent:.3g} %"
-
-
-def interval(low: float | None, high: float | None, form: object = None) -> str:
-    """Two ends, in per cent if nothing else is said."""
-    shown = figure if form is figure else signed
-    if low is None and high is None:
-        return NONE
-    return " to ".join("…" if end is None else shown(end) for end in (low, high))
-
-
-def p_figure(p: float) -> str:
-    """A p with two digits; very small ones are all alike."""
-    return "< 1e-10" if p < 1e-10 else f"{p:.2g}" if p < 1e-3 else f"{p:.3f}"
-
-
-def p_value(p: float) -> str:
-    """Returns a p-value as a sentence has it."""
-    shown = p_figure(p)
-    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
-
-
-def _runs(runs: Sequence[int]) -> str:
-    named = ", ".join(map(str, runs[:SHOWN]))
-    return f"{named} and {len(runs) - SHOWN} more" if len(runs) > SHOWN else named
-
-
-def named(levels: dict[str, Level]) -> str:
-    """A cell in words."""
-    return ", ".join(f"{factor} = {level}" for factor, level in levels.items())
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence has them."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"

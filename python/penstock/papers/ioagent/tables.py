@@ -35,6 +35,8 @@ def table3(ours: Mapping[str, Any]) -> list[Row]:
 def _word(factor: str, advice: Mapping[str, Any]) -> str:
     if advice["sns"]:
         return SNS
+    if advice.get("unclear"):
+        return "unclear"
     levels = FACTORS[factor]
     best = advice["best"][0]
     if factor == "O":
@@ -53,6 +55,8 @@ def _table3(ours: Mapping[str, Any]) -> Table:
             if factor_name not in SET:
                 continue
             best = ", ".join(map(str, factor["best"]))
+            if depends_on := factor.get("depends_on"):
+                best += f", by {', '.join(depends_on)}"
             word = ours_of[name][factor_name]
             same = "as the paper" if word == paper[name][factor_name] else ""
             cells.append(
@@ -70,7 +74,9 @@ def _table3(ours: Mapping[str, Any]) -> Table:
     remarks = [
         "SNS: statistically not significant, in the paper. Here levels are as good as the best if "
         "Tukey's HSD on the residual of the model does not separate them, or if they differ by "
-        "less than 5 % of the rate; SNS if that is so of all of them. Best to worst: what the rate "
+        "less than 5 % of the rate; SNS if that is so of all of them, and if no comparison of "
+        "cells shows a difference. A level `by` other factors is that of the best cell, and others "
+        "are best with other levels of those. Best to worst: what the rate "
         "gains from the worst level to the best one, on average over all others.",
     ]
     title = "Table 3: recommended configurations"
