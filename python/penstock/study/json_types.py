@@ -61,8 +61,8 @@ class CombinationRow(TypedDict):
 class AdviceRow(TypedDict):
     """Advice for a factor; the effect is of the best level over the worst, in per cent.
 
-    `best` of a factor that depends on others is the level of the best cell. `unclear`: it matters
-    somewhere, though no comparison of cells shows where.
+    `best` of a factor that depends on others is its level in the best cell, or in one that is as
+    good. `unclear`: it matters somewhere, though no comparison of cells shows where.
     """
 
     factor: str

@@ -48,8 +48,8 @@ class FactorAdvice(NamedTuple):
 
     factor: str
     best: tuple[Level, ...]
-    """The best level, then those that are as good; of a factor that depends on others, the level of
-    the best cell."""
+    """The best level, then those that are as good; of a factor that depends on others, its level in
+    the best cell, or in one that is as good and has levels that are better on average."""
     sns: bool
     """Whether it may be anything: neither on average nor in cells does a difference show."""
     reason: Reason | None
@@ -147,16 +147,25 @@ def _good(simple: SimpleEffects, factor: str) -> tuple[list[int], Reason | None]
 
 
 def _best_cell(simple: SimpleEffects, settled: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """The best cell that has advised levels of all settled factors, else the best of all."""
+    """The best cell that has advised levels of all settled factors, else the best of all.
+
+    Among cells as good as that it is the one whose levels are best on average.
+    """
     fit = simple.fit
     means = fit.cell_means(fit.without_blocks)
-    order = np.argsort(means if simple.less else -means, kind="stable")
     names = list(fit.table.factors)
-    cells = [dict(zip(names, fit.cells[at].tolist(), strict=True)) for at in order]
-    return next(
-        (cell for cell in cells if all(cell[name] in good for name, good in settled.items())),
-        cells[0],
-    )
+    advised = np.ones(len(means), dtype=bool)
+    average = np.zeros(len(means))
+    for factor in simple.factors:
+        codes = fit.cells[:, names.index(factor)]
+        advised &= np.isin(codes, settled.get(factor, codes))
+        average += (coding(len(fit.levels[factor])) @ fit.beta[fit.slices[(factor,)]])[codes]
+    allowed = np.flatnonzero(advised if advised.any() else ~advised)
+    sign = 1 if simple.less else -1
+    best = means[allowed[np.argmin(sign * means[allowed])]]
+    near = [at for at in allowed if not simple.counts(best - means[at]) or means[at] == best]
+    chosen = near[int(np.argmin(sign * average[near]))]
+    return dict(zip(names, fit.cells[chosen].tolist(), strict=True))
 
 
 def _settled(

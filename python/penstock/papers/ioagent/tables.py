@@ -75,7 +75,7 @@ def _table3(ours: Mapping[str, Any]) -> Table:
         "SNS: statistically not significant, in the paper. Here levels are as good as the best if "
         "Tukey's HSD on the residual of the model does not separate them, or if they differ by "
         "less than 5 % of the rate; SNS if that is so of all of them, and if no comparison of "
-        "cells shows a difference. A level `by` other factors is that of the best cell, and others "
+        "cells shows a difference. A level `by` other factors is that of a best cell, and others "
         "are best with other levels of those. Best to worst: what the rate "
         "gains from the worst level to the best one, on average over all others.",
     ]
