@@ -3,6 +3,7 @@
 import mmap
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -362,10 +363,12 @@ class TestFailures:
         with ext4(disk, "32M", "-O", "^has_journal") as system:
             target, theirs = system.path / "disk.img", system.path / "theirs"
             process = self.started(path, out, "--on", target, "--create", "8MiB")
-            # Its blocks are given back, and another file takes them.
+            # Its blocks are given back, and another file takes them before it writes again.
             punch = ["fallocate", "--punch-hole", "--offset", "0", "--length", "8MiB", str(target)]
+            process.send_signal(signal.SIGSTOP)
             subprocess.run(punch, check=True)
             fill(theirs)
+            process.send_signal(signal.SIGCONT)
             _, err = process.communicate(timeout=LIMIT_S)
             assert process.returncode == 1, err
             assert "ENOSPC; first a write of " in err
