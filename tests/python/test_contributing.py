@@ -317,7 +317,7 @@ DEVICE = {
             "spec.rows(rows(drum::ENTRY.name, drum::ENTRY.keys)),\n",
         ),
     ],
-    "tests/python/test_schema.py": [
+    "tests/python/schema_samples.py": [
         ('    "linear": LINEAR,\n', '{}    "drum": LINEAR.replace("linear", "drum"),\n'),
     ],
 }
@@ -393,7 +393,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the engine with one more of each that has a way of its own in CONTRIBUTING.md."""
     copy = tmp_path_factory.mktemp("engine") / "penstock"
     copied(copy, ("crates", "examples", "papers", "python", "Cargo.lock", "clippy.toml"))
-    copied(copy, ("fuzz/src", "fuzz/seeds", "tests/data/traces", "tests/python/test_schema.py"))
+    copied(copy, ("fuzz/src", "fuzz/seeds", "tests/data/traces", "tests/python/schema_samples.py"))
     manifest = (ROOT / "Cargo.toml").read_text()
     members = re.sub(r"^members = .*$", 'members = ["crates/*"]', manifest, flags=re.MULTILINE)
     (copy / "Cargo.toml").write_text(members)

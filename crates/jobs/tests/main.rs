@@ -1,5 +1,6 @@
-//! What people write, and what they are told: one module a subject.
+//! Jobs, devices and studies as people write them, and the messages about them: one module a subject.
 
+mod devices;
 mod files;
 mod from_fio;
 mod job;
