@@ -250,7 +250,7 @@ class TestUnclear:
         assert {(advice.sns, advice.unclear) for advice in analysis.advice} == {(False, True)}
         assert said(analysis)[0] == (
             "sched and disk change rate by more than noise or 5 % in some cells, but no two cells "
-            "are told apart. Repeat runs to know which."
+            "differ for certain. Repeat runs to know which."
         )
         twice = (-0.1, 0.0, 0.1) * 2
         more = analyse(table(TWO, faint, spread=twice), less=True)

@@ -309,9 +309,9 @@ fn the_devices_of_mqsim_are_one_address_space() {
     let sectors: Vec<_> = records.iter().map(|record| record.start / 512).collect();
     assert_eq!(sectors, [524_288, 524_304, 524_320, 524_336, 524_352]);
     assert_eq!(trace.end() / 512, 524_368);
-    let told =
+    let remark =
         "its requests name several devices, which are ignored as in MQSim: all go to one drive";
-    assert_eq!(remarks[..], [told]);
+    assert_eq!(remarks[..], [remark]);
     let trace = parse(&text.as_bytes()[..22], mqsim).unwrap();
     assert!(trace.remarks.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Odd lines: a few are read or left out and told, and a wrong line does not hide the format.
+//! Odd lines: a few are played or left out, with a remark, and a wrong line does not hide the format.
 
 use std::fmt::Write as _;
 
@@ -31,15 +31,23 @@ fn message(text: &[u8]) -> String {
 fn a_request_without_bytes_is_left_out_and_told_in_every_format_of_text() {
     for (name, heading, line) in REQUESTS {
         let (good, empty) = (line.replace("LENGTH", "8"), line.replace("LENGTH", "0"));
-        let told = |text: &str| {
+        let requests_and_remark = |text: &str| {
             let trace = parse(text.as_bytes(), format(name).unwrap());
             let trace = trace.unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
             (trace.records.len(), trace.remarks.join("; "))
         };
         let few = format!("{heading}{good}{empty}{good}");
-        assert_eq!(told(&few), (2, "1 request without bytes is left out".into()), "{name}");
+        assert_eq!(
+            requests_and_remark(&few),
+            (2, "1 request without bytes is left out".into()),
+            "{name}"
+        );
         let two = format!("{heading}{}{empty}{empty}", good.repeat(198));
-        assert_eq!(told(&two), (198, "2 requests without bytes are left out".into()), "{name}");
+        assert_eq!(
+            requests_and_remark(&two),
+            (198, "2 requests without bytes are left out".into()),
+            "{name}"
+        );
         // Two of 100 requests are more than 1 % of them.
         let many = format!("{heading}{}{empty}{empty}", good.repeat(98));
         let error = parse(many.as_bytes(), format(name).unwrap()).unwrap_err().to_string();
@@ -97,8 +105,8 @@ fn a_request_without_a_response_time_is_played_without_latency() {
             assert_eq!(found.name, name);
             let known: Vec<_> = trace.records.iter().map(|r| r.latency().is_some()).collect();
             assert_eq!(known, [true, false], "{name} {missing:?}");
-            let told = "1 request without a response time is played without latency";
-            assert_eq!(trace.remarks, [told]);
+            let remark = "1 request without a response time is played without latency";
+            assert_eq!(trace.remarks, [remark]);
         }
         let many = format!("{}{}", line.repeat(98), line.replace(response, "-").repeat(2));
         let error = message(many.as_bytes());

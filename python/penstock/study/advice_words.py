@@ -59,8 +59,8 @@ def lines(analysis: Analysis) -> Iterator[str]:
     elif unclear:
         change = "changes" if len(unclear) == 1 else "change"
         yield (
-            f"{listed(unclear)} {change} {_least(analysis)} in some cells, but no two cells are "
-            "told apart. Repeat runs to know which."
+            f"{listed(unclear)} {change} {_least(analysis)} in some cells, but no two cells differ "
+            "for certain. Repeat runs to know which."
         )
     yield from _best_cell(analysis, settled)
 

@@ -40,7 +40,7 @@ impl OddLines {
                 .take()
                 .map_or(Ok(Vec::new()), |first| Err(too_many(first, odd, all)));
         }
-        let told = [
+        let counted = [
             (no_bytes, "request without bytes is", "requests without bytes are", "left out"),
             (
                 no_response,
@@ -49,12 +49,12 @@ impl OddLines {
                 "played without latency",
             ),
         ];
-        let told = told.into_iter().filter(|&(count, ..)| count > 0);
+        let counted = counted.into_iter().filter(|&(count, ..)| count > 0);
         let remark = |(count, one, several, done)| {
             let subject = if count == 1 { one } else { several };
             format!("{count} {subject} {done}")
         };
-        Ok(told.map(remark).collect())
+        Ok(counted.map(remark).collect())
     }
 }
 
