@@ -534,3 +534,26 @@ def test_workers_have_the_version_of_the_study(tmp_path: Path, version: str | No
     assert says in ended.err
     assert "hint: install the same version on all workers" in ended.err
     assert not (tmp_path / "out").exists(), "nothing stays behind"
+
+
+def test_a_start_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "mine.tmp").touch()
+    new = tmp_path / "a/new"
+    for out, words in ((foreign, []), (foreign, ["--resume"]), (new, ["--set", "seed=x"])):
+        path = study(tmp_path)
+        assert penstock("study", "run", path, "-o", out, *words).code == 2
+    assert [path.name for path in foreign.iterdir()] == ["mine.tmp"]
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("words", [[], ["--resume"]])
+def test_a_start_that_was_killed_is_begun_anew(tmp_path: Path, words: Sequence[str]) -> None:
+    """All that it left is its lock, and perhaps a file that was not whole."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "lock").touch()
+    (out / "study.json.tmp").touch()
+    assert run(study(tmp_path), out, *words)["done"] == 18
+    assert not list(out.glob("*.tmp"))

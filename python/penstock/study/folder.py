@@ -7,7 +7,8 @@ durable and renamed, so that a process that is killed leaves whole parts only.
 import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,24 +29,36 @@ class Folder:
     """The folder of a study, locked for this process until it is closed."""
 
     def __init__(self, path: Path, *, resume: bool) -> None:
-        """Make it, or with `resume` go on with one that is there."""
+        """Make it, or with `resume` go on with one that is there. A refusal leaves nothing."""
         self.path = path
-        self.is_new = False
+        self._made: list[Path] = []
+        """Folders that this process made, the innermost first."""
         try:
             if path.exists():
-                self._lock()
-                self._is_taken(resume)
+                self._check(resume=resume)
             else:
-                path.mkdir(parents=True)
-                self.is_new = True
-                self._lock()
+                missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+                self._make(missing)
+            self._lock()
         except OSError as error:
+            self._unmake()
             raise wrong(
                 f"{path} cannot be written: {error.strerror}", "name a folder of yours"
             ) from None
-        for left in path.glob(f"*{UNFINISHED}"):
-            left.unlink()
+        for left in _unfinished(path):
+            left.unlink(missing_ok=True)
         self._parts = len(rows.every_part(path))
+
+    def _make(self, missing: Sequence[Path]) -> None:
+        for folder in reversed(missing):
+            folder.mkdir()
+            self._made.insert(0, folder)
+
+    def _unmake(self) -> None:
+        """Remove what was made for a study that could not begin."""
+        with suppress(OSError):
+            for folder in self._made:
+                folder.rmdir()
 
     def _lock(self) -> None:
         self._lock_file = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
@@ -58,19 +71,24 @@ class Folder:
                 f"`penstock study watch {self.path}` shows how far it is",
             ) from None
 
-    def _is_taken(self, resume: bool) -> None:
+    def _check(self, *, resume: bool) -> None:
+        """Raise an error unless it holds this study, or one that was killed before it began."""
+        if not self.path.is_dir():
+            raise wrong(f"{self.path} is no directory", "name a new folder")
+        if is_written(self.path):
+            return
         known = (self.path / rows.ABOUT).exists()
-        if not resume:
-            self.close()
-            state = "holds a study" if known else "exists"
+        if known and not resume:
             hint = "go on with it by --resume, or name another folder"
-            raise wrong(f"{self.path} {state} already", hint if known else "name a new folder")
-        others = [file.name for file in self.path.iterdir() if file.name != LOCK]
-        if not known and any(not file.endswith(UNFINISHED) for file in others):
-            self.close()
-            raise wrong(
-                f"{self.path} holds no study", "name the folder that -o of `study run` named"
-            )
+            raise wrong(f"{self.path} holds a study already", hint)
+        names = {file.name for file in self.path.iterdir()}
+        unbegun = names <= {LOCK, *(file.name for file in _unfinished(self.path))}
+        if known or (unbegun and (names or not resume)):
+            return
+        if resume:
+            hint = "name the folder that -o of `study run` named"
+            raise wrong(f"{self.path} holds no study", hint)
+        raise wrong(f"{self.path} exists already", "name a new folder")
 
     @property
     def about(self) -> dict[str, Any] | None:
@@ -95,11 +113,14 @@ class Folder:
         """Write a file that is there as a whole or not at all."""
         unfinished = self.path / f"{name}{UNFINISHED}"
         try:
-            with unfinished.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.rename(self.path / name)
+            try:
+                with unfinished.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                unfinished.rename(self.path / name)
+            finally:
+                unfinished.unlink(missing_ok=True)
             folder = os.open(self.path, os.O_RDONLY)
             try:
                 os.fsync(folder)
@@ -111,11 +132,17 @@ class Folder:
             raise PenstockError(f"{message}\n{hint}", exit_code=1) from None
 
     def close(self) -> None:
-        """Let it go; one that was made for a study that could not begin is removed again."""
+        """Let it go; one whose study could not begin is removed again, unless it was there."""
+        if not (self.path / rows.ABOUT).exists():
+            (self.path / LOCK).unlink(missing_ok=True)
+            self._unmake()
         os.close(self._lock_file)
-        if self.is_new and not (self.path / rows.ABOUT).exists():
-            (self.path / LOCK).unlink()
-            self.path.rmdir()
+
+
+def _unfinished(path: Path) -> list[Path]:
+    """Returns the files that a killed process left half written in the folder of a study."""
+    names = (f"{rows.ABOUT}{UNFINISHED}", f"{rows.PARTS}{UNFINISHED}")
+    return [file for name in names for file in path.glob(name)]
 
 
 def about(path: Path) -> dict[str, Any] | None:
