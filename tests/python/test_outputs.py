@@ -106,3 +106,28 @@ def test_equal_runs_write_equal_bytes(job: Path, writes: Path, tmp_path: Path) -
         written.append({path.relative_to(folder): path.read_bytes() for path in files})
     assert written[0].keys() == written[1].keys()
     assert [path for path in written[0] if written[0][path] != written[1][path]] == []
+
+
+@pytest.mark.parametrize("option", ["--report", "--xlsx", "--requests"])
+@pytest.mark.parametrize("path", [".", "..", "/", "x/.."])
+def test_a_folder_is_no_file(job: Path, tmp_path: Path, option: str, path: str) -> None:
+    ended = penstock("run", job, "--policy", "noop", option, path, cwd=tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert "is a directory" in ended.err or "there is no directory" in ended.err
+
+
+@pytest.mark.parametrize("words", [("--plots", ""), ("--plots=",), ("--on=",), ("--report", "")])
+def test_an_empty_argument_is_refused_at_once(job: Path, words: tuple[str, ...]) -> None:
+    """A path without a name would be the current folder."""
+    ended = penstock("run", job, "--policy", "noop", *words)
+    assert (ended.code, ended.out) == (2, "")
+    option = words[0].removesuffix("=")
+    assert ended.err.startswith(f"error: the argument of {option} is empty\nhint: ")
+
+
+def test_pictures_go_into_the_current_folder(job: Path, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    words = ("run", job, "--policy", "noop", "--set", "duration=1s", "--plots", ".")
+    assert penstock(*words, cwd=here).code == 0
+    assert {path.suffix for path in here.iterdir()} == {".png", ".svg"}

@@ -1,7 +1,8 @@
 """The command line: its verbs, and how a failure ends it."""
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,7 @@ from penstock import __version__
 from penstock._native import Failure, exit_without_memory
 from penstock.cli import output
 from penstock.cli.verb import Lazy
-from penstock.errors import RUN_FAILED, PenstockError
+from penstock.errors import RUN_FAILED, PenstockError, wrong
 
 if TYPE_CHECKING:
     # Types of Typer's methods, which it does not export.
@@ -49,6 +50,12 @@ EXIT_CODES = (
 )
 
 
+WORDS = "penstock.words"
+"""Where a context keeps the words of its command line."""
+
+_OPTION = re.compile(r"--?[a-z][a-z-]*")
+
+
 class Verbs(Lazy):
     """The verbs, a file each."""
 
@@ -60,9 +67,15 @@ class Verbs(Lazy):
         """The verb called `name`."""
         return get_command(import_module(f"penstock.cli.{name.replace('-', '_')}").app)
 
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Keep the words as they were written, for `invoke`."""
+        ctx.meta[WORDS] = list(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: "Context") -> object:
         """Run a verb; whatever is wrong ends it with a message and an exit code."""
         try:
+            _check_words(ctx.meta[WORDS])
             return super().invoke(ctx)
         except PenstockError as error:
             output.talk(str(error))
@@ -74,6 +87,19 @@ class Verbs(Lazy):
             if failure.stuck:
                 output.exit_at_once(failure.exit_code)
             raise typer.Exit(failure.exit_code) from None
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Raise an error if a word is empty: as a path it would be the current folder."""
+    for before, word in zip(["penstock", *words], words, strict=False):
+        option = before if not word else word.removesuffix("=")
+        if not word or (option != word and _OPTION.fullmatch(option)):
+            raise wrong(
+                f"the argument of {option} is empty"
+                if _OPTION.fullmatch(option)
+                else f"the argument behind `{option}` is empty",
+                "a variable of the shell may not be set",
+            )
 
 
 app = typer.Typer(

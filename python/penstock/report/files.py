@@ -140,7 +140,7 @@ def _check_folder_of(path: Path) -> None:
 
 def _check_writable(folder: Path, path: Path) -> None:
     """Try it: permissions do not show a file system that is read-only, full or none at all."""
-    trial = _unfinished(folder / path.name)
+    trial = _unfinished(folder / (path.name or "trial"))
     try:
         trial.open("xb").close()
         trial.unlink()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -74,6 +74,10 @@ class Outputs:
 
     def check(self) -> None:
         """Raise a `PenstockError` if something is known to be in the way."""
+        for name in ("report", "picture", "plots", "xlsx", "parquet", "requests"):
+            place: Place = getattr(self, name)
+            if place is not None and not fspath(place):
+                raise wrong(f"--{name} names nothing: it is empty", "name a file or a folder")
         _check_distinct({name: getattr(self, name) for name in self.options})
         if (self.arm_from or self.arm_for) and self.report is None and self.plots is None:
             raise wrong(
