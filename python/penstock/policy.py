@@ -52,7 +52,7 @@ class Request(NamedTuple):
     stream: int
     """Number of the agent or process that sent it, from 0."""
     sync: bool
-    """Whether a program waits for it; true for every read."""
+    """Whether a program waits for it: a read, a flush, a durable write or a direct one."""
     fua: bool
     """Durable when it completes (forced unit access). Never merged."""
 

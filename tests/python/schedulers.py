@@ -349,6 +349,16 @@ documentation and are not the kernel's code ([limits](explanation/limits.md#poli
 
 {schedulers}
 
+## What is synchronous
+
+`bfq` and `cfq` by slices have a queue for each stream of synchronous requests, for which they may
+keep the disk idle, and shared queues for all other requests. As in the kernel's block layer,
+requests that a program waits for are synchronous: reads, flushes, writes that are durable when
+they complete (`sync = true`), and all writes past the page cache (`cache = "direct"`), with every
+engine. Discards are not, and neither are the writes by which the page cache writes back. Some
+traces say it of each request, as the letter `S` of `blkparse` does; the writes of the others count
+as direct. The other schedulers make no difference.
+
 ## Seven jobs under each scheduler
 
 {table}

@@ -113,9 +113,7 @@ class TestInvariants:
             assert (one.op, one.len, one.prio, one.stream) == ("write", 4096, 0, 0)
             assert (one.sync, one.fua, one.end) == (True, True, one.start + 4096)
             assert isinstance(one.due, int)
-        assert {(one.prio, one.stream, one.sync, one.fua) for one in batch} == {
-            (6, 1, False, False)
-        }
+        assert {(one.prio, one.stream, one.sync, one.fua) for one in batch} == {(6, 1, True, False)}
 
     def test_a_policy_is_given_what_it_serves(self, tmp_path: Path) -> None:
         class Serving(Fifo):

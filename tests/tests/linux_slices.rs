@@ -329,3 +329,34 @@ fn random_readers_of_equal_weights_are_not_waited_for() {
     let kept = throughput(&bfq) / throughput(&fcfs);
     assert!(kept >= 0.95, "{kept:.3}, {:?}", bfq.policy_stats);
 }
+
+/// The drive is a third busy.
+#[test]
+fn direct_writes_of_an_ssd_wait_no_longer_than_its_reads() {
+    let agent = |op: &str, region: &str| {
+        format!(
+            "[[agent]]\nclass = \"{op}s\"\nop = \"{op}\"\nsize = \"8KiB\"\npattern = \"random\"\n\
+             region = {region}\narrivals = {{ kind = \"poisson\", rate = \"2000/s\" }}\n"
+        )
+    };
+    let job = [
+        "duration = \"5s\"\ndevice = \"ssd-sata\"\n[class.reads]\n[class.writes]\n",
+        &agent("read", "[\"0%\", \"40%\"]"),
+        &agent("write", "[\"50%\", \"90%\"]"),
+    ]
+    .concat();
+    let p99_us = |policy: &str| {
+        let run =
+            compare_text("job.toml", &job, &owned(&[SLICES]), &options(policy), &mut |_| true);
+        let run = run.unwrap().runs.remove(0);
+        ["reads", "writes"].map(|class| {
+            let class = run.classes.iter().find(|found| found.name == class).unwrap();
+            class.lat_ns.percentile["99.000000"] / 1_000
+        })
+    };
+    let [reads, writes] = p99_us("noop");
+    assert_eq!(p99_us("bfq"), [reads, writes], "bytes are equal, so nothing is kept back");
+    // By slices each waits for the slice of the other.
+    let [reads, writes] = p99_us("cfq");
+    assert!(reads.abs_diff(writes) < reads / 50, "{reads} and {writes} us");
+}

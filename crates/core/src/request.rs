@@ -95,12 +95,25 @@ pub struct Flags(u8);
 impl Flags {
     /// No flag.
     pub const NONE: Self = Self(0);
-    /// A caller waits for it. Reads always count as synchronous.
+    /// A caller waits for it; [`Flags::is_sync`] says what else counts as synchronous.
     pub const SYNC: Self = Self(1);
     /// Durable when it completes (forced unit access). Never merged.
     pub const FUA: Self = Self(2);
     /// Through the page cache, if the stack has one; without this flag, past it.
     pub const BUFFERED: Self = Self(4);
+
+    /// The flags of a program's request past the page cache. As in the kernel's block layer, a
+    /// direct write has a caller that waits for it, with every engine; a discard has none, and
+    /// neither have the writes by which a page cache writes back.
+    pub const fn direct(op: Op) -> Self {
+        if matches!(op, Op::Discard) { Self::NONE } else { Self::SYNC }
+    }
+
+    /// Whether a request for `op` with these flags is synchronous: reads, flushes, forced writes,
+    /// and all with [`Flags::SYNC`]. Nothing else decides it, as in the kernel's block layer.
+    pub const fn is_sync(self, op: Op) -> bool {
+        matches!(op, Op::Read | Op::Flush) || self.has(Self::SYNC) || self.has(Self::FUA)
+    }
 
     /// Whether every flag of `other` is set.
     pub const fn has(self, other: Self) -> bool {
@@ -163,9 +176,9 @@ impl Io {
         if matches!(self.op, Op::Discard) { 0 } else { self.len as u64 }
     }
 
-    /// Whether a caller waits for it: every read, and every request with [`Flags::SYNC`].
+    /// Whether a caller waits for it, by [`Flags::is_sync`].
     pub const fn is_sync(&self) -> bool {
-        matches!(self.op, Op::Read) || self.flags.has(Flags::SYNC)
+        self.flags.is_sync(self.op)
     }
 
     /// The request that carries this under the ticket `id`.

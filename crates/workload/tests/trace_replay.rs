@@ -68,10 +68,30 @@ fn requests_are_what_was_recorded() {
     let (start, len, flags) = (4096, 8192, Flags::SYNC.with(Flags::FUA));
     let (stream, class, prio) = (StreamId(0), ClassId(0), Prio(7));
     assert_eq!(ios[0], Io { due: ms(0), start, len, stream, class, op: Op::Write, prio, flags });
-    let (start, len, flags) = (0, 0, Flags::NONE);
+    let (start, len, flags) = (0, 0, Flags::SYNC);
     let (class, prio) = (ClassId(1), Prio(3));
     assert_eq!(ios[2], Io { due: ms(10), start, len, stream, class, op: Op::Flush, prio, flags });
     assert_eq!(ios.iter().map(|io| io.stream.0).collect::<Vec<_>>(), [0, 1, 0, 0]);
+}
+
+#[test]
+fn requests_are_taken_for_direct_ones_unless_the_trace_says_who_waits() {
+    let written = |tells_sync: bool, op: Op, flags: Flags| {
+        let mut record = Record::new(ms(0), op, 0, 4096);
+        record.flags = flags;
+        let trace = Trace { records: [record].into_iter().collect(), tells_sync, ..trace() };
+        let class = ClassOf::One(ClassId(0), Prio(0));
+        let replayed =
+            Replay::new(trace.clone(), places(&trace, MIB), Timing::Original, class).unwrap();
+        let io = all(replayed)[0];
+        assert_eq!(io.is_sync(), trace.is_sync(&record));
+        io.is_sync()
+    };
+    let expected = [(Op::Read, true), (Op::Write, true), (Op::Flush, true), (Op::Discard, false)];
+    assert_eq!(expected.map(|(op, _)| (op, written(false, op, Flags::NONE))), expected);
+    let written_back = written(true, Op::Write, Flags::NONE);
+    assert!(!written_back && written(true, Op::Write, Flags::SYNC));
+    assert!(written(true, Op::Write, Flags::FUA) && written(true, Op::Read, Flags::NONE));
 }
 
 #[test]

@@ -149,3 +149,28 @@ fn tables_that_cannot_be_replayed_are_named() {
     }
     assert_snapshot!("not_replayed", text);
 }
+
+/// Letters of the kernel say whether a caller waits for a write, and `R` and `W` alone do not.
+#[test]
+fn a_write_is_direct_unless_letters_say_that_it_is_written_back() {
+    let iosnoop = "STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n";
+    let dtrace = "STIME(us) TIME(us) DEVICE UID PID D BLOCK SIZE COMM PATHNAME\n";
+    let waited = |name: &str, lines: &[&str]| {
+        let trace = read_as(name, &lines.concat());
+        trace.records.iter().map(|record| trace.is_sync(&record)).collect::<Vec<_>>()
+    };
+    let blkparse = |letters: &str, at: u32| {
+        format!(
+            "8,0 0 {at} 0.{at} 7 Q {letters} 8 + 8 [a]\n8,0 0 {at} 0.{at}5 7 C {letters} 8 + 8 [0]\n"
+        )
+    };
+    let both = [blkparse("WS", 1), blkparse("W", 2)];
+    assert_eq!(waited("blkparse", &[&both[0], &both[1]]), [true, false]);
+    let line = |letters: &str| format!("0.1 0.2 tar 7 {letters} 8,0 8 4096 0.6\n");
+    assert_eq!(waited("iosnoop", &[iosnoop, &line("WS"), &line("W")]), [true, false]);
+    assert_eq!(waited("iosnoop", &[iosnoop, &line("W")]), [false]);
+    assert_eq!(waited("iosnoop", &[dtrace, "1 2 sd0 0 7 W 8 4096 tar /a\n"]), [true]);
+    let line = |letters: &str| format!("1.0 tar 7 sda {letters} 8 4096 0.0 0.5\n");
+    assert_eq!(waited("biosnoop", &[BIOSNOOP, &line("W"), &line("R")]), [true, true]);
+    assert_eq!(waited("biosnoop", &[BIOSNOOP, &line("W"), &line("WS")]), [false, true]);
+}

@@ -28,7 +28,7 @@ fn counts_sizes_and_the_mix() {
     assert_eq!(figures.writes, Tally { requests: 1, bytes: 8192 });
     assert_eq!(figures.flushes, Tally { requests: 1, bytes: 0 });
     assert_eq!(figures.discards, Tally { requests: 1, bytes: 65_536 });
-    assert_eq!(figures.sync, 3, "two reads and a flagged write");
+    assert_eq!(figures.sync, 4, "two reads, a flush and a flagged write");
     // A discard moves no data.
     let sizes = &figures.sizes;
     assert_eq!((sizes.p50, sizes.p95, sizes.max), (4096, 8192, 8192));

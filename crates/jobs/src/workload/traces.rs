@@ -110,7 +110,8 @@ keys! {
     OP op: Vec<Op> = Each(&Choice(&[
         ("read", Op::Read), ("write", Op::Write), ("flush", Op::Flush), ("discard", Op::Discard),
     ]));
-    /// Whether a program waits for the request.
+    /// Whether a program waits for the request. If the trace does not say it, a program waits for all
+    /// but discards.
     SYNC sync: bool = SWITCH;
     /// Least bytes of a request.
     MIN_SIZE min_size: u64 = SIZE;
@@ -398,7 +399,7 @@ impl Rule {
             && (self.device.is_empty()
                 || self.device.iter().any(|name| name == trace.device(record)))
             && (self.op.is_empty() || self.op.contains(&record.op))
-            && self.sync.is_none_or(|wanted| wanted == record.is_sync())
+            && self.sync.is_none_or(|wanted| wanted == trace.is_sync(record))
             && self.min_size.is_none_or(|least| len >= least)
             && self.max_size.is_none_or(|most| len <= most)
             && self.range.is_none_or(|[from, to]| (from..to).contains(&record.start))

@@ -174,7 +174,7 @@ impl MergeSource {
             self.flights.resize(place + 1, None);
         }
         self.flights[place] = Some(flight);
-        let (class, prio, flags) = (ClassId(flight.job as u16), Prio::default(), Flags::NONE);
+        let (class, prio, flags) = (ClassId(flight.job as u16), Prio::default(), Flags::direct(op));
         self.requests.push_back(Io { due: now, start, len, stream, class, op, prio, flags });
     }
 

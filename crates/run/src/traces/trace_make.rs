@@ -104,6 +104,7 @@ fn requests(job: &Job, agents: Vec<Agent>, devices: &[Extent]) -> Result<Trace, 
         processes: [String::new()].into_iter().chain(names).collect(),
         devices: vec![TARGET.into()],
         origin_ns: first.map_or(0, Time::ns),
+        tells_sync: true,
         ..Trace::default()
     })
 }

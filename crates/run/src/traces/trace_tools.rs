@@ -53,7 +53,8 @@ pub fn describe(
     };
     let other = ClassId(names.len() as u16 - 1);
     let with_class = || {
-        trace.records.iter().map(|record| {
+        trace.records.iter().map(|mut record| {
+            record.flags = trace.flags(&record);
             let class = class_of.as_ref().map_or(other, |spec| spec.class(&trace, &record, other));
             (record, class)
         })

@@ -159,6 +159,7 @@ impl BlockEvents {
             ),
         };
         self.trace.remarks.extend(remark.map(Into::into));
+        self.trace.tells_sync = true;
         self.trace.finish(input, expected)
     }
 }

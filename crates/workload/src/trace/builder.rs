@@ -30,6 +30,8 @@ pub(super) struct Builder {
     pub(super) skipped: u64,
     /// Whether a heading said what the format is.
     pub(super) headed: bool,
+    /// Whether the file says of each request if a caller waits for it.
+    pub(super) tells_sync: bool,
     /// Remarks for users on how the file was read.
     pub(super) remarks: Vec<String>,
     /// Number of discards that were split, and of the requests that they became.
@@ -78,6 +80,7 @@ impl Builder {
             devices: Names::new("devices"),
             skipped: 0,
             headed: false,
+            tells_sync: false,
             remarks: Vec::new(),
             long_discards: 0,
             pieces: 0,
@@ -264,6 +267,7 @@ impl Builder {
             skipped: self.skipped,
             remarks: self.remarks,
             one_by_one: false,
+            tells_sync: self.tells_sync,
         })
     }
 }

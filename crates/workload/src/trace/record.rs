@@ -88,11 +88,6 @@ impl Record {
     pub const fn end(&self) -> u64 {
         self.start + self.len as u64
     }
-
-    /// Whether a caller waits for it: every read, and every request flagged synchronous.
-    pub const fn is_sync(&self) -> bool {
-        matches!(self.op, Op::Read) || self.flags.has(Flags::SYNC)
-    }
 }
 
 impl Packed for Record {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use penstock_core::{Span, Time};
+use penstock_core::{Flags, Span, Time};
 
 use super::record::{DeviceId, Record};
 use super::requests::Requests;
@@ -26,6 +26,9 @@ pub struct Trace {
     pub remarks: Vec<String>,
     /// Whether each request was sent some time after the completion of the previous one.
     pub one_by_one: bool,
+    /// Whether the file says of each request if a caller waits for it. If not, all are taken for
+    /// direct requests of programs.
+    pub tells_sync: bool,
 }
 
 impl Trace {
@@ -37,6 +40,16 @@ impl Trace {
     /// The name of the device that this request went to.
     pub fn device(&self, record: &Record) -> &str {
         &self.devices[record.device.index()]
+    }
+
+    /// The flags of this request: as recorded, or those of a direct request.
+    pub const fn flags(&self, record: &Record) -> Flags {
+        if self.tells_sync { record.flags } else { record.flags.with(Flags::direct(record.op)) }
+    }
+
+    /// Whether a caller waits for this request.
+    pub const fn is_sync(&self, record: &Record) -> bool {
+        self.flags(record).is_sync(record.op)
     }
 
     /// Time from the first request to the last.

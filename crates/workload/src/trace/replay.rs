@@ -336,7 +336,7 @@ impl Plan {
     )]
     #[inline(always)]
     fn io(&self, record: &Record, start: u64, before: &mut Time) -> Io {
-        let &Record { len, op, flags, .. } = record;
+        let &Record { len, op, .. } = record;
         let due = if self.one_by_one {
             let gap = record.at.since(*before);
             *before = record.at + record.latency().unwrap_or(Span::ZERO);
@@ -346,6 +346,7 @@ impl Plan {
         };
         let (class, prio) = self.class.classify(record);
         let stream = self.streams.stream(record.pid);
+        let flags = self.trace.flags(record);
         Io { due, start, len, stream, class, op, prio, flags }
     }
 

@@ -25,7 +25,11 @@ pub(super) enum SnoopColumn {
     Process,
     Pid,
     Device,
+    /// The operation. One of several letters says whether a caller waits for the request; a single
+    /// letter may be all that the program prints.
     Operation,
+    /// The operation with the letters of the kernel.
+    Letters,
     /// The first block of 512 bytes.
     Block,
     /// The length in bytes.
@@ -149,7 +153,7 @@ impl SnoopTable {
         let has_end = self.has(|column| matches!(column, SnoopColumn::End(_)));
         let timed = has_end && self.has(|column| matches!(column, SnoopColumn::Latency(_)));
         [
-            self.columns.contains(&SnoopColumn::Operation),
+            self.has(|column| matches!(column, SnoopColumn::Operation | SnoopColumn::Letters)),
             self.columns.contains(&SnoopColumn::Block),
             self.columns.contains(&SnoopColumn::Bytes),
             timed || self.has(|column| matches!(column, SnoopColumn::Start(_))),
@@ -216,7 +220,10 @@ impl SnoopTable {
                 }
                 SnoopColumn::Pid => fields.pid = number32(word, "the number of the process")?,
                 SnoopColumn::Device => fields.device = word,
-                SnoopColumn::Operation => fields.operation = word,
+                SnoopColumn::Operation | SnoopColumn::Letters => {
+                    trace.tells_sync |= word.len() > 1 || *column == SnoopColumn::Letters;
+                    fields.operation = word;
+                }
                 SnoopColumn::Block => fields.block = number(word, "the first sector")?,
                 SnoopColumn::Bytes => fields.bytes = number(word, "the length in bytes")?,
                 SnoopColumn::Queued(_) if word.starts_with(b"-") => {}

@@ -31,8 +31,7 @@ pub struct Stats {
     pub flushes: Tally,
     /// The discards.
     pub discards: Tally,
-    /// Number of requests that a caller waits for: every read, and every request flagged
-    /// synchronous.
+    /// Number of requests that a caller waits for, by their flags.
     pub sync: u64,
     /// Arrival of the first request.
     pub first: Time,
@@ -212,7 +211,7 @@ impl Stats {
             self.first = record.at;
         }
         self.last = record.at;
-        self.sync += u64::from(record.is_sync());
+        self.sync += u64::from(record.flags.is_sync(record.op));
         let kind = match record.op {
             Op::Read => &mut self.reads,
             Op::Write => &mut self.writes,

@@ -40,7 +40,7 @@ static LAYOUT: SnoopLayout = SnoopLayout {
     columns: &[
         ("STARTs", SnoopColumn::Start(9)),
         ("ENDs", SnoopColumn::End(9)),
-        ("TYPE", SnoopColumn::Operation),
+        ("TYPE", SnoopColumn::Letters),
         ("DEV", SnoopColumn::Device),
         ("BYTES", SnoopColumn::Bytes),
         ("LATms", SnoopColumn::Latency(6)),
