@@ -113,13 +113,17 @@ def log_ticks(low: float, high: float) -> list[float]:
     return ticks[:: ceil(len(ticks) / 6)]
 
 
-def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
-    """Apply the common style to a chart."""
+def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.LayerChart | alt.VConcatChart:
+    """Give a chart the common style, and return it."""
     ink, faint = palette.INK.light, palette.FAINT.light
-    configured: alt.TopLevelMixin = (
-        chart.configure(font=FONT, background=palette.GROUND.light, padding=4, aria=False)
-        .configure_view(stroke=None)
-        .configure_axis(
+    # In one piece: each of `configure_axis` and its like copies the whole chart.
+    chart.config = alt.Config(
+        font=FONT,
+        background=palette.GROUND.light,
+        padding=4,
+        aria=False,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
             labelColor=faint,
             titleColor=faint,
             gridColor=palette.GRID.light,
@@ -129,9 +133,9 @@ def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
             titleFontSize=13,
             titleFontWeight="normal",
             labelOverlap="greedy",
-        )
-        .configure_axisY(minExtent=62, maxExtent=62)
-        .configure_legend(labelColor=ink, labelFontSize=13, rowPadding=3, titleColor=ink)
-        .configure_title(color=ink, fontSize=14, anchor="start")
+        ),
+        axisY=alt.AxisConfig(minExtent=62, maxExtent=62),
+        legend=alt.LegendConfig(labelColor=ink, labelFontSize=13, rowPadding=3, titleColor=ink),
+        title=alt.TitleConfig(color=ink, fontSize=14, anchor="start"),
     )
-    return configured
+    return chart
