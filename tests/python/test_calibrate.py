@@ -99,7 +99,7 @@ class TestModelled:
         assert found.device["cache"] == "none"
         assert found.device["queue"] == {"policy": "fcfs", "depth": 1}
 
-    @pytest.mark.parametrize("name", ["ssd-sata", "ssd-nvme"])
+    @pytest.mark.parametrize("name", ["ssd-sata", pytest.param("ssd-nvme", marks=pytest.mark.soak)])
     def test_flash_is_found_again(self, name: str) -> None:
         found = calibrate(name, rounds=1)
         assert found.model.name == "ssd"

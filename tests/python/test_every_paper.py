@@ -5,16 +5,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import papers
 from command import ROOT, penstock
 from penstock import __version__
+from penstock.answer.terminal import show
 from penstock.papers import PAPERS, files
 from penstock.papers.paper import Paper, load
-from penstock.papers.result import Result, simulated
+from penstock.papers.result import Result, blocks, simulated
 from penstock.papers.study import Study
 from reading import Page
 
@@ -100,16 +103,17 @@ def test_its_json_and_its_text_have_its_figures_and_the_claims(paper: Study) -> 
     claims = paper.claims(figures)
     result = Result(paper=paper, given=given, ours=figures, claims=claims)
     assert data == json.loads(json.dumps(result.json()))
-    ended = penstock("paper", paper.name, *words)
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith(f"SIMULATED  {files.source(paper.name)}\n")
-    lines = ended.out.splitlines()
+    stream = StringIO()
+    show(Console(file=stream, width=120, highlight=False), blocks(result))
+    text = stream.getvalue()
+    assert text.startswith(f"SIMULATED  {files.source(paper.name)}\n")
+    lines = text.splitlines()
     for table in paper.tables(figures):
         for row in table.rows:
             assert any(all(cell in line for cell in row) for line in lines), row
     for claim in claims:
         holds = "holds" if claim["holds"] else "DOES NOT HOLD"
-        assert f"\n{holds:<14} {claim['id']:<11} {claim['text']}\n" in ended.out
+        assert f"\n{holds:<14} {claim['id']:<11} {claim['text']}\n" in text
 
 
 def test_the_json_of_one_table_has_the_published_rows(table: Paper) -> None:

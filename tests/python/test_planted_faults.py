@@ -206,6 +206,7 @@ def test_a_fault_has_its_place(fault: Fault) -> None:
     assert (ROOT / fault.file).read_text().count(fault.right) == 1, "plant it anew"
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_the_canary_is_caught(copy: Path) -> None:
     caught(copy, CANARY)

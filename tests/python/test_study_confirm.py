@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,19 @@ def study(written: Path) -> Path:
     return written / "runs"
 
 
-def confirmed(*words: str | Path, code: int = 0) -> list[dict[str, Any]]:
+@cache
+def confirmed(*words: str | Path) -> list[dict[str, Any]]:
     ended = penstock("study", "confirm", *words, "--json")
-    assert ended.code == code, ended.err
+    assert ended.code == 0, ended.err
     found: list[dict[str, Any]] = json.loads(ended.out)
     return found
+
+
+@cache
+def confirmed_text(*words: str | Path) -> str:
+    ended = penstock("study", "confirm", *words, "--repeat", "1")
+    assert ended.code == 0, ended.err
+    return ended.out
 
 
 def test_a_gain_comes_again_with_other_seeds(study: Path) -> None:
@@ -49,7 +58,8 @@ def test_a_gain_comes_again_with_other_seeds(study: Path) -> None:
 
 
 def test_equal_calls_give_equal_bytes(study: Path) -> None:
-    assert confirmed(study, "--by", "pattern") == confirmed(study, "--by", "pattern")
+    again = penstock("study", "confirm", study, "--by", "pattern", "--json")
+    assert json.loads(again.out) == confirmed(study, "--by", "pattern")
 
 
 def test_less_of_a_latency_is_better(study: Path) -> None:
@@ -68,19 +78,18 @@ def test_a_gain_that_does_not_come_elsewhere_ends_with_code_3(study: Path) -> No
 
 
 def test_the_text_has_the_answer_first(study: Path) -> None:
-    ended = penstock("study", "confirm", study, "--by", "pattern", "--repeat", "1")
-    assert ended.code == 0, ended.err
-    first = ended.out.splitlines()[0]
+    text = confirmed_text(study, "--by", "pattern")
+    first = text.splitlines()[0]
     assert first.startswith("CAME  pattern = sequential: the advice gains +")
-    assert "; the study promises +" in ended.out
+    assert "; the study promises +" in text
 
 
 def test_factors_that_depend_on_others_are_named(study: Path) -> None:
     (result,) = confirmed(study, "--repeat", "1")
     assert result["depends_on"] == {"agents": ["pattern"]}
-    ended = penstock("study", "confirm", study, "--repeat", "1")
-    assert "  note: agents depends on pattern: with other levels, another may be best" in ended.out
-    assert "note" not in penstock("study", "confirm", study, "--by", "pattern").out
+    note = "  note: agents depends on pattern: with other levels, another may be best"
+    assert note in confirmed_text(study)
+    assert "note" not in confirmed_text(study, "--by", "pattern")
 
 
 @pytest.mark.parametrize(

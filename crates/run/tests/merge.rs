@@ -111,33 +111,6 @@ fn five_disks() {
 }
 
 #[test]
-fn ten_disks() {
-    let dedicated = [
-        (1, 24.7),
-        (2, 24.8),
-        (3, 24.9),
-        (4, 27.7),
-        (5, 40.4),
-        (6, 61.9),
-        (7, 100.0),
-        (8, 180.0),
-        (9, 395.0),
-    ];
-    row(10, "dedicated", "fcfs", &dedicated, |_| 0.02);
-    let separate = [(1, 24.7), (2, 47.5), (3, 67.6), (5, 98.0), (8, 108.0), (10, 107.0)];
-    row(10, "separate", "fcfs", &separate, |jobs| if jobs < 5 { of_a_race(jobs) } else { 0.12 });
-    let shared = [(1, 24.7), (2, 32.7), (3, 37.8), (5, 48.6), (8, 62.6), (10, 73.2)];
-    row(10, "shared", "fcfs", &shared, |_| 0.02);
-    row(
-        10,
-        "all",
-        "fcfs",
-        &[(1, 30.3), (2, 35.6), (3, 40.7), (5, 49.7), (8, 63.8), (10, 73.9)],
-        |_| 0.02,
-    );
-}
-
-#[test]
 fn policies_against_the_race() {
     let round_robin = [(1, 24.8), (2, 38.9), (3, 50.6), (4, 64.1), (5, 77.8)];
     row(5, "separate", "round-robin", &round_robin, |_| 0.02);
