@@ -119,6 +119,6 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    # The parts were checked against the schema when they were made; again takes as long as the rest.
+    # The parts were checked when they were made; to check all again takes as long as the rest.
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec
