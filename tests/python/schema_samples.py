@@ -69,7 +69,7 @@ align = "4KiB"
 first = "50%"
 gap = "4KiB"
 growth = { every = 100, size = "4KiB", gap = "1KiB" }
-arrivals = { kind = "closed", depth = 4, think = "1ms", count = 500 }
+arrivals = { kind = "closed", depth = 4, think = "1ms", burst = 8, count = 500 }
 
 [[agent]]
 class = "a"

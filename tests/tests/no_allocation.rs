@@ -101,7 +101,7 @@ fn mixed_agents(seconds: u64) -> Agents {
             Op::Read,
             4096,
             0..1 << 30,
-            Arrivals::Closed { depth: 4, think: Think::Exponential(Span::from_ms(2)) },
+            Arrivals::Closed { depth: 4, think: Think::Exponential(Span::from_ms(2)), burst: None },
         )
     };
     Agents::new(spreads.map(agent).into(), Seed(1))

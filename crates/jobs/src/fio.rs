@@ -59,6 +59,10 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
     (&["nowait"], Ours("write `nowait = true` in `[live]`")),
     (&["invalidate"], Ours("write `page_cache = \"keep\"` in `[live]`")),
     (&["thinktime"], Ours("write `kind = \"closed\", think = \"1ms\"` in its `arrivals`")),
+    (
+        &["thinktime_blocks"],
+        Ours("write `kind = \"closed\", burst = 500, think = \"1ms\"` in its `arrivals`"),
+    ),
     (&["rate_iops"], Ours("write `kind = \"poisson\", rate = \"100/s\"` in its `arrivals`")),
     (
         &["rate"],
@@ -182,8 +186,8 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
         ),
     ),
     (
-        &["thinktime_blocks", "thinktime_spin", "thinktime_blocks_type", "thinktime_iotime"],
-        Left("an agent thinks after each request, without using a processor"),
+        &["thinktime_spin", "thinktime_blocks_type", "thinktime_iotime"],
+        Left("an agent thinks after each burst of requests, without using a processor"),
     ),
     (
         &[

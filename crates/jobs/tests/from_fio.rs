@@ -29,7 +29,7 @@ fn each_job_file_becomes_the_job_next_to_it() {
     let mut files: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|ext| ext == "fio")).collect();
     files.sort();
-    assert_eq!(files.len(), 10);
+    assert_eq!(files.len(), 12);
     for path in files {
         let name = path.file_name().unwrap().to_str().unwrap();
         let made = convert_fio(name, &std::fs::read_to_string(&path).unwrap(), &[]).unwrap();
@@ -186,9 +186,17 @@ fn rates_and_think_times_are_those_of_fio() {
     has("rw=randrw\nrate_iops=100,300", &[&fixed("400"), "mix = 0.25"]);
     has("rate_iops=100\nbssplit=4k/50:16k/50", &[&fixed("40")]);
     has("rate_iops=,100", &["passes = 1"]);
+    // A Poisson process counts requests, whatever their sizes.
+    let poisson = |rate: &str| format!("arrivals = {{ kind = \"poisson\", rate = \"{rate}/s\" }}");
+    let split = "bssplit=4k/50:16k/50\nrate_process=poisson";
+    has(&format!("rate=1m\n{split}"), &[&poisson("256")]);
+    has(&format!("rate_iops=100\n{split}"), &[&poisson("100")]);
     let think = "arrivals = { kind = \"closed\", depth = 1, think = \"3ms\" }";
     has("thinktime=3000", &[think]);
     has("thinktime=3ms\nioengine=libaio\niodepth=8", &[think, "buffers = 1"]);
+    let burst = "arrivals = { kind = \"closed\", depth = 4, think = \"1ms\", burst = 500 }";
+    has("thinktime=1ms\nthinktime_blocks=500\nioengine=libaio\niodepth=4", &[burst]);
+    has("thinktime=3ms\nthinktime_blocks=1\nioengine=libaio\niodepth=8", &[think]);
     has("rwmixwrite=20\nrw=randrw", &["mix = 0.8"]);
 }
 
@@ -241,7 +249,9 @@ fn each_line_that_is_not_taken_over_has_a_reason() {
         ("directory=/data", "`--on FILE`"),
         ("startdelay=1-5", "at the earliest of these times"),
         ("filesize=1m-2m", "the smallest of these sizes"),
-        ("thinktime=1ms\nthinktime_blocks=8", "an agent thinks after each request"),
+        ("thinktime=1ms\nthinktime_iotime=8", "thinks after each burst"),
+        ("thinktime_blocks=8", "no effect without `thinktime`"),
+        ("rate_process=poisson", "no effect without `rate`"),
         ("rate_iops=10\nthinktime=1ms", "do not wait for a think time"),
         ("offset=10%", "the end is not known without the target"),
         ("numjobs=2\nfilename=d\noffset_increment=10%", "cannot lie apart"),

@@ -318,7 +318,7 @@ fn buffers_and_depth_are_one_fact() {
     }
     let think = closed("arrivals = { kind = \"closed\", think = { exponential = \"5ms\" } }");
     let mean = Think::Exponential(Span::from_ms(5));
-    assert_eq!(think, Arrivals::Closed { depth: 1, think: mean });
+    assert_eq!(think, Arrivals::Closed { depth: 1, think: mean, burst: None });
     let open = |keys: &str| match closed(&format!(
         "{keys}\narrivals = {{ kind = \"fixed\", rate = \"9/s\" }}"
     )) {

@@ -81,6 +81,8 @@ struct State {
     /// Writes and discards completed since its last flush.
     unflushed: u32,
     in_flight: u32,
+    /// Requests of its burst that were issued or planned.
+    in_burst: u32,
     /// Due time of an arrival that waits for a completion because of the bound on requests in
     /// flight.
     held: Option<Time>,
@@ -112,9 +114,9 @@ impl Agents {
                     let first = schedule.next(pace, rng);
                     agents.plan(first, index);
                 }
-                Arrivals::Closed { depth, .. } => {
+                Arrivals::Closed { .. } => {
                     let start = agent.active.start;
-                    (0..depth).for_each(|_| agents.plan(start, index));
+                    agents.begin(start, index);
                 }
                 Arrivals::Turns => {}
             }
@@ -157,6 +159,40 @@ impl Agents {
         if at < agent.active.end && *planned < agent.count && *left > 0 {
             *planned += 1;
             self.push(at, index, Planned::Request);
+        }
+    }
+
+    /// Plans for time `at` the first requests of the closed loop of the agent numbered `index`, or
+    /// those of its next burst.
+    fn begin(&mut self, at: Time, index: u32) {
+        let State { agent, in_burst, .. } = &mut self.states[index as usize];
+        let Arrivals::Closed { depth, burst, .. } = agent.arrivals else { return };
+        let first = burst.map_or(depth, |burst| depth.min(burst.get()));
+        *in_burst = first;
+        (0..first).for_each(|_| self.plan(at, index));
+    }
+
+    /// Plans what follows now that a request of the closed loop of the agent numbered `index` has
+    /// completed.
+    fn go_on(&mut self, now: Time, index: u32) {
+        let State { agent, think, in_burst, taken, planned, in_flight, .. } =
+            &mut self.states[index as usize];
+        let Arrivals::Closed { think: pause, burst, .. } = agent.arrivals else { return };
+        match burst {
+            Some(burst) if *in_burst < burst.get() => {
+                *in_burst += 1;
+                self.plan(now, index);
+            }
+            // The others of the burst have not completed.
+            Some(_) if *in_flight > 0 || taken < planned => {}
+            Some(_) => {
+                let at = now + pause.draw(think);
+                self.begin(at, index);
+            }
+            None => {
+                let at = now + pause.draw(think);
+                self.plan(at, index);
+            }
         }
     }
 
@@ -218,6 +254,7 @@ impl State {
             left: agent.bytes,
             unflushed: 0,
             in_flight: 0,
+            in_burst: 0,
             held: None,
             positions: [Position::new(&agent.spacing); 2],
             schedule: Schedule::new(&agent.arrivals, &agent.active),
@@ -315,12 +352,9 @@ impl Source for Agents {
         if self.plan_flush(req, index, now) {
             return;
         }
-        let State { agent, think, held, .. } = &mut self.states[index as usize];
+        let State { agent, held, .. } = &mut self.states[index as usize];
         match agent.arrivals {
-            Arrivals::Closed { think: pause, .. } => {
-                let at = now + pause.draw(think);
-                self.plan(at, index);
-            }
+            Arrivals::Closed { .. } => self.go_on(now, index),
             Arrivals::Turns => self.turn(now),
             Arrivals::Open { .. } => {
                 if let Some(at) = held.take() {

@@ -104,6 +104,11 @@ fn times(section: &Section, begins: Span, notes: &mut Notes) -> Result<Times, Jo
     let ramp = find(&["ramp_time"])?.unwrap_or(Span::ZERO);
     let runs = find(&["runtime", "timeout"])?.filter(|runs| *runs > Span::ZERO);
     let start = begins.max(delay.unwrap_or(Span::ZERO));
+    if let Some(option) = section.find(&["startdelay"])
+        && start > delay.unwrap_or(Span::ZERO)
+    {
+        notes.on(option, "it has no effect: the delay is over when the section begins");
+    }
     Ok(Times {
         start,
         counts: start + ramp,

@@ -30,7 +30,8 @@ pub(super) fn buffers(
         notes.on(option, "its engine has one request in flight");
         return Ok(1);
     }
-    if think_time(section)?.is_some() && rate(section).is_none() {
+    let thinks_each = think_time(section)?.is_some() && burst(section)?.is_none();
+    if thinks_each && rate(section).is_none() {
         notes.on(option, "it thinks after each request, so it has one in flight");
         return Ok(1);
     }
@@ -56,15 +57,19 @@ pub(super) fn arrivals(
 ) -> Result<(Arrivals, Ops), JobError> {
     let think = think_time(section)?;
     let closed = match think {
-        Some((_, think)) => Arrivals::Closed { depth: buffers, think: Think::Fixed(think) },
+        Some((_, think)) => {
+            Arrivals::Closed { depth: buffers, think: Think::Fixed(think), burst: burst(section)? }
+        }
         None => Arrivals::closed(buffers, Span::ZERO),
     };
+    without_effect(section, think.is_some(), notes);
     let Some(option) = rate(section) else { return Ok((closed, ops)) };
+    let poisson = is_poisson(section);
     let a_second = |direction| match value_for(option, direction) {
         None => Ok(None),
         Some(text) => match bytes(text, decimal) {
             Some(0) => Ok(None),
-            Some(amount) => Ok(Some(requests(option, amount as f64, sizes))),
+            Some(amount) => Ok(Some(requests(option, amount as f64, sizes, poisson))),
             None => Err(option.wrong("a rate, as `1m` bytes or `100` requests a second")),
         },
     };
@@ -94,7 +99,6 @@ pub(super) fn arrivals(
     if let Some((option, _)) = think {
         notes.on(option, "left out: requests on a schedule do not wait for a think time");
     }
-    let poisson = section.find(&["rate_process"]).is_some_and(|option| option.value == "poisson");
     let pace = if poisson { Pace::Poisson } else { Pace::Fixed };
     Ok((Arrivals::Open { rate, pace, curve: Vec::new(), buffers: NonZeroU32::new(buffers) }, ops))
 }
@@ -104,15 +108,20 @@ fn rate(section: &Section) -> Option<&FioOption> {
     section.find(&["rate_iops", "rate"]).filter(|option| !option.is_off())
 }
 
+fn is_poisson(section: &Section) -> bool {
+    section.find(&["rate_process"]).is_some_and(|option| option.value == "poisson")
+}
+
 /// Converts an `amount` in the unit of `option` to requests of these sizes. fio counts a request as
-/// the bytes of the smallest size.
-fn requests(option: &FioOption, amount: f64, sizes: &Weighted<u32>) -> f64 {
+/// the bytes of the smallest size. It spaces requests evenly by their bytes, but draws the gaps of
+/// a Poisson process from the rate and that smallest size alone.
+fn requests(option: &FioOption, amount: f64, sizes: &Weighted<u32>, poisson: bool) -> f64 {
     let weight: f64 = sizes.iter().map(|(_, weight)| weight as f64).sum();
     let mean =
         sizes.iter().map(|(size, weight)| f64::from(size) * weight as f64).sum::<f64>() / weight;
     let least = sizes.possible().min().unwrap_or(1);
     let unit = if option.name == "rate_iops" { f64::from(least) } else { 1.0 };
-    amount * unit / mean
+    amount * unit / if poisson { f64::from(least) } else { mean }
 }
 
 /// Returns the think time with its option.
@@ -120,4 +129,23 @@ fn think_time(section: &Section) -> Result<Option<(&FioOption, Span)>, JobError>
     let Some(option) = section.find(&["thinktime"]) else { return Ok(None) };
     let think = time(option, MICROSECOND)?;
     Ok(Some((option, think)).filter(|(_, think)| *think > Span::ZERO))
+}
+
+/// Returns the requests between two think times, if they are more than one.
+fn burst(section: &Section) -> Result<Option<NonZeroU32>, JobError> {
+    let Some(option) = section.find(&["thinktime_blocks"]) else { return Ok(None) };
+    let blocks = number(option, u32::MAX.into())? as u32;
+    Ok(NonZeroU32::new(blocks).filter(|blocks| blocks.get() > 1))
+}
+
+/// Notes the options that change nothing without another one.
+fn without_effect(section: &Section, thinks: bool, notes: &mut Notes) {
+    let blocks = section.find(&["thinktime_blocks"]).filter(|_| !thinks);
+    let process = section.find(&["rate_process"]).filter(|_| rate(section).is_none());
+    let lacking = [(blocks, "thinktime"), (process, "rate")];
+    for (option, other) in lacking {
+        if let Some(option) = option {
+            notes.on(option, format!("it has no effect without `{other}`"));
+        }
+    }
 }

@@ -56,6 +56,9 @@ keys! {
     DEPTH depth: u32 = Count(1, MAX_OUTSTANDING_MOST), or 1;
     /// Time between a completion and the next request: constant or random.
     THINK think: Think = PAUSE, or Think::NONE;
+    /// Requests between two think times: they follow each other at once, and the think time begins
+    /// when all of them have finished. If not given, the agent thinks after each request.
+    BURST burst: NonZeroU32 = Count(1, u32::MAX as u64);
 }
 
 keys! {
@@ -118,8 +121,8 @@ pub(crate) fn place(node: Option<&Node>, key: &dyn Declared) -> Option<Origin> {
 /// Bounds the requests in flight, if there is a bound.
 pub(crate) fn bounded(arrivals: Arrivals, buffers: Option<u32>) -> Arrivals {
     match arrivals {
-        Arrivals::Closed { depth, think } => {
-            Arrivals::Closed { depth: buffers.unwrap_or(depth), think }
+        Arrivals::Closed { depth, think, burst } => {
+            Arrivals::Closed { depth: buffers.unwrap_or(depth), think, burst }
         }
         Arrivals::Open { rate, pace, curve, .. } => {
             Arrivals::Open { rate, pace, curve, buffers: buffers.and_then(NonZeroU32::new) }
@@ -159,7 +162,11 @@ fn read(node: &Node) -> Result<(Arrivals, Option<u32>), JobError> {
     }
     let arrivals = match kind {
         TURNS => Arrivals::Turns,
-        CLOSED => Arrivals::Closed { depth: reader.get(&DEPTH)?, think: reader.get(&THINK)? },
+        CLOSED => Arrivals::Closed {
+            depth: reader.get(&DEPTH)?,
+            think: reader.get(&THINK)?,
+            burst: reader.find(&BURST)?,
+        },
         _ => {
             let pace = if kind == POISSON { Pace::Poisson } else { Pace::Fixed };
             let rate = reader.get(&RATE)?;
@@ -192,9 +199,11 @@ fn text((arrivals, count): &(Arrivals, Option<u32>)) -> String {
             let curve = Some(curve).filter(|curve| !curve.is_empty());
             rows.put(&HOW, &kind).put(&RATE, rate).maybe(&CURVE, curve)
         }
-        Arrivals::Closed { depth, think } => {
-            rows.put(&HOW, &CLOSED).put(&DEPTH, depth).put(&THINK, think)
-        }
+        Arrivals::Closed { depth, think, burst } => rows
+            .put(&HOW, &CLOSED)
+            .put(&DEPTH, depth)
+            .put(&THINK, think)
+            .maybe(&BURST, burst.as_ref()),
         Arrivals::Turns => rows.put(&HOW, &TURNS),
     };
     rows.inline()

@@ -27,6 +27,9 @@ pub enum Arrivals {
         depth: u32,
         /// Pause between a completion and the next request.
         think: Think,
+        /// Number of requests of a burst, if requests come in bursts: they follow each other without
+        /// a pause, and when all have completed, the pause comes before the next burst.
+        burst: Option<NonZeroU32>,
     },
     /// In turn with all other agents that take turns: one request at a time, and each agent once in
     /// a round, in a random order for each round. Sequential agents share one position. After its
@@ -42,7 +45,7 @@ impl Arrivals {
 
     /// A closed loop with a fixed think time.
     pub const fn closed(depth: u32, think: Span) -> Self {
-        Self::Closed { depth, think: Think::Fixed(think) }
+        Self::Closed { depth, think: Think::Fixed(think), burst: None }
     }
 }
 

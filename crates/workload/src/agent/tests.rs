@@ -65,6 +65,24 @@ fn a_closed_loop_keeps_its_depth_and_thinks() {
 }
 
 #[test]
+fn a_burst_ends_with_a_pause_when_all_of_it_has_completed() {
+    let burst = NonZeroU32::new(3);
+    let closed = Arrivals::Closed { depth: 2, think: Think::Fixed(Span::from_ms(5)), burst };
+    let mut agents = Agents::new(vec![agent(closed)], Seed(1));
+    let [first, second] = [(); 2].map(|()| agents.take(Time::ZERO).unwrap());
+    let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
+    finish(&mut agents, ms(1), &first);
+    // The third and last follows at once, without a pause.
+    let third = agents.take(ms(1)).unwrap();
+    finish(&mut agents, ms(2), &second);
+    assert_eq!(agents.next_due(), Time::NEVER, "the third is in flight");
+    finish(&mut agents, ms(3), &third);
+    assert_eq!(agents.next_due(), ms(8));
+    assert!(agents.take(ms(8)).is_some() && agents.take(ms(8)).is_some());
+    assert_eq!(agents.next_due(), Time::NEVER, "two at a time");
+}
+
+#[test]
 fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
     let taking_turns = |size, count| {
         let sizes = Weighted::always(size);
@@ -381,7 +399,7 @@ fn operations_and_think_times_leave_the_places_as_they_are() {
     let think = Think::Exponential(Span::from_us(10));
     let other = Agent {
         ops: Ops::Mix { reads: ALL_REQUESTS / 2 },
-        arrivals: Arrivals::Closed { depth: 1, think },
+        arrivals: Arrivals::Closed { depth: 1, think, burst: None },
         ..random
     };
     assert_eq!(starts(other, 1_000), places);
@@ -391,7 +409,7 @@ fn operations_and_think_times_leave_the_places_as_they_are() {
 fn exponential_think_times_have_their_mean_and_deviation() {
     let think = Think::Exponential(Span::from_us(50));
     let thinks = Agent {
-        arrivals: Arrivals::Closed { depth: 1, think },
+        arrivals: Arrivals::Closed { depth: 1, think, burst: None },
         active: Time::ZERO..Time::NEVER,
         ..agent(loop_of_one())
     };
