@@ -207,9 +207,8 @@ def record(disk: Disk, out: Path, *, seconds: float | None, tracefs: Path) -> Re
     formatter = Formatter(disk)
     recorded = formatter.recorded
     try:
-        file = out.open("xb")
-        try:
-            with file, _text(file, out) as text, _signals_wait() as end_signals:
+        with files.new_file(out) as file:
+            with _text(file, out) as text, _signals_wait() as end_signals:
                 begun = time.monotonic()
                 with _instance(tracefs, disk) as instance:
                     recorded.asked_by = _copy(instance, formatter, text, seconds, end_signals)
@@ -220,19 +219,20 @@ def record(disk: Disk, out: Path, *, seconds: float | None, tracefs: Path) -> Re
                     "hint: let a program use the disk meanwhile; what memory answers is no request",
                     exit_code=RUN_FAILED,
                 )
-        except BaseException:
-            out.unlink(missing_ok=True)
-            raise
     except OSError as error:
         message = f"error: {out} cannot be written: {error.strerror}"
         raise PenstockError(message, exit_code=RUN_FAILED) from None
     return recorded
 
 
-def _text(file: IO[bytes], out: Path) -> IO[bytes]:
-    if out.suffix == ".gz":
-        return gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6)  # type: ignore[return-value]
-    return file
+@contextmanager
+def _text(file: IO[bytes], out: Path) -> Iterator[IO[bytes]]:
+    """Yield where lines go, so that they get into the file, which stays open."""
+    if out.suffix != ".gz":
+        yield file
+        return
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as packed:
+        yield packed  # type: ignore[misc]
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """`penstock trace`: what a trace holds, the same in another format, and a trace of a job."""
 
 import json
+import os
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -153,7 +155,7 @@ def convert(
     text = _native.trace_convert(trace, to, into=into, format=file_format)
     made: trace_table.Description = json.loads(text)
     line = f"{units.count(made['requests'])} requests from {made['from']}{_left_out(made)}"
-    _give(text, [line], as_json=as_json)
+    _about_written(to, text, line, [], as_json=as_json)
 
 
 @app.command("make", short_help="Write what a job asks for as a trace.")
@@ -178,14 +180,20 @@ def make(
     """
     text = _native.trace_made(job, out, into=file_format, sets=sets or [], on=on)
     made: trace_table.Description = json.loads(text)
-    give(
-        Answer(
-            data=lambda: text,
-            blocks=[[f"{units.count(made['requests'])} requests{_left_out(made)}"]],
-            notes=[f"wrote {out}"],
-        ),
-        as_json=as_json,
-    )
+    line = f"{units.count(made['requests'])} requests{_left_out(made)}"
+    _about_written(out, text, line, [f"wrote {out}"], as_json=as_json)
+
+
+def _about_written(path: str, text: str, line: str, notes: Sequence[str], *, as_json: bool) -> None:
+    """Print an answer about a trace that was written; as a message if the trace went to stdout."""
+    try:
+        is_stdout = os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError):
+        is_stdout = False
+    if is_stdout:
+        output.talk(line)
+        return
+    give(Answer(data=lambda: text, blocks=[[line]], notes=notes), as_json=as_json)
 
 
 def _left_out(made: trace_table.Description) -> str:

@@ -3,8 +3,10 @@
 import errno
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from penstock.errors import RUN_FAILED, PenstockError, wrong
 
@@ -174,18 +176,46 @@ def make_folder(folder: Path) -> None:
         raise _unwritable(folder, error) from None
 
 
-def write_new(path: Path, content: str) -> None:
+def write_new(path: Path, content: str | bytes) -> None:
     """Write the whole of `content` to a file that is not there yet, or nothing."""
     try:
-        file = path.open("x")
-        try:
-            with file:
-                file.write(content)
-        except OSError:
-            path.unlink()
-            raise
+        with new_file(path) as file:
+            file.write(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a new file that gets the name `path` after the block; an error in it leaves nothing.
+
+    # Errors
+    `OSError`, as of a file that has taken the name meanwhile.
+    """
+    unfinished = _unfinished(path)
+    with unfinished.open("xb") as file:
+        try:
+            # So that `doctor --clean` knows it from one whose command was killed.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            _name(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _name(unfinished: Path, path: Path) -> None:
+    """Give a file a name that is free."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links.
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        unfinished.rename(path)
 
 
 def _unwritable(path: Path, error: OSError) -> PenstockError:

@@ -122,7 +122,12 @@ impl Site<'_> {
         }
         self.reserve(plain)?;
         self.fill(direct, *alignment, progress)?;
-        let durable = direct.sync_all().and_then(|()| mark::write(plain, usable, self.holds));
+        let emptied = || match self.holds {
+            Holds::Filling => Ok(()),
+            Holds::Data => plain.write_all_at(&[0; GRAIN as usize], 0),
+        };
+        let durable = direct.sync_all().and_then(|()| emptied());
+        let durable = durable.and_then(|()| mark::write(plain, usable, self.holds));
         durable.map_err(|error| self.failed("make it durable", error))?;
         self.direct.probe(path, direct, *alignment)
     }
@@ -174,7 +179,7 @@ impl Site<'_> {
         }
     }
 
-    /// Writes every usable byte once.
+    /// Writes every usable byte once: an application that has written nothing yet finds zeros.
     fn fill(
         &self,
         file: &File,
@@ -192,7 +197,16 @@ impl Site<'_> {
                 return Err(TargetError::Interrupted { path: self.path.to_owned() });
             }
             let len = (usable - written).min(chunk.len() as u64) as usize;
-            rng.fill_bytes(chunk);
+            match self.holds {
+                Holds::Filling => rng.fill_bytes(chunk),
+                // The beginning says until the end that the file is being made.
+                Holds::Data => {
+                    chunk.fill(0);
+                    if written == 0 {
+                        rng.fill_bytes(&mut chunk[..GRAIN as usize]);
+                    }
+                }
+            }
             let mut done = 0;
             while done < len {
                 let rest = &chunk[done..len];

@@ -47,6 +47,17 @@ pub enum TargetError {
         /// The path.
         path: PathBuf,
     },
+    /// An input that is neither a file nor a directory.
+    #[error(
+        "{}: found a {kind}; expected a regular file, as an input is read from its end too\n\
+         hint: write what comes from it to a file, and name that", path.display()
+    )]
+    NoRun {
+        /// The path.
+        path: PathBuf,
+        /// The kind of file.
+        kind: &'static str,
+    },
     /// Neither a file nor a directory.
     #[error(
         "{}: found a {kind}; expected a regular file that Penstock made\n\
@@ -324,6 +335,7 @@ impl TargetError {
             | Self::LinkLoop { .. }
             | Self::AmongDevices { .. }
             | Self::Directory { .. }
+            | Self::NoRun { .. }
             | Self::TooSmall { .. }
             | Self::BadSize { .. }
             | Self::SizeDiffers { .. }

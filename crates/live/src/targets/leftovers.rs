@@ -15,7 +15,7 @@ use crate::kernel::openers::openers;
 use crate::kernel::sysfs::{entries, name, text};
 use crate::targets::device::alone;
 use crate::targets::loops;
-use crate::targets::plain::UNFINISHED;
+use crate::targets::new_file::UNFINISHED;
 use crate::targets::{GRAIN, Listed, MARK, Roots, begins_as_filled, is_ours};
 
 /// An unused loop device over an owned file.

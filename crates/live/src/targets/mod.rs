@@ -19,6 +19,7 @@ mod file_systems;
 pub(crate) mod leftovers;
 mod loops;
 mod mark;
+pub(crate) mod new_file;
 mod opened;
 pub(crate) mod plain;
 pub(crate) mod residency;

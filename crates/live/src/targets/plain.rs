@@ -8,24 +8,22 @@
 //! An output has no name until it is complete, so that nothing remains however the process ends. Where the
 //! file system cannot do that, its name says that it is unfinished until then.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FallocateFlags, RenameFlags};
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use super::direct::{Alignment, Direct};
 use super::error::TargetError;
 use super::file_systems;
+use super::new_file::{NewFile, folder_of};
 use super::opened::{Locked, check_kind};
 use super::{Inner, Target};
-
-/// The ending of an output's name until the output is complete.
-pub(crate) const UNFINISHED: &str = ".penstock-unfinished";
 
 /// Whether a file is read or written through the page cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +61,10 @@ impl Input {
             io::ErrorKind::NotFound => TargetError::NoInput { path: path.to_owned() },
             _ => TargetError::system(path, "look at it", error),
         })?;
-        check_kind(path, meta.file_type())?;
+        check_kind(path, meta.file_type()).map_err(|error| match error {
+            TargetError::NotAFile { path, kind } => TargetError::NoRun { path, kind },
+            error => error,
+        })?;
         file_systems::check_not_the_kernels(path, path)?;
         let plain = File::open(path).map_err(system("open it"))?;
         let length = plain.metadata().map_err(system("look at it"))?.len();
@@ -106,12 +107,8 @@ pub struct Output {
     pub target: Option<Target>,
     /// Whether it is written with direct I/O.
     pub direct: bool,
-    path: PathBuf,
-    plain: File,
-    folder: File,
+    new: NewFile,
     length: u64,
-    /// Its unfinished name, if it needs one.
-    unfinished: Option<PathBuf>,
 }
 
 impl Output {
@@ -124,30 +121,19 @@ impl Output {
         if std::fs::symlink_metadata(path).is_ok() {
             return Err(TargetError::Exists { path: path.to_owned() });
         }
-        let at = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let at = at.unwrap_or(Path::new("."));
-        file_systems::check_not_the_kernels(at, path)?;
-        let folder = File::open(at).map_err(system("open the folder for it"))?;
-        let (plain, unfinished) = make(path, at).map_err(system("create it"))?;
-        let fd_path = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
-        let mut output = Self {
-            target: None,
-            direct: false,
-            path: path.to_owned(),
-            plain,
-            folder,
-            length,
-            unfinished,
-        };
+        file_systems::check_not_the_kernels(folder_of(path), path)?;
+        let new = NewFile::create_unlocked(path).map_err(system("create it"))?;
+        let fd_path = PathBuf::from(format!("/proc/self/fd/{}", new.file().as_raw_fd()));
+        let mut output = Self { target: None, direct: false, new, length };
         output.reserve()?;
         if length == 0 {
             return Ok(output);
         }
         let open = || Direct::REAL.open_as(&fd_path, path);
-        let (file, alignment) = opened(path, &output.plain, cache, open)?;
+        let (file, alignment) = opened(path, output.new.file(), cache, open)?;
         output.direct = alignment != THROUGH_THE_CACHE;
         let rounded = length.next_multiple_of(u64::from(unit(alignment)));
-        rustix::fs::ftruncate(&output.plain, rounded)
+        rustix::fs::ftruncate(output.new.file(), rounded)
             .map_err(|errno| TargetError::system(path, "set its length", errno.into()))?;
         let file_system = file_systems::name(&file);
         // The lock tells `doctor --clean` that its process is alive.
@@ -160,7 +146,7 @@ impl Output {
 
     /// Returns the path that it gets.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.new.path()
     }
 
     /// Returns the file, to be written through the page cache.
@@ -168,7 +154,7 @@ impl Output {
     /// # Errors
     /// An error of the system.
     pub fn file(&self) -> io::Result<File> {
-        self.plain.try_clone()
+        self.new.file().try_clone()
     }
 
     /// Finishes the file, all of which is written: cuts it to its length, makes it durable, and gives it its
@@ -176,35 +162,30 @@ impl Output {
     ///
     /// # Errors
     /// [`TargetError`]: a file has been created there meanwhile; an error of the system. Nothing is left.
-    pub fn finish(mut self) -> Result<(), TargetError> {
+    pub fn finish(self) -> Result<(), TargetError> {
+        let Self { new, length, target, .. } = self;
+        let path = new.path().to_owned();
         let system = |doing| {
-            let path = self.path.clone();
+            let path = path.clone();
             move |error| TargetError::system(&path, doing, error)
         };
-        self.plain.set_len(self.length).map_err(system("cut it to its length"))?;
-        self.plain.sync_all().map_err(system("make it durable"))?;
-        let named = if let Some(unfinished) = &self.unfinished {
-            rename(unfinished, &self.path)
-        } else {
-            let fd_path = format!("/proc/self/fd/{}", self.plain.as_raw_fd());
-            let (here, follow) = (rustix::fs::CWD, AtFlags::SYMLINK_FOLLOW);
-            rustix::fs::linkat(here, fd_path, here, &self.path, follow)
-        };
-        match named {
-            Ok(()) => self.unfinished = None,
-            Err(Errno::EXIST) => return Err(TargetError::Exists { path: self.path.clone() }),
-            Err(errno) => return Err(system("give it its name")(errno.into())),
-        }
-        self.folder.sync_all().map_err(system("make it durable"))
+        new.file().set_len(length).map_err(system("cut it to its length"))?;
+        new.finish().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => TargetError::Exists { path: path.clone() },
+            _ => system("make it durable and give it its name")(error),
+        })?;
+        drop(target);
+        Ok(())
     }
 
     /// Reserves the space for all of it.
     fn reserve(&self) -> Result<(), TargetError> {
-        let Self { plain, length, path, .. } = self;
+        let Self { new, length, .. } = self;
+        let (plain, path) = (new.file(), new.path());
         let free = rustix::fs::fstatvfs(plain)
             .map(|answer| answer.f_bavail.saturating_mul(answer.f_frsize));
         let no_space = || TargetError::NoSpace {
-            path: path.clone(),
+            path: path.to_owned(),
             file_system: file_systems::name(plain),
             needed: *length,
             available: free.unwrap_or(0),
@@ -220,15 +201,6 @@ impl Output {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(Errno::NOSPC | Errno::DQUOT) => Err(no_space()),
             Err(errno) => Err(TargetError::system(path, "set its space aside", errno.into())),
-        }
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(unfinished) = &self.unfinished {
-            // The error that led here is the one that is reported.
-            let _ = std::fs::remove_file(unfinished);
         }
     }
 }
@@ -265,31 +237,6 @@ fn opened(
 
 fn unit(alignment: Alignment) -> u32 {
     alignment.offset.max(alignment.memory)
-}
-
-/// Creates a file that will be at `path` in `folder`. Returns it with its unfinished name, if it needs one.
-fn make(path: &Path, folder: &Path) -> io::Result<(File, Option<PathBuf>)> {
-    if let Some(file) = (Direct::REAL.nameless)(folder)?
-        && Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
-    {
-        return Ok((file, None));
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let unfinished = folder.join(format!(".{name}.{}{UNFINISHED}", std::process::id()));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&unfinished)?;
-    Ok((file, Some(unfinished)))
-}
-
-/// Renames the file `from` to `to`, which must not exist.
-fn rename(from: &Path, to: &Path) -> Result<(), Errno> {
-    let here = rustix::fs::CWD;
-    match rustix::fs::renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            rustix::fs::linkat(here, from, here, to, AtFlags::empty())?;
-            rustix::fs::unlink(from)
-        }
-        done => done,
-    }
 }
 
 #[cfg(test)]

@@ -26,4 +26,3 @@ pub use format::{Event, decisions_of};
 pub use header::{Header, RecordedDisk, RecordedLane, RecordedServed};
 pub use reader::{Decisions, Events};
 pub use writer::Recorder;
-pub(crate) use writer::check_new;

@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use penstock_core::{Done, Errno, Go, Io, ReqId, Span, Time};
+use penstock_live::NewFile;
 
 use super::format::{
     ADVANCE, ARRIVAL, BUFFER, COMPLETION, DECISION, DECISIONS, END, POSITION, QUEUE, RECORD,
@@ -23,9 +24,10 @@ pub struct Recorder {
 }
 
 struct RecordFiles {
-    path: PathBuf,
     record: MarkedFile,
     decisions: MarkedFile,
+    /// Both files, until they are finished.
+    new: Vec<NewFile>,
     /// The first failure; nothing was written after it.
     failed: Option<io::Error>,
 }
@@ -56,19 +58,16 @@ impl Recorder {
     /// When one exists or cannot be made; then neither is left behind.
     pub fn create(path: &Path, header: &Header) -> io::Result<Self> {
         let open = |path: &Path, format: &str| {
-            let mut file = BufWriter::with_capacity(BUFFER, File::create_new(path)?);
+            let new = NewFile::create(path)?;
+            let mut file = BufWriter::with_capacity(BUFFER, new.file().try_clone()?);
             file.write_all(format.as_bytes())?;
             serde_json::to_writer(&mut file, header)?;
             file.write_all(b"\n")?;
-            Ok(MarkedFile { file, queue: 0 })
+            Ok::<_, io::Error>((MarkedFile { file, queue: 0 }, new))
         };
-        let record = open(path, RECORD)?;
-        let decisions = open(&decisions_of(path), DECISIONS).inspect_err(|_: &io::Error| {
-            // The record is ours, made above; an error here changes nothing about the first one.
-            let _ = std::fs::remove_file(path);
-        })?;
-        let path = path.to_owned();
-        let files = RecordFiles { path, record, decisions, failed: None };
+        let (record, new) = open(path, RECORD)?;
+        let (decisions, new_too) = open(&decisions_of(path), DECISIONS)?;
+        let files = RecordFiles { record, decisions, new: vec![new, new_too], failed: None };
         Ok(Self { files: Rc::new(RefCell::new(files)), queue: 0 })
     }
 
@@ -84,8 +83,8 @@ impl Recorder {
     /// # Errors
     /// When a file exists already, or none can be created there.
     pub fn check(path: &Path) -> io::Result<()> {
-        check_new(path)?;
-        check_new(&decisions_of(path))
+        NewFile::check(path)?;
+        NewFile::check(&decisions_of(path))
     }
 
     fn write(&self, write: impl FnOnce(&mut RecordFiles) -> io::Result<()>) {
@@ -201,21 +200,11 @@ impl Recorder {
                 out.write_all(&[END])?;
                 out.flush()?;
             }
-            Ok(())
+            // The decisions first: a record without them is no record.
+            files.new.drain(..).rev().try_for_each(NewFile::finish)
         });
         let files = &mut *self.files.borrow_mut();
-        files.failed.take().map_or(Ok(()), |error| {
-            for useless in [files.path.clone(), decisions_of(&files.path)] {
-                let _ = std::fs::remove_file(useless);
-            }
-            Err(error)
-        })
+        files.new.clear();
+        files.failed.take().map_or(Ok(()), Err)
     }
-}
-
-/// Checks that a new file can be created at `path`, by creating and removing it: permissions do not
-/// tell whether a file system is full or takes no files.
-pub(crate) fn check_new(path: &Path) -> io::Result<()> {
-    File::create_new(path)?;
-    std::fs::remove_file(path)
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use penstock_core::{Done, ReqId, Seed, Source, Span, Time};
 use penstock_jobs::{Extent, Job, Stop};
+use penstock_live::NewFile;
 use penstock_workload::trace::{DeviceId, ProcessId, Record, Requests, Trace, TraceError};
 use penstock_workload::{Agent, Agents, Arrivals};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::foresee::amounts::{only_agents, place};
-use crate::record::check_new;
 use crate::traces::trace_tools::{self, writer};
 
 /// Largest number of requests: a longer trace is a slip, its text has gigabytes.
@@ -35,7 +35,7 @@ pub fn make(
     into: &str,
 ) -> Result<Value, Failure> {
     let write = writer(into)?;
-    check_new(to).map_err(|error| Failure::unwritable(to, &error))?;
+    NewFile::check(to).map_err(|error| Failure::unwritable(to, &error))?;
     let job = Job::load(path, sets)?;
     only_agents(&job)?;
     let place = place(&job, on)?;

@@ -1,6 +1,5 @@
 //! Tools for traces: describe one, and write it in another format.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -9,12 +8,12 @@ use penstock_jobs::Job;
 use penstock_jobs::diagnose::JobError;
 use penstock_jobs::nearest::suggest;
 use penstock_jobs::traces::{OTHER, TraceSpec};
+use penstock_live::NewFile;
 use penstock_workload::trace::series::{self, Frame, Mix, Series};
 use penstock_workload::trace::{self, TraceError, stats};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::record::check_new;
 use crate::traces::trace_file;
 
 /// Lists the formats of traces.
@@ -102,7 +101,7 @@ pub(crate) fn classified(path: &Path, job: &Path) -> Result<(Vec<String>, TraceS
 pub fn convert(from: &Path, format: Option<&str>, to: &Path, into: &str) -> Result<Value, Failure> {
     let write = writer(into)?;
     // Before a long trace is read.
-    check_new(to).map_err(|error| Failure::unwritable(to, &error))?;
+    NewFile::check(to).map_err(|error| Failure::unwritable(to, &error))?;
     let (trace, format) = trace_file::load(from, format)?;
     let written = write_new(&trace, write, to)?;
     Ok(json!({
@@ -134,14 +133,14 @@ pub(crate) fn write_new(
     to: &Path,
 ) -> Result<trace::Written, Failure> {
     let unwritable = |error: std::io::Error| Failure::unwritable(to, &error);
-    let mut file = BufWriter::new(File::create_new(to).map_err(unwritable)?);
+    let new = NewFile::create(to).map_err(unwritable)?;
+    let mut file = BufWriter::new(new.file());
     let written = write(trace, &mut file)
         .and_then(|written| file.flush().and_then(|()| trace.records.check()).map(|()| written));
-    written.map_err(|error| {
-        // Made here, a moment ago, and worth nothing half written.
-        let _ = std::fs::remove_file(to);
-        unwritable(error)
-    })
+    let written = written.map_err(unwritable)?;
+    drop(file);
+    new.finish().map_err(unwritable)?;
+    Ok(written)
 }
 
 fn class_json(name: &str, figures: &stats::Stats) -> Value {
