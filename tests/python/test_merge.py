@@ -602,3 +602,28 @@ def test_merging_costs_no_more_of_a_processor_than_sort(folder: Path) -> None:
     walls = [one["makespan_s"] / one["beside"][0]["makespan_s"] for one in result["rounds"]]
     assert statistics.median(ratios) <= 1
     assert statistics.median(walls) <= 1.1
+
+
+def test_a_run_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for run, kind in (("pipe", "pipe"), ("/dev/zero", "character device")):
+        ended = penstock("merge", run, run, "--to", ".", cwd=tmp_path)
+        assert ended.code == 2
+        assert ended.err.startswith(f"error: {run}: found a {kind}; expected a regular file, as ")
+        assert "penstock made" not in ended.err.lower()
+
+
+def test_a_line_of_many_writes(tmp_path: Path) -> None:
+    """Its writes were cut off one after another, each with a copy of the rest."""
+    (tmp_path / "long").write_text("b" * (8 << 20) + "\n")
+    (tmp_path / "short").write_text("a\nc\n")
+    ended = penstock("merge", "long", "short", "--to", ".", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert (tmp_path / "merged").read_text() == "a\n" + "b" * (8 << 20) + "\nc\n"
+
+
+def test_a_record_of_any_length_that_can_be_given(tmp_path: Path) -> None:
+    words = ("merge", "a", "b", "--to", ".", "--record")
+    for length in ("18446744073709551615", "4294967296", "-1", "0"):
+        ended = penstock(*words, length, cwd=tmp_path)
+        assert (ended.code, "Traceback" in ended.err) == (2, False), ended.err

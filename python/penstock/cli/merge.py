@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 app = verb()
 
+RECORD_MOST = (1 << 32) - 1
+"""Most bytes of a record."""
+
 
 class SeveralDisks(TyperCommand):
     """A command whose `--to` may have several values."""
@@ -117,7 +120,13 @@ Sets = Annotated[
 
 Record = Annotated[
     int | None,
-    typer.Option("--record", metavar="BYTES", min=1, help="Records of this length, not lines."),
+    typer.Option(
+        "--record",
+        metavar="BYTES",
+        min=1,
+        max=RECORD_MOST,
+        help="Records of this length, not lines.",
+    ),
 ]
 
 Key = Annotated[
@@ -229,7 +238,7 @@ def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
     if not (colon and offset.isdecimal() and size.isdecimal()):
         raise wrong(f"--key {key} is no place in a record", "as 0:10: ten bytes from byte 0 on")
     place = length, int(offset), int(size)
-    if max(place) >= 1 << 32:
+    if max(place) > RECORD_MOST:
         raise wrong(f"--key {key} is no place in a record", "no record is so long")
     return place
 

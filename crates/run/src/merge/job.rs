@@ -93,6 +93,8 @@ pub(super) struct Merging {
     ahead: VecDeque<usize>,
     /// Merged records of which no write has been sent.
     out: Vec<u8>,
+    /// The first bytes of `out` that have been taken: a long record is many writes.
+    taken: usize,
     /// Bytes of a write.
     write: usize,
     /// Bytes of the whole output.
@@ -128,6 +130,7 @@ impl Merging {
             lacks: false,
             ahead: VecDeque::with_capacity(runs.len()),
             out: Vec::new(),
+            taken: 0,
             write,
             bytes: runs.iter().map(RunReader::len).sum(),
             requested: 0,
@@ -224,7 +227,7 @@ impl Merging {
     /// # Errors
     /// [`BadRun`]: a run is not sorted, or has changed.
     pub(super) fn merge(&mut self, limit: usize) -> Result<MergeStop, BadRun> {
-        let Self { runs, tree, out, ahead, write, .. } = self;
+        let Self { runs, tree, out, taken, ahead, write, .. } = self;
         let tree = tree.as_mut().expect("it is filled before");
         let full = (*write).min(limit);
         if mem::take(&mut self.lacks) {
@@ -262,7 +265,7 @@ impl Merging {
                 NextRecord::Lacks => self.lacks = true,
                 NextRecord::Over => tree.remove_winner(runs),
             }
-            if pause || out.len() >= full {
+            if pause || out.len() - *taken >= full {
                 return Ok(MergeStop::Pause);
             }
             if lacks {
@@ -283,19 +286,33 @@ impl Merging {
     /// the shorter last one.
     pub(super) fn next_write(&mut self, all: bool) -> Option<(u64, Vec<u8>)> {
         let enough = if all { 1 } else { self.write };
-        if self.out.len() < enough {
+        let merged = self.merged();
+        if merged < enough {
+            self.out.drain(..mem::take(&mut self.taken));
+            self.out.shrink_to(2 * self.write);
             return None;
         }
-        let mut left = self.spare.pop().unwrap_or_default();
-        left.clear();
-        left.reserve(self.write);
-        let len = self.out.len().min(self.write);
-        left.extend_from_slice(&self.out[len..]);
-        let mut bytes = mem::replace(&mut self.out, left);
-        bytes.truncate(len);
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.reserve(self.write);
+        let len = merged.min(self.write);
+        if self.taken == 0 && merged < 2 * len {
+            // The usual case: the few bytes behind this write move, not the write.
+            bytes.extend_from_slice(&self.out[len..]);
+            mem::swap(&mut self.out, &mut bytes);
+            bytes.truncate(len);
+        } else {
+            bytes.extend_from_slice(&self.out[self.taken..][..len]);
+            self.taken += len;
+        }
         let at = self.sent;
         self.sent += len as u64;
         Some((at, bytes))
+    }
+
+    /// Bytes of the output that wait for their write.
+    fn merged(&self) -> usize {
+        self.out.len() - self.taken
     }
 
     /// Notes that a write of `bytes` bytes is done.
@@ -306,7 +323,7 @@ impl Merging {
 
     /// Bytes of the output in memory.
     pub(super) fn unwritten(&self) -> u64 {
-        self.in_flight() + self.out.len() as u64
+        self.in_flight() + self.merged() as u64
     }
 
     /// Bytes of the output in writes that are not done.
@@ -329,6 +346,6 @@ impl Merging {
         if self.bytes == 0 {
             return if self.state == MergeState::Done { 1.0 } else { 0.0 };
         }
-        (self.sent + self.out.len() as u64) as f64 / self.bytes as f64
+        (self.sent + self.merged() as u64) as f64 / self.bytes as f64
     }
 }
