@@ -38,6 +38,7 @@ __all__ = [
     "schema",
     "size",
     "study",
+    "text_file",
     "trace_convert",
     "trace_describe",
     "trace_formats",
@@ -190,6 +191,9 @@ def schema(kind: str) -> str:
 
 def without_detail(text: str, verdict: str | None = None) -> str:
     """Give the JSON of a comparison without the detail of its runs, with a `verdict` in JSON."""
+
+def text_file(path: str | PathLike[str], kind: str, hint: str) -> str:
+    """Read a short file that a person wrote; messages name its `kind`, and `hint` what is right."""
 
 def trace_formats() -> str:
     """Every format of traces, as JSON."""

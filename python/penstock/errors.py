@@ -61,3 +61,10 @@ def translated() -> Iterator[None]:
         raise PenstockError(
             str(failure), exit_code=failure.exit_code, stuck=failure.stuck
         ) from failure.__cause__
+    except OverflowError as error:
+        raise out_of_range(error) from None
+
+
+def out_of_range(error: OverflowError) -> PenstockError:
+    """Make the error of a number that the engine does not take."""
+    return wrong(f"a number is out of range: {error}", "give a number from 0 on, of usual size")

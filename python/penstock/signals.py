@@ -7,8 +7,8 @@ and SIGHUP, which comes when the connection is lost.
 import os
 import select
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -21,9 +21,21 @@ DEFAULTS = {
 """Signals to handle, with their default handlers. Others, or ignored signals, are left alone."""
 
 
+SHOW_CURSOR = b"\x1b[?25h"
+"""Shows the cursor of a terminal, which a progress bar hides."""
+
+
 def ours() -> list[signal.Signals]:
-    """Return the signals that have their default handlers. `nohup`, for example, ignores SIGHUP."""
-    return [number for number, usual in DEFAULTS.items() if signal.getsignal(number) == usual]
+    """Return the signals that have their default handlers, or ours of a block around this one.
+
+    `nohup`, for example, ignores SIGHUP.
+    """
+    handlers = {number: signal.getsignal(number) for number in DEFAULTS}
+    return [
+        number
+        for number, handler in handlers.items()
+        if handler == DEFAULTS[number] or isinstance(handler, _Stop)
+    ]
 
 
 def restore(before: Mapping[signal.Signals, Any], by: signal.Signals) -> None:
@@ -52,17 +64,12 @@ class StopSignal:
 
     @contextmanager
     def first_stops(self) -> Iterator[None]:
-        """Raise `KeyboardInterrupt` on the first signal in the block; a second ends the process."""
+        """Raise `KeyboardInterrupt` on the first signal in the block; a second ends the process.
+
+        A block within another one takes its signals.
+        """
         before = {number: signal.getsignal(number) for number in ours()}
-
-        def stop(number: int, _frame: FrameType | None) -> None:
-            self.by = signal.Signals(number)
-            for signum in before:
-                signal.signal(signum, signal.SIG_DFL)
-            if signal.SIGHUP in before:
-                detach_from_terminal()
-            raise KeyboardInterrupt
-
+        stop = _Stop(self, list(before))
         for number in before:
             signal.signal(number, stop)
         self.taken = list(before)
@@ -71,6 +78,25 @@ class StopSignal:
         finally:
             self.taken = []
             restore(before, self.by)
+
+
+class _Stop:
+    """The handler of the first signal in a block."""
+
+    def __init__(self, block: StopSignal, taken: Sequence[signal.Signals]) -> None:
+        self._block, self._taken = block, taken
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        self._block.by = signal.Signals(number)
+        for signum in self._taken:
+            signal.signal(signum, signal.SIG_DFL)
+        if signal.SIGHUP in self._taken:
+            detach_from_terminal()
+        # The next signal may end the process while a bar is drawn.
+        with suppress(OSError):
+            if os.isatty(2):
+                os.write(2, SHOW_CURSOR)
+        raise KeyboardInterrupt
 
 
 def detach_from_terminal() -> None:

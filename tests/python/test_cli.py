@@ -291,7 +291,7 @@ class TestWrong:
             (["--policy", "noop", "--create", "1MiB"], "--create"),
             (["--policy", "noop", "--engine", "threads"], "--engine"),
             (["--policy", "noop,cfq", "--record", "r"], "error: a record is of one policy"),
-            (["--policy", ""], "error: a policy without a name"),
+            (["--policy", ","], "error: a policy without a name"),
             (["--policy", "alone:"], "error: unknown class `` of alone:CLASS"),
             (["--policy", "noop", "--on", "emulated:flash:"], "emulated:flash: lacks a name"),
             (["--policy", "noop", "--on", "emulated:flash@"], 'found the speed ""'),

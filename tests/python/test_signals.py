@@ -159,7 +159,7 @@ levels = [1, 2]
 
 REAL = ("--on", "emulated:hdd-7200", "--set", "duration=1h")
 
-ANSWER, RESULT = (f"interrupted: there is no {what} yet\n" for what in ("answer", "result"))
+ANSWER = "interrupted: there is no answer yet\n"
 
 LONG = {
     "advise goal": (
@@ -176,11 +176,11 @@ LONG = {
     "calibrate": (("calibrate", "emulated:hdd-7200"), ANSWER),
     "study plan": (("study", "plan", "study.toml", *REAL), ANSWER),
     "study confirm": (("study", "confirm", "recorded", "--on", "emulated:hdd-7200"), ANSWER),
-    "paper online-batch": (("paper", "online-batch", "--sensitivity"), RESULT),
-    "paper ioagent": (("paper", "ioagent"), RESULT),
-    "paper merge-placement": (("paper", "merge-placement"), RESULT),
-    "paper fairio live": (("paper", "fairio", "live"), RESULT),
-    "paper online-batch live": (("paper", "online-batch", "live"), RESULT),
+    "paper online-batch": (("paper", "online-batch", "--sensitivity"), ANSWER),
+    "paper ioagent": (("paper", "ioagent"), ANSWER),
+    "paper merge-placement": (("paper", "merge-placement"), ANSWER),
+    "paper fairio live": (("paper", "fairio", "live"), ANSWER),
+    "paper online-batch live": (("paper", "online-batch", "live"), ANSWER),
 }
 """A call of each verb that works for long, and what it says if it is interrupted."""
 
@@ -197,6 +197,42 @@ def test_a_verb_without_a_partial_result_says_so(job: Path, verb: str) -> None:
         ended = command.end(signal.SIGTERM)
     assert (ended.code, ended.out) == (143, "")
     assert ended.err.endswith(said)
+
+
+QUIET = {
+    "trace info": ("trace", "info", "quiet"),
+    "trace convert": ("trace", "convert", "quiet", "made", "--to", "fio-iolog3"),
+    "replay": ("replay", "quiet", "--on", "hdd-7200"),
+    "job show": ("job", "show", "quiet"),
+    "study run": ("study", "run", "quiet", "-o", "made"),
+}
+"""Verbs that wait for a pipe in which nothing comes."""
+
+
+@pytest.mark.parametrize("verb", QUIET)
+def test_a_signal_is_heard_while_nothing_comes_from_a_pipe(tmp_path: Path, verb: str) -> None:
+    os.mkfifo(tmp_path / "quiet")
+    with running(tmp_path, *QUIET[verb], cwd=tmp_path) as command:
+        command.wait_for(lambda: takes_over(command, signal.SIGTERM))
+        ended = command.end(signal.SIGTERM)
+    assert (ended.code, ended.out) == (143, "")
+    assert ended.err.count("\n") == 1
+    assert "interrupted" in ended.err
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL])
+def test_a_trace_that_is_being_written_has_no_name(tmp_path: Path, number: signal.Signals) -> None:
+    os.mkfifo(tmp_path / "trace")
+    words = ("trace", "convert", "trace", "made", "--to", "fio-iolog3")
+    with (
+        running(tmp_path, *words, cwd=tmp_path) as command,
+        (tmp_path / "trace").open("wb") as pipe,
+    ):
+        pipe.write(b"0,8,4096,R,0.5\n" * 100_000)
+        command.process.send_signal(number)
+        command.process.wait(LIMIT_S)
+    assert {path.name for path in tmp_path.iterdir()} == {"trace", "out", "err"}
 
 
 def takes_over(command: Running, number: signal.Signals) -> bool:

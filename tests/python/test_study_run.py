@@ -557,3 +557,16 @@ def test_a_start_that_was_killed_is_begun_anew(tmp_path: Path, words: Sequence[s
     (out / "study.json.tmp").touch()
     assert run(study(tmp_path), out, *words)["done"] == 18
     assert not list(out.glob("*.tmp"))
+
+
+@pytest.mark.parametrize("job", ["/dev/zero", "/dev/null", ".", "missing.toml"])
+def test_a_job_that_is_no_small_file_is_refused(tmp_path: Path, job: str) -> None:
+    path = study(tmp_path, STUDY.replace("job.toml", job))
+    assert "job" in refused(path)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_description_without_end_is_none(tmp_path: Path) -> None:
+    (tmp_path / "study.json").symlink_to("/dev/zero")
+    ended = penstock("study", "watch", tmp_path, "--once")
+    assert (ended.code, "holds no study" in ended.err) == (2, True)

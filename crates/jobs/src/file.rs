@@ -17,8 +17,11 @@ pub(crate) fn read(path: &Path, kind: &str) -> Result<String, JobError> {
     read_other(path, kind, &format!("a {kind} is a TOML file"))
 }
 
-/// Reads a file that is not TOML; `hint` says what it should be.
-pub(crate) fn read_other(path: &Path, kind: &str, hint: &str) -> Result<String, JobError> {
+/// Returns the text of a file that is not TOML; `hint` says what it should be.
+///
+/// # Errors
+/// If it cannot be read, is a directory or not UTF-8, or is longer than what a person writes, or without end.
+pub fn read_other(path: &Path, kind: &str, hint: &str) -> Result<String, JobError> {
     let fail = |why: &str| {
         let error = JobError::new(format!("cannot read the {kind} {}: {why}", path.display()));
         error.hint(hint)

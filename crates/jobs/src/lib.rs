@@ -48,6 +48,7 @@ mod tree;
 pub use classes::Class;
 pub use devices::DeviceSpec;
 pub use diagnose::JobError;
+pub use file::read_other as text_file;
 pub use fio::table as fio_options;
 pub use from_fio::{FromFio, Note as FioNote, convert as convert_fio, from_fio};
 pub use job::Job;

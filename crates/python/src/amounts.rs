@@ -8,28 +8,25 @@ use penstock_run::foresee::amounts;
 use penstock_run::traces::trace_make;
 use pyo3::prelude::*;
 
-use crate::answer::{json, raise};
+use crate::answer::{heeding, heeding_signals};
 
 /// Returns what the job at the path `job`, changed by `sets`, amounts to on the device `on` or on
 /// its own, as JSON.
 #[pyfunction]
 #[pyo3(signature = (job, *, sets=Vec::new(), on=None))]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn job_amounts(
     py: Python<'_>,
     job: PathBuf,
     sets: Vec<String>,
     on: Option<String>,
 ) -> PyResult<String> {
-    let found = py.detach(|| amounts::amounts(&job, &sets, on.as_deref()));
-    found.map(|found| json(&found)).map_err(|failure| raise(py, &failure))
+    heeding(py, move || amounts::amounts(&job, &sets, on.as_deref()))
 }
 
 /// Writes the requests of the agents of the job at the path `job`, changed by `sets`, to `to` in
 /// the format `into`, and returns what was written as JSON.
 #[pyfunction]
 #[pyo3(signature = (job, to, *, into, sets=Vec::new(), on=None))]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn trace_made(
     py: Python<'_>,
     job: PathBuf,
@@ -38,8 +35,7 @@ pub(crate) fn trace_made(
     sets: Vec<String>,
     on: Option<String>,
 ) -> PyResult<String> {
-    let made = py.detach(|| trace_make::make(&job, &sets, on.as_deref(), &to, &into));
-    made.map(|made| json(&made)).map_err(|failure| raise(py, &failure))
+    heeding(py, move || trace_make::make(&job, &sets, on.as_deref(), &to, &into))
 }
 
 /// A converted job of fio: the job as TOML, the number of its agents, their maximum number of
@@ -49,14 +45,12 @@ type OfFio = (String, u64, u64, Vec<(usize, String, String)>);
 /// Converts fio's job file at `path`: those of its `sections`, or all if none is named.
 #[pyfunction]
 #[pyo3(signature = (path, *, sections=Vec::new()))]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn job_from_fio(
     py: Python<'_>,
     path: PathBuf,
     sections: Vec<String>,
 ) -> PyResult<OfFio> {
-    let made = py.detach(|| from_fio(&path, &sections));
-    let made = made.map_err(|error| raise(py, &Failure::from(error)))?;
+    let made = heeding_signals(py, move || from_fio(&path, &sections).map_err(Failure::from))?;
     let notes = made.notes.into_iter().map(|note| (note.line, note.text, note.why));
     Ok((made.job, made.agents, made.in_flight, notes.collect()))
 }

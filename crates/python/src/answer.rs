@@ -1,6 +1,11 @@
 //! Return values of all functions: JSON, or an exception.
 
-use penstock_run::Failure as RunFailure;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use penstock_run::{Failure as RunFailure, Handover, stoppable};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -45,5 +50,45 @@ pub(crate) fn interruptible<T: Send>(
     match raised {
         Some(raised) => Err(raised),
         None => result.map_err(|failure| raise(py, &failure)),
+    }
+}
+
+/// Interval at which the interpreter's thread looks at signals while another works.
+const BEAT: Duration = Duration::from_millis(20);
+
+/// Time in which work that is asked to stop removes what it has begun to write. Work that waits for a quiet
+/// pipe does not hear, and is given up.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Runs `work`, which reads or writes files, on a thread of its own, and returns its result as JSON. A signal
+/// handler that raises ends it.
+pub(crate) fn heeding<T: Serialize + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, RunFailure> + Send + 'static,
+) -> PyResult<String> {
+    heeding_signals(py, move || work().map(|result| json(&result)))
+}
+
+/// Runs `work` as [`heeding`] does, and returns its result as it is.
+pub(crate) fn heeding_signals<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, RunFailure> + Send + 'static,
+) -> PyResult<T> {
+    let asked = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&asked);
+    let worker = Handover::spawn("penstock-work", move || stoppable(flag, work));
+    let mut worker =
+        worker.map_err(|error| raise(py, &RunFailure::here("start a thread", &error)))?;
+    loop {
+        match py.detach(|| worker.wait(BEAT)) {
+            Ok(Some(result)) => return result.map_err(|failure| raise(py, &failure)),
+            Ok(None) => {}
+            Err(panic) => resume_unwind(panic),
+        }
+        if let Err(raised) = py.check_signals() {
+            asked.store(true, Ordering::Relaxed);
+            let _ = py.detach(|| worker.wait(PATIENCE));
+            return Err(raised);
+        }
     }
 }

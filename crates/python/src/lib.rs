@@ -28,7 +28,7 @@ use penstock_jobs::{Job, list};
 use penstock_run::record::replay;
 use pyo3::prelude::*;
 
-use crate::answer::{Failure, json, raise};
+use crate::answer::{Failure, heeding, heeding_signals, json, raise};
 use crate::below::Below;
 
 /// Lets a command report that memory has run out.
@@ -41,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Below, Failure, device, devices, doctor, exit_without_memory, is_right, merge_facts,
-        policies, policy_named, replay_decisions, schema, without_detail,
+        policies, policy_named, replay_decisions, schema, text_file, without_detail,
     };
     #[pymodule_export]
     use crate::amounts::{job_amounts, job_from_fio, trace_made};
@@ -68,10 +68,8 @@ mod _native {
 /// Feeds the record at `path` to its policy and returns the comparison of decisions as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, *, sets=Vec::new()))]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 fn replay_decisions(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResult<String> {
-    let result = py.detach(|| replay::replay(&path, &sets).map(|replay| json(&replay)));
-    result.map_err(|failure| raise(py, &failure))
+    heeding(py, move || replay::replay(&path, &sets))
 }
 
 /// Makes the process end with a message and exit code 1 when the engine runs out of memory, where
@@ -121,19 +119,23 @@ fn devices() -> String {
 /// Returns the device called `name`, or of a device file, as a device file with every default in
 /// place.
 #[pyfunction]
-fn device(py: Python<'_>, name: &str) -> PyResult<String> {
-    penstock_jobs::machines::text(name).map_err(|error| raise(py, &error.into()))
+fn device(py: Python<'_>, name: String) -> PyResult<String> {
+    heeding_signals(py, move || penstock_jobs::machines::text(&name).map_err(Into::into))
+}
+
+/// Returns the text of the file at `path`, which is short and written by hand; `kind` names the kind of file
+/// in messages, and `hint` says what it should be.
+#[pyfunction]
+fn text_file(py: Python<'_>, path: PathBuf, kind: String, hint: String) -> PyResult<String> {
+    heeding_signals(py, move || penstock_jobs::text_file(&path, &kind, &hint).map_err(Into::into))
 }
 
 /// Checks what this machine can do, and the storage under `path`, and returns the findings as JSON.
 /// With `clean`, removes what runs have left behind.
 #[pyfunction]
 #[pyo3(signature = (path, *, clean=false))]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
-    let result =
-        py.detach(|| penstock_run::doctor::doctor(&path, clean).map(|report| json(&report)));
-    result.map_err(|failure| raise(py, &failure))
+    heeding(py, move || penstock_run::doctor::doctor(&path, clean))
 }
 
 /// Returns the JSON Schema of the kind `job`, `device` or `result`, as JSON.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use penstock_run::traces::{races, trace_tools};
 use pyo3::prelude::*;
 
-use crate::answer::{json, raise};
+use crate::answer::{heeding, json};
 
 /// Returns every format of traces, as JSON.
 #[pyfunction]
@@ -17,7 +17,6 @@ pub(crate) fn trace_formats() -> String {
 /// `drawn` also by time, place and size.
 #[pyfunction]
 #[pyo3(signature = (path, *, format=None, classes=None, drawn=false))]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn trace_describe(
     py: Python<'_>,
     path: PathBuf,
@@ -25,15 +24,12 @@ pub(crate) fn trace_describe(
     classes: Option<PathBuf>,
     drawn: bool,
 ) -> PyResult<String> {
-    let (format, classes) = (format.as_deref(), classes.as_deref());
-    let described = py.detach(|| trace_tools::describe(&path, format, classes, drawn));
-    described.map(|described| json(&described)).map_err(|failure| raise(py, &failure))
+    heeding(py, move || trace_tools::describe(&path, format.as_deref(), classes.as_deref(), drawn))
 }
 
 /// Writes the trace at `path` to `to` in the format `into` and returns the result as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, to, *, into, format=None))]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn trace_convert(
     py: Python<'_>,
     path: PathBuf,
@@ -41,21 +37,18 @@ pub(crate) fn trace_convert(
     into: String,
     format: Option<String>,
 ) -> PyResult<String> {
-    let converted = py.detach(|| trace_tools::convert(&path, format.as_deref(), &to, &into));
-    converted.map(|converted| json(&converted)).map_err(|failure| raise(py, &failure))
+    heeding(py, move || trace_tools::convert(&path, format.as_deref(), &to, &into))
 }
 
 /// Finds the races in the trace or record at `path` and returns them as JSON; with classes by the rules of
 /// the job at `classes`.
 #[pyfunction]
 #[pyo3(signature = (path, *, format=None, classes=None))]
-#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn trace_races(
     py: Python<'_>,
     path: PathBuf,
     format: Option<String>,
     classes: Option<PathBuf>,
 ) -> PyResult<String> {
-    let found = py.detach(|| races::races(&path, format.as_deref(), classes.as_deref()));
-    found.map(|found| json(&found)).map_err(|failure| raise(py, &failure))
+    heeding(py, move || races::races(&path, format.as_deref(), classes.as_deref()))
 }

@@ -6,10 +6,11 @@
 //! intervals, handles signals, and calls Python.
 
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use penstock_run::{Failure, Handover, Patience, Step};
+use penstock_run::{Failure, Handover, Patience, Step, stoppable};
 use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
@@ -20,6 +21,9 @@ const BEAT: Duration = Duration::from_millis(50);
 /// Time after its time-out in which a live run must report why it ended. It waits for commands in
 /// flight, for 2 s if it was asked to end.
 const LAST_WORD: Duration = Duration::from_secs(4);
+
+/// Time in which work must end that is asked to before a run begins: it may read a pipe in which nothing comes.
+const BEFORE_THE_RUN: Duration = Duration::from_secs(1);
 
 /// The outcome of the work.
 pub(crate) struct Watched<T> {
@@ -76,7 +80,11 @@ pub(crate) fn run<T: Send + 'static>(
 ) -> Watched<T> {
     let board = Arc::new(Board::default());
     let posted = Arc::clone(&board);
-    let worker = Handover::spawn("penstock-run", move || work(&mut |step| posted.post(step)));
+    let asked = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&asked);
+    let worker = Handover::spawn("penstock-run", move || {
+        stoppable(flag, || work(&mut |step| posted.post(step)))
+    });
     let mut worker = match worker {
         Ok(worker) => worker,
         Err(error) => {
@@ -97,7 +105,10 @@ pub(crate) fn run<T: Send + 'static>(
         }
         if raised.is_none() {
             raised = py.check_signals().and_then(|()| pass(py, progress, board.take())).err();
-            board.lock().stop = raised.is_some();
+            let state = &mut *board.lock();
+            state.stop = raised.is_some();
+            // A run that has begun ends with what there is of it, and may read its trace until then.
+            asked.store(state.stop && state.words == 0, Ordering::Relaxed);
         }
     };
     if raised.is_none() {
@@ -112,6 +123,8 @@ pub(crate) fn run<T: Send + 'static>(
 struct Silence {
     words: u64,
     looks: u32,
+    /// Looks since the work was asked to end.
+    asked: u32,
 }
 
 impl Silence {
@@ -119,6 +132,10 @@ impl Silence {
     /// take to answer. `None` if it goes on.
     fn broken(&mut self, board: &Board, asked: bool) -> Option<Failure> {
         let state = board.lock();
+        self.asked = if asked { self.asked + 1 } else { 0 };
+        if state.words == 0 && BEAT * self.asked > BEFORE_THE_RUN {
+            return Some(Failure::run("interrupted before a run began"));
+        }
         self.looks = if state.words == self.words { self.looks + 1 } else { 0 };
         self.words = state.words;
         let longest = match state.patience {

@@ -35,6 +35,7 @@ pub use ask::target_options::TargetOptions;
 pub use failure::Failure;
 pub use merge::facts::{MergeFacts, merge_facts};
 pub use penstock_live::{Handover, Noting, Pace, exit_without_memory};
+pub use penstock_workload::trace::stoppable;
 pub use progress::snapshot::{ClassSnapshot, Snapshot};
 pub use progress::step::{Patience, Step};
 pub use result::version::VERSION;

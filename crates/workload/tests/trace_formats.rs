@@ -124,6 +124,18 @@ fn the_sector_of_a_flush_means_nothing() {
     );
 }
 
+#[test]
+fn a_log_of_fio_that_ends_before_its_files_are_closed_is_told() {
+    let whole = "fio version 3 iolog\n0 a add\n0 a open\n5 a read 0 4096\n9 a close\n";
+    let remarks =
+        |text: &str| parse(text.as_bytes(), format("fio-iolog3").unwrap()).unwrap().remarks;
+    assert!(remarks(whole).is_empty());
+    let cut = whole.strip_suffix("9 a close\n").unwrap();
+    let said = "the log ends without a `close` of its last file: it may have been cut off";
+    assert_eq!(remarks(cut), [said]);
+    assert!(remarks("fio version 3 iolog\n5 a read 0 4096\n").is_empty(), "written by hand");
+}
+
 /// Making a file system begins with a discard of many gigabytes.
 #[test]
 fn a_discard_of_4_gib_and_more_becomes_several() {

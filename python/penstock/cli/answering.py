@@ -21,8 +21,6 @@ T = TypeVar("T")
 
 NO_ANSWER = "interrupted: there is no answer yet"
 
-NO_RESULT = "interrupted: there is no result yet"
-
 NOT_WRITTEN = "interrupted: not everything was written"
 
 
@@ -45,7 +43,7 @@ def answer(
         with Progress() as progress:
             return work(progress)
 
-    result = _until_stopped(shown, stop_signal, interrupted)
+    result = until_stopped(shown, stop_signal, interrupted)
     if result is not None:
         give(result, as_json=as_json, stop_signal=stop_signal)
 
@@ -85,10 +83,10 @@ def write(files: Iterable[str]) -> None:
         for file in files:
             output.talk(f"wrote {file}")
 
-    _until_stopped(written, StopSignal(), NOT_WRITTEN)
+    until_stopped(written, StopSignal(), NOT_WRITTEN)
 
 
-def _until_stopped(work: Callable[[], T], stop_signal: StopSignal, interrupted: str) -> T:
+def until_stopped(work: Callable[[], T], stop_signal: StopSignal, interrupted: str) -> T:
     """Do work that the first signal which asks for the end ends tidily, with the command.
 
     What failed meanwhile is said, or else what `interrupted` says. No context manager: a signal

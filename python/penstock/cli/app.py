@@ -13,8 +13,10 @@ from typer.main import get_command
 from penstock import __version__
 from penstock._native import Failure, exit_without_memory
 from penstock.cli import output
+from penstock.cli.answering import NO_ANSWER, until_stopped
 from penstock.cli.verb import Lazy
-from penstock.errors import RUN_FAILED, PenstockError, wrong
+from penstock.errors import RUN_FAILED, WRONG_INPUT, PenstockError, out_of_range, wrong
+from penstock.signals import StopSignal
 
 if TYPE_CHECKING:
     # Types of Typer's methods, which it does not export.
@@ -76,12 +78,16 @@ class Verbs(Lazy):
         """Run a verb; whatever is wrong ends it with a message and an exit code."""
         try:
             _check_words(ctx.meta[WORDS])
-            return super().invoke(ctx)
+            # What a verb does before and after its work ends tidily on a signal too.
+            return until_stopped(lambda: super(Verbs, self).invoke(ctx), StopSignal(), NO_ANSWER)
         except PenstockError as error:
             output.talk(str(error))
             if error.stuck:
                 output.exit_at_once(error.exit_code)
             raise typer.Exit(error.exit_code) from None
+        except OverflowError as error:
+            output.talk(str(out_of_range(error)))
+            raise typer.Exit(WRONG_INPUT) from None
         except Failure as failure:
             output.talk(str(failure))
             if failure.stuck:

@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from penstock.answer.value import Answer
 from penstock.cli import output
-from penstock.cli.answering import NO_RESULT, answer
+from penstock.cli.answering import answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
@@ -96,7 +96,7 @@ def _run(paper: Study) -> Callable[..., None]:
                 files=outputs.write(page.contents(simulation)),
             )
 
-        answer(simulated, as_json=as_json, interrupted=NO_RESULT)
+        answer(simulated, as_json=as_json)
 
     return run
 

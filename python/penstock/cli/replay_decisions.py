@@ -1,7 +1,6 @@
 """`penstock replay-decisions`: prove that a recorded run and its simulation decide alike."""
 
 import json
-import signal
 from typing import Annotated
 
 import typer
@@ -30,8 +29,6 @@ def replay_decisions(record: Record, *, sets: Sets = None, as_json: Json = False
     Exit code 0 if all are alike, 4 at the first that differs. With --set the replay's policy is
     another one: what would it have decided?
     """
-    # There is nothing to tidy up: Ctrl-C ends it at once.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     text = _native.replay_decisions(record, sets=sets or [])
     replay: Replay = json.loads(text)
     give(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from penstock import _native, session
 from penstock.answer.value import Answer, Blocks
-from penstock.cli.answering import NO_RESULT, answer, command_line
+from penstock.cli.answering import answer, command_line
 from penstock.cli.job_input import read
 from penstock.cli.progress import Progress
 from penstock.errors import DIFFERS, RUN_FAILED, wrong
@@ -99,14 +99,18 @@ def work(
             data=lambda: to_json(comparison, result),
             blocks=_blocks(comparison, detail=detail),
             notes=[f"note: {remark}" for remark in comparison.get("remarks", [])],
-            files=_write(replace(outputs, command=command_line()), comparison, table),
-            messages=[*(f"error: {why}" for why in failed), *_early(comparison, planned)],
+            files=_write(outputs, comparison, table, drawn=not early),
+            messages=[
+                *(f"error: {why}" for why in failed),
+                *_early(comparison, planned),
+                *(undrawn(outputs) if early else []),
+            ],
             exit_code=DIFFERS if differs else RUN_FAILED if failed else 0,
             partial=any(ran.get("ended") == "asked" for ran in comparison["runs"]),
             stuck=early and comparison["world"] == "measured",
         )
 
-    answer(compared, as_json=as_json, interrupted=NO_RESULT, stop_signal=stop_signal)
+    answer(compared, as_json=as_json, stop_signal=stop_signal)
 
 
 def _chosen(policies: Sequence[str]) -> list[str]:
@@ -126,13 +130,25 @@ def _check(baseline: str, policies: Sequence[str]) -> None:
 
 
 def _write(
-    outputs: Outputs, comparison: Comparison, table: "Callable[[], pl.LazyFrame] | None"
+    outputs: Outputs,
+    comparison: Comparison,
+    table: "Callable[[], pl.LazyFrame] | None",
+    *,
+    drawn: bool,
 ) -> Iterator[str]:
     if outputs.wanted:
         # What makes pages takes longer to import than a short run to finish.
         from penstock.report.comparison import contents
 
-        yield from outputs.write(contents(comparison, table))
+        outputs = replace(outputs, command=command_line(), plots=outputs.plots if drawn else None)
+        yield from outputs.write(contents(comparison, table, drawn=drawn))
+
+
+def undrawn(outputs: Outputs) -> list[str]:
+    """Returns a line on the pictures that an interrupted run leaves out, if any are asked for."""
+    if outputs.report is None and outputs.plots is None:
+        return []
+    return ["note: pictures take seconds to draw, and are left out as the run was interrupted"]
 
 
 def _early(comparison: Comparison, planned: int) -> list[str]:

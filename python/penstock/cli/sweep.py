@@ -1,14 +1,16 @@
 """`penstock sweep`: one workload in many settings, and the trade-off between two figures."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from penstock.answer.value import Answer, Blocks
-from penstock.cli.answering import NO_RESULT, answer, command_line
+from penstock.cli.answering import answer, command_line
 from penstock.cli.job_input import read
 from penstock.cli.options import Dark, Job, Json, Plots, Repeat, Report, Sets
 from penstock.cli.progress import Progress
+from penstock.cli.running import undrawn
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report.outputs import Outputs
@@ -102,16 +104,19 @@ def sweep(
             variant, every, target, figures=(x, y), repeat=repeat, progress=progress.step
         )
         ran = f"{len(result.by_setting)} of {len(every)} settings ran"
-        early = f"interrupted: the last run is partial; {ran}"
+        early = [f"interrupted: the last run is partial; {ran}", *undrawn(outputs)]
+        drawn = not result.interrupted
         return Answer(
             data=result.to_json,
             blocks=_blocks(result),
-            files=outputs.write(result.contents()),
-            messages=[early] if result.interrupted else [],
+            files=replace(outputs, plots=outputs.plots if drawn else None).write(
+                result.contents(drawn=drawn)
+            ),
+            messages=[] if drawn else early,
             partial=result.interrupted,
         )
 
-    answer(run, as_json=as_json, interrupted=NO_RESULT)
+    answer(run, as_json=as_json)
 
 
 def _blocks(result: Sweep) -> Blocks:

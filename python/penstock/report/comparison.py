@@ -88,9 +88,15 @@ ABOUT = {
 
 
 def contents(
-    comparison: Comparison, requests: "Callable[[], pl.LazyFrame] | None" = None
+    comparison: Comparison,
+    requests: "Callable[[], pl.LazyFrame] | None" = None,
+    *,
+    drawn: bool = True,
 ) -> Contents:
-    """Returns what can be written of a comparison; `requests` makes the table of every request."""
+    """Returns what can be written of a comparison; `requests` makes the table of every request.
+
+    Without pictures, which take seconds, if they are not to be `drawn`.
+    """
 
     def workbook() -> bytes:
         from penstock.report import workbook
@@ -98,25 +104,26 @@ def contents(
         return workbook.workbook(comparison)
 
     return Contents(
-        page=lambda command: page(comparison, command=command),
-        pictures=lambda: pictures(comparison),
+        page=lambda command: page(comparison, command=command, drawn=drawn),
+        pictures=lambda: pictures(comparison) if drawn else [],
         workbook=workbook,
         requests=requests,
     )
 
 
-def page(comparison: Comparison, *, command: str | None = None) -> Page:
+def page(comparison: Comparison, *, command: str | None = None, drawn: bool = True) -> Page:
     """Returns the page of a comparison with its detail; `command` is what was asked for."""
     note = _drawn_rounds(comparison)
     # The rounds themselves need no note, and after the first all know.
     about = {**ABOUT, "latency": f"{ABOUT['latency']} {note}".rstrip()}
+    every = pictures(comparison) if drawn else []
     return Page(
         world=comparison["world"].upper(),
         title=_title(comparison),
         facts=list(_facts(comparison, command)),
         sections=[
             Section("summary", "What came of it", list(_summary(comparison))),
-            *of_pictures(pictures(comparison), _kinds(about)),
+            *of_pictures(every, _kinds(about)),
             *_disks(comparison),
             Section("policies", "Policies", list(_policies(comparison))),
             _job(comparison, "As it ran, with every default in place."),
@@ -125,9 +132,16 @@ def page(comparison: Comparison, *, command: str | None = None) -> Page:
     )
 
 
-def sweep_page(comparison: Comparison, candidates: Tradeoff, *, command: str | None = None) -> Page:
+def sweep_page(
+    comparison: Comparison,
+    candidates: Tradeoff,
+    *,
+    command: str | None = None,
+    drawn: bool = True,
+) -> Page:
     """Returns the page of a sweep: the answer, the picture, and the table."""
     settings = tradeoff.table(candidates)
+    every = [_tradeoff(comparison, candidates)] if drawn else []
     return Page(
         world=comparison["world"].upper(),
         title=_title(comparison),
@@ -138,7 +152,7 @@ def sweep_page(comparison: Comparison, candidates: Tradeoff, *, command: str | N
                 "What came of it",
                 [Bullets(tradeoff.lines(comparison, candidates), "verdict")],
             ),
-            *of_pictures([_tradeoff(comparison, candidates)], _kinds(ABOUT)),
+            *of_pictures(every, _kinds(ABOUT)),
             Section(settings.name, settings.title, [settings]),
             _job(comparison, "As it ran in the first setting, with every default in place."),
         ],
@@ -147,12 +161,16 @@ def sweep_page(comparison: Comparison, candidates: Tradeoff, *, command: str | N
 
 
 def sweep_contents(
-    comparison: Comparison, candidates: Tradeoff, frame: "Callable[[], pl.DataFrame] | None" = None
+    comparison: Comparison,
+    candidates: Tradeoff,
+    frame: "Callable[[], pl.DataFrame] | None" = None,
+    *,
+    drawn: bool = True,
 ) -> Contents:
     """Returns what can be written of a sweep; `frame` makes the table of every figure."""
     return Contents(
-        page=lambda command: sweep_page(comparison, candidates, command=command),
-        pictures=lambda: [_tradeoff(comparison, candidates)],
+        page=lambda command: sweep_page(comparison, candidates, command=command, drawn=drawn),
+        pictures=lambda: [_tradeoff(comparison, candidates)] if drawn else [],
         parquet=frame,
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, inf
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -255,7 +256,7 @@ def read(
 
     Columns of `modelled` are factors too where factors are found.
     """
-    if Path(first).resolve() == Path(second).resolve():
+    if realpath(first) == realpath(second):
         raise wrong(
             f"{first} and {second} are the same study",
             "to see how much two equal studies differ, run this one again with another seed",

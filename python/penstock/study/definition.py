@@ -4,11 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TypeAlias
 
 from penstock import _native
-from penstock.errors import translated, wrong
+from penstock.errors import translated
 
 Shown: TypeAlias = "str | int | float | bool"
 """A level as the table of a study has it."""
@@ -90,11 +89,6 @@ class Definition:
 
     def job_text(self) -> str:
         """The job as it is written."""
-        try:
-            return Path(self.job).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is not UTF-8"
-            raise wrong(
-                f"the job {self.job} of the study {self.name} cannot be read: {why}",
-                "`job` is a path that begins in the folder of the study file",
-            ) from None
+        hint = "`job` of a study is a path that begins in the folder of the study file"
+        with translated():
+            return _native.text_file(self.job, f"job of the study {self.name},", hint)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock import _native
 from penstock.errors import PenstockError, wrong
 from penstock.study import rows
 
@@ -148,8 +149,9 @@ def _unfinished(path: Path) -> list[Path]:
 def about(path: Path) -> dict[str, Any] | None:
     """Returns the description of the study in a folder, if there is one."""
     try:
-        document: dict[str, Any] = json.loads((path / rows.ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = _native.text_file(path / rows.ABOUT, "description of the study", "")
+        document: dict[str, Any] = json.loads(text)
+    except (_native.Failure, ValueError, RecursionError):
         return None
     return document
 

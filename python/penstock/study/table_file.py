@@ -5,6 +5,7 @@ comma, as spreadsheets of many countries write them.
 """
 
 import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ def read(path: Path) -> "pl.DataFrame":
     import polars as pl
 
     try:
+        _check_kind(path)
         if path.suffix == ".parquet":
             return pl.read_parquet(path)
         separator = _separator(path)
@@ -43,6 +45,13 @@ def read(path: Path) -> "pl.DataFrame":
         ) from None
     frame = frame.rename(str.strip)
     return frame.with_columns(_numbers(column, separator) for column in frame.iter_columns())
+
+
+def _check_kind(path: Path) -> None:
+    """Raise an error if it is no regular file: a table is read more than once."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise wrong(f"{path} is a pipe or a device", "write the table to a file, and name that")
 
 
 def _separator(path: Path) -> str:

@@ -103,11 +103,11 @@ class Sweep:
 
         Outputs(report=path).save(self.contents())
 
-    def contents(self) -> "Contents":
-        """Returns what can be written of the sweep."""
+    def contents(self, *, drawn: bool = True) -> "Contents":
+        """Returns what can be written of the sweep, without pictures unless they are `drawn`."""
         from penstock.report.comparison import sweep_contents
 
-        return sweep_contents(self.comparison, self.tradeoff, self.frame)
+        return sweep_contents(self.comparison, self.tradeoff, self.frame, drawn=drawn)
 
 
 def sweep(

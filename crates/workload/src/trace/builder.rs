@@ -32,6 +32,8 @@ pub(super) struct Builder {
     pub(super) headed: bool,
     /// Whether the file says of each request if a caller waits for it.
     pub(super) tells_sync: bool,
+    /// Whether a line opened a file, and none has closed one since.
+    pub(super) is_open: bool,
     /// Remarks for users on how the file was read.
     pub(super) remarks: Vec<String>,
     /// Number of discards that were split, and of the requests that they became.
@@ -81,6 +83,7 @@ impl Builder {
             skipped: 0,
             headed: false,
             tells_sync: false,
+            is_open: false,
             remarks: Vec::new(),
             long_discards: 0,
             pieces: 0,

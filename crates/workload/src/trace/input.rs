@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use super::error::{ParseError, Parsed, Place, TraceError};
 use super::odd_lines::OddLines;
 use super::packing::{MEMORY_MIB, Packing, unpack};
+use super::stopping;
 use super::tar::{ArchiveError, Untar};
 
 /// Bytes of the longest line or record, with some room.
@@ -128,7 +129,7 @@ impl<'a> Input<'a> {
         self.buffer.copy_within(self.start..self.filled, 0);
         self.filled -= self.start;
         self.start = 0;
-        match self.bytes.read(&mut self.buffer[self.filled..]) {
+        match stopping::check().and_then(|()| self.bytes.read(&mut self.buffer[self.filled..])) {
             Ok(0) => self.ended = true,
             Ok(read) => self.filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

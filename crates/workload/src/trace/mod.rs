@@ -37,6 +37,7 @@ mod shape;
 mod snoop;
 mod spool;
 pub mod stats;
+mod stopping;
 mod streams;
 mod tar;
 
@@ -56,6 +57,7 @@ pub use recording::Trace;
 pub use replay::{ClassOf, Replay, Timing};
 pub use requests::Requests;
 pub use spool::{Packed, PackedReader, PackedWriter, Spool, folder};
+pub use stopping::stoppable;
 pub use tar::ArchiveError;
 
 use detect::unknown;

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use super::stopping;
+
 pub use packed::{Packed, PackedReader, PackedWriter};
 
 /// Most items in memory. As many more may be on their way to the file. A shorter list has no file.
@@ -161,6 +163,7 @@ impl<T: Packed> Spool<T> {
     /// Begins to write the items in memory to the file.
     #[cold]
     fn write_memory(&mut self) -> io::Result<()> {
+        stopping::check()?;
         let room = self.finish_writing()?;
         let file = match &self.file {
             Some(file) => file,
@@ -263,7 +266,8 @@ impl Cursor {
         self.buffer.resize(items * T::BYTES, 0);
         self.unread = 0;
         let offset = offset::<T>(self.next);
-        let read = spool.file().and_then(|file| file.read_exact_at(&mut self.buffer, offset));
+        let read = stopping::check().and_then(|()| spool.file());
+        let read = read.and_then(|file| file.read_exact_at(&mut self.buffer, offset));
         if let Err(error) = read {
             self.end = self.next;
             // Only the first error is kept.

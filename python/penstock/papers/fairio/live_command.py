@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from penstock.answer.value import Answer, Blocks, Line, headline
-from penstock.cli.answering import NO_RESULT, answer
+from penstock.cli.answering import answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
@@ -77,7 +77,7 @@ def run(
             blocks=_blocks(result, on),
         )
 
-    answer(measured, as_json=as_json, interrupted=NO_RESULT)
+    answer(measured, as_json=as_json)
 
 
 def _blocks(result: LiveRows, on: str) -> Blocks:

@@ -11,7 +11,7 @@ import typer
 
 from penstock.answer.table import NONE, Table
 from penstock.answer.value import Answer, Blocks, headline
-from penstock.cli.answering import NO_RESULT, answer
+from penstock.cli.answering import answer
 from penstock.cli.lists import numbers, words
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
@@ -136,7 +136,7 @@ def run(
             files=_write(result, to),
         )
 
-    answer(measured, as_json=as_json, interrupted=NO_RESULT)
+    answer(measured, as_json=as_json)
 
 
 def _write(live: Live, to: Path | None) -> Iterator[str]:

@@ -67,7 +67,7 @@ fn read_2(input: &mut Input<'_>) -> Result<Trace, TraceError> {
         trace.skipped += 1;
         Ok(())
     })?;
-    trace.finish(input, EXAMPLE_2)
+    finish(trace, input, EXAMPLE_2)
 }
 
 fn read_3(input: &mut Input<'_>) -> Result<Trace, TraceError> {
@@ -82,7 +82,20 @@ fn read_3(input: &mut Input<'_>) -> Result<Trace, TraceError> {
         let at_ns = scaled(fields.word(), NS_PER_US, "the time in microseconds")?;
         request(&mut fields, text, line, at_ns, &mut trace)
     })?;
-    trace.finish(input, EXAMPLE_3)
+    finish(trace, input, EXAMPLE_3)
+}
+
+/// Finishes a trace. fio closes the files that it opened, so a log that does not may have been cut off.
+fn finish(
+    mut trace: Builder,
+    input: &mut Input<'_>,
+    expected: &'static str,
+) -> Result<Trace, TraceError> {
+    if trace.is_open {
+        let remark = "the log ends without a `close` of its last file: it may have been cut off";
+        trace.remarks.push(remark.into());
+    }
+    trace.finish(input, expected)
 }
 
 fn heading(text: &[u8], expected: &str, trace: &mut Builder) -> Parsed<()> {
@@ -109,8 +122,9 @@ fn request(
         b"write" => Op::Write,
         b"sync" | b"datasync" => Op::Flush,
         b"trim" => Op::Discard,
-        b"add" | b"open" | b"close" => {
+        action @ (b"add" | b"open" | b"close") => {
             trace.skipped += 1;
+            trace.is_open = action != b"close";
             return fields.end();
         }
         other => {
