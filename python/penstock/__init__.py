@@ -102,6 +102,9 @@ _HOMES = {
 }
 """The module that defines each name."""
 
+_MODULES = ("advise", "calibrate", "charts", "merging", "papers", "session", "study", "sweeps")
+"""Modules that are attributes after a plain `import penstock` too."""
+
 
 def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
@@ -109,6 +112,8 @@ def __getattr__(name: str) -> object:
             value: object = getattr(import_module(f"penstock.{home}"), name)
             globals()[name] = value
             return value
+    if name in _MODULES:
+        return import_module(f"penstock.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from penstock import _native
-from penstock.errors import translated
+from penstock.errors import translated, wrong
 from penstock.job import Plain, plain
 from penstock.results.build import build
 from penstock.results.typed import Distribution
@@ -56,6 +56,11 @@ class GateStats:
     flush: LengthStats
     long_first: int
     """Pieces of long requests that the guard sent while a short request waited."""
+
+
+_INDEX = "paths count from 0, in the order in which the gate got them"
+
+_BYTES = "offsets count from the beginning of the path"
 
 
 class Gate:
@@ -103,6 +108,7 @@ class Gate:
                 "engine": engine,
             }
         )
+        self._files = max(len(paths), 1)
         with translated():
             self._native = _native.Gate(
                 [fspath(path) for path in paths],
@@ -129,15 +135,26 @@ class Gate:
         bytes from the first on that are certainly written, and is a `TimeoutError` if the disk
         does not answer; a range outside the file, or a closed gate, is a `ValueError`.
         """
+        self._check(file=file, offset=offset)
         self._native.write(file, offset, bytes(data), sync)
 
     def read(self, offset: int, length: int, *, file: int = 0) -> bytes:
         """Read up to `length` bytes at byte `offset` of the path with the index `file`."""
+        self._check(file=file, offset=offset, length=length)
         return self._native.read(file, offset, length)
 
     def flush(self, *, file: int = 0) -> None:
         """Flush all completed writes to the path with the index `file` to stable media."""
+        self._check(file=file)
         self._native.flush(file)
+
+    def _check(self, *, file: int, **places: int) -> None:
+        """Raise an error for a number that is negative, or larger than that of any file."""
+        if not 0 <= file < self._files:
+            raise wrong(f"found file={file}; expected an index below {self._files}", _INDEX)
+        for name, number in places.items():
+            if not 0 <= number < 1 << 63:
+                raise wrong(f"found {name}={number}; expected a number of bytes from 0 on", _BYTES)
 
     def stats(self) -> GateStats:
         """Return the results so far."""

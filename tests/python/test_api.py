@@ -326,3 +326,15 @@ def test_the_command_does_not_wait_for_what_it_does_not_need(
     loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.split("\n")}
     assert "typer" in loaded
     assert not loaded & {"polars", "altair", "vl_convert", "jinja2", "xlsxwriter", "narwhals"}
+
+
+def test_modules_are_attributes_of_the_package_once_they_are_used() -> None:
+    script = (
+        "import sys, penstock\n"
+        "assert not any(name.startswith('penstock.study') for name in sys.modules)\n"
+        "print(penstock.study.power.detectable, hasattr(penstock, 'none'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("False\n")

@@ -33,6 +33,33 @@ def test_an_owned_file_holds_exactly_what_was_written(tmp_path: Path) -> None:
     assert stats.long.latency_ns.max >= stats.long.latency_ns.p50 > 0
 
 
+def test_a_new_file_reads_as_zeros(tmp_path: Path) -> None:
+    with penstock.Gate(tmp_path / "data.img", create="3MiB") as gate:
+        assert gate.read(0, 3 << 20) == bytes(3 << 20)
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ({"offset": -1}, "found offset=-1; expected a number of bytes from 0 on"),
+        ({"offset": 1 << 64}, f"found offset={1 << 64}; expected a number of bytes from 0 on"),
+        ({"length": -1}, "found length=-1; expected a number of bytes from 0 on"),
+        ({"file": -1}, "found file=-1; expected an index below 1"),
+        ({"file": 1 << 40}, f"found file={1 << 40}; expected an index below 1"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_in_words(
+    tmp_path: Path, places: dict[str, int], said: str
+) -> None:
+    path = tmp_path / "own"
+    path.write_bytes(b"-----")
+    with penstock.Gate(path, adopt=True) as gate, pytest.raises(penstock.PenstockError) as error:
+        gate.read(**{"offset": 0, "length": 1, **places})
+    assert said in str(error.value)
+    with pytest.raises(penstock.PenstockError, match="out of range"):
+        penstock.Gate(path, adopt=True, depth=-1)
+
+
 def test_many_threads_write_side_by_side(tmp_path: Path) -> None:
     path = tmp_path / "own"
     path.write_bytes(b"")
