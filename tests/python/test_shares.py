@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from command import penstock
+from command import ROOT, penstock
 from forking import Ended
+from penstock import _native
 from penstock.advise.shares import law
 from penstock.errors import PenstockError
 from penstock.results.json_types import Class, Comparison
@@ -24,6 +25,7 @@ def _pair(small: float, *, felt: float | None = None, limited: bool = False) -> 
             "large",
             share=1 - small,
             weight=300,
+            weight_is_given=True,
             ideal_share=0.75,
             felt_error_pct=None if felt is None else -felt,
             limited_by_demand=limited,
@@ -56,9 +58,16 @@ def test_a_class_that_asked_for_less_is_named() -> None:
     ]
 
 
-def test_equal_weights_are_no_matter_without_a_policy_that_uses_them() -> None:
-    classes = [one_class("one", share=0.2, ideal_share=0.5), one_class("two", share=0.8)]
-    assert not _said(fcfs=classes)
+def test_weights_that_nobody_gave_are_no_matter_whoever_uses_them() -> None:
+    shares = {"one": 0.2, "two": 0.8}
+    classes = [one_class(name, share=part, ideal_share=0.5) for name, part in shares.items()]
+    assert not _said(fcfs=classes, bfq=classes)
+
+
+def test_the_page_names_the_policies_that_use_weights() -> None:
+    page = (ROOT / "docs/how-to/shares.md").read_text().partition("```")[0]
+    for policy in json.loads(_native.policies()):
+        assert (f"`{policy['name']}`" in page) == policy["weights"], policy["name"]
 
 
 def _job(duration: str, large: int, agents: Sequence[tuple[str, int]], device: str = "") -> str:
@@ -118,8 +127,11 @@ def test_weights_are_a_column_of_the_table_and_a_picture(tmp_path: Path) -> None
     assert "25.0 %" in ended.out
     assert "75.0 %" in ended.out
     assert (tmp_path / "plots" / "share-large.png").exists()
-    plain = penstock("compare", job, *words[:2], "--set", "class.large.weight=100")
+    job.write_text(JOB.replace("weight = 300\n", 'ioprio = "be:0"\n'))
+    plain = penstock("compare", job, "--policies", "bfq,noop", "--set", "duration=1s")
     assert "by weight" not in plain.out
+    equal = penstock("compare", job, "--policies", "noop", "--set", "class.large.weight=100")
+    assert "by weight" in equal.out
 
 
 @pytest.mark.parametrize("device", ["ssd-sata", "ssd-nvme"])

@@ -45,7 +45,7 @@ keys! {
 pub struct Class {
     /// Name in results.
     pub name: String,
-    /// Weight, if it differs from the one that follows from the I/O priority.
+    /// Weight, if the job gives one.
     pub own_weight: Option<u32>,
     /// Priority; the lower goes first.
     pub prio: u8,
@@ -84,9 +84,7 @@ fn class(entry: &KeyValue) -> Result<Class, JobError> {
     let what = format!("class {}", entry.key);
     let reader = Reader::new(&entry.node, &what, &[KEYS])?;
     let (weight, prio, ioprio) = (reader.find(&WEIGHT)?, reader.get(&PRIO)?, reader.get(&IOPRIO)?);
-    let class = Class { name: entry.key.clone(), own_weight: None, prio, ioprio };
-    // A weight that follows anyway counts as not written.
-    Ok(Class { own_weight: weight.filter(|&weight| weight != class.weight()), ..class })
+    Ok(Class { name: entry.key.clone(), own_weight: weight, prio, ioprio })
 }
 
 fn ioprio(node: &Node) -> Result<IoPrio, JobError> {
@@ -133,18 +131,23 @@ impl Class {
 
     /// Weight relative to those of the other classes.
     pub fn weight(&self) -> u32 {
-        let usual = match self.ioprio {
-            IoPrio::DEFAULT => ClassInfo::WEIGHT.get(),
-            other => other.weight(),
-        };
-        self.own_weight.unwrap_or(usual)
+        self.own_weight.unwrap_or_else(|| self.usual_weight())
     }
 
-    /// Writes the section with every default in place.
+    /// Weight of a class with this I/O priority for which the job gives none.
+    pub fn usual_weight(&self) -> u32 {
+        match self.ioprio {
+            IoPrio::DEFAULT => ClassInfo::WEIGHT.get(),
+            other => other.weight(),
+        }
+    }
+
+    /// Writes the section with every default in place but the weight: shares are judged where a job
+    /// gives one.
     pub(crate) fn write(&self, out: &mut Lines) {
         let header = format!("[{}.{}]", CLASS.name, self.name);
         Rows::of(&[KEYS])
-            .put(&WEIGHT, &self.weight())
+            .maybe(&WEIGHT, self.own_weight.as_ref())
             .put(&PRIO, &self.prio)
             .maybe(&IOPRIO, Some(&self.ioprio).filter(|_| self.has_ioprio()))
             .section(Some(&header), out);

@@ -203,6 +203,9 @@ class Class(TypedDict):
     """Its share of the device time of all classes."""
     weight: int
     """Its weight, relative to the weights of the other classes."""
+    weight_is_given: bool
+    """Whether the job gives the weight. If not, it follows from the I/O priority, and nothing
+    promises the class a share."""
     ideal_share: float | None
     """Its weight over the sum of the weights of all classes that had requests after the warm-up;
     null if it had none."""

@@ -29,9 +29,8 @@ def _by_weight() -> frozenset[str]:
 
 
 def at_stake(comparison: Comparison) -> bool:
-    """Return whether weights matter: they differ, or a policy that uses weights took part."""
-    weights = {class_["weight"] for run in comparison["runs"] for class_ in run["classes"]}
-    return len(weights) > 1 or any(run["policy"] in _by_weight() for run in comparison["runs"])
+    """Return whether shares are judged: the job gives a class a weight."""
+    return any(class_["weight_is_given"] for run in comparison["runs"] for class_ in run["classes"])
 
 
 def nothing_to_share(comparison: Comparison) -> list[str]:

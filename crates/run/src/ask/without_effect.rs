@@ -8,7 +8,7 @@ use crate::ask::candidate::Chosen;
 
 /// The remarks in results about weights and I/O priorities of `job` that none of `policies` uses.
 pub(crate) fn remarks(job: &Job, policies: &[Chosen]) -> Vec<String> {
-    let weight = |class: &Class| class.own_weight.is_some();
+    let weight = |class: &Class| class.weight() != class.usual_weight();
     let ioprio = |class: &Class| class.has_ioprio();
     [
         remark(job, policies, ["weight", "weights"], weight, |facts| facts.heeds_weights),

@@ -2,6 +2,7 @@
 //! alone.
 
 use penstock_core::ClassInfo;
+use penstock_jobs::Class;
 
 use crate::measures::values::ratio;
 use crate::result::{ClassResult, RunResult, ShareResult};
@@ -10,8 +11,11 @@ use crate::result::{ClassResult, RunResult, ShareResult};
 /// then there is nothing more to send.
 const WAITING: f64 = 1.0;
 
-/// Writes the shares of the classes into the result of a run whose load has `classes`.
-pub(crate) fn write(classes: &[ClassInfo], run: &mut RunResult) {
+/// Writes the shares of the classes into the result of a run whose load has `classes`; the job has
+/// `described`.
+pub(crate) fn write(classes: &[ClassInfo], described: &[Class], run: &mut RunResult) {
+    let is_given =
+        |name: &str| described.iter().any(|class| class.name == name && class.own_weight.is_some());
     let weight_of = |name: &str| {
         let class = classes.iter().find(|class| class.name == name);
         class.map_or(ClassInfo::WEIGHT, |class| class.weight).get()
@@ -28,6 +32,7 @@ pub(crate) fn write(classes: &[ClassInfo], run: &mut RunResult) {
         let part_s = ideal_share.unwrap_or(0.0) * used_s;
         class.shares = ShareResult {
             weight,
+            weight_is_given: is_given(&class.name),
             ideal_share,
             share_error_pct: error,
             limited_by_demand: short && asked_for_less(class, part_s, run.duration_s),
@@ -106,7 +111,7 @@ mod tests {
         let infos = [info("small", 1), info("large", 3), info("idle", 100)];
         let new = RunResult::new("any", Value::Null);
         let mut run = RunResult { classes, duration_s: 10.0, ..new };
-        write(&infos, &mut run);
+        write(&infos, &[], &mut run);
         run
     }
 

@@ -9,6 +9,9 @@ use serde::Serialize;
 pub struct ShareResult {
     /// Its weight, relative to the weights of the other classes.
     pub weight: u32,
+    /// Whether the job gives the weight. If not, it follows from the I/O priority, and nothing
+    /// promises the class a share.
+    pub weight_is_given: bool,
     /// Its weight over the sum of the weights of all classes that had requests after the warm-up;
     /// null if it had none.
     pub ideal_share: Option<f64>,

@@ -226,7 +226,7 @@ impl Session {
         };
         let mut comparisons: Vec<_> = tasks.iter().map(|task| self.comparison(task)).collect();
         for (cell, mut result) in cells.iter().zip(results) {
-            shares::write(&cell.task.load.classes, &mut result);
+            shares::write(&cell.task.load.classes, &cell.task.job.classes, &mut result);
             cell.task.place.locate(&mut result.files);
             comparisons[cell.task_number].runs.push(result);
         }
