@@ -37,6 +37,46 @@ def test_the_figures_follow_from_the_requests(
             assert own["error"].null_count() == len(own)
 
 
+OVERLOAD = """\
+duration = "2s"
+warmup = "0s"
+stop = "{stop}"
+device = {{ model = "fixed", base = "10ms" }}
+[class.far]
+[class.near]
+[[agent]]
+class = "far"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = {{ kind = "poisson", rate = "150/s" }}
+[[agent]]
+class = "near"
+op = "read"
+size = "4KiB"
+pattern = "random"
+stop = "1s"
+arrivals = {{ kind = "fixed", rate = "20/s" }}
+"""
+"""An open loop that asks for twice as much as the device serves, for two seconds."""
+
+
+@pytest.mark.parametrize("stop", ["last-arrival", "drained"])
+def test_rates_are_of_the_time_in_which_the_job_asks_and_of_the_drain(
+    tmp_path: Path, stop: str
+) -> None:
+    job, path = tmp_path / "job.toml", tmp_path / "all.parquet"
+    job.write_text(OVERLOAD.format(stop=stop))
+    (run,) = penstock.compare(job, policies=["fcfs"], requests=path).runs
+    every = pl.read_parquet(path)
+    assert (run.duration_s > 2.5) == (stop == "drained"), "the last arrivals wait in a queue"
+    for class_ in run.classes:
+        done_ns = every.filter(pl.col("class") == class_.name)["done_ns"].to_list()
+        rated_s = max(2_000_000_000, *done_ns) / 1e9
+        assert class_.iops == pytest.approx(class_.requests / rated_s)
+        assert class_.bw_bytes == pytest.approx(class_.requests * 4096 / rated_s)
+
+
 FAULTY = """\
 [device]
 name = "faulty"

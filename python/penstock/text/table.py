@@ -116,7 +116,8 @@ _MS = 1_000_000
 LEGEND = (
     "Latencies count from the intended arrival",
     "wait is the mean time until the first piece was sent",
-    "IOPS and MB/s are of the time in which the job asks",
+    "IOPS and MB/s are of the time in which the job asks, and on to the last completion of the "
+    "class if that is later",
     "share is of the time in which the device was busy, divided equally among the requests that "
     "it serves at once",
 )
