@@ -24,6 +24,7 @@ __all__ = [
     "doctor",
     "drawn",
     "duration",
+    "engines",
     "exit_without_memory",
     "is_right",
     "job_amounts",
@@ -159,6 +160,9 @@ def device(name: str) -> str:
 
 def devices() -> str:
     """Every named device, as JSON."""
+
+def engines() -> str:
+    """The names of all engines, the preferred one first, as JSON."""
 
 def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
     """Report what this machine can do, and what lies under a path, as JSON.

@@ -10,6 +10,8 @@ from inspect import Parameter, signature
 from os import PathLike, fspath
 from typing import Annotated, TypedDict, TypeVar, get_type_hints
 
+from penstock import _native
+
 
 @dataclass(frozen=True, kw_only=True)
 class Flag:
@@ -61,8 +63,9 @@ class TargetOptions(TypedDict, total=False):
     engine: Annotated[
         str | None,
         Flag(
-            metavar="io_uring|libaio|threads",
-            help="How a real file is driven. If not given, the first that works here.",
+            metavar="NAME",
+            help=f"How a real file is driven: {', '.join(json.loads(_native.engines()))}. If not "
+            "given, the first that works here.",
         ),
     ]
 

@@ -121,7 +121,7 @@ def test_weights_are_a_column_of_the_table_and_a_picture(tmp_path: Path) -> None
     job = tmp_path / "job.toml"
     job.write_text(JOB)
     words = ("--policies", "fcfs,noop", "--plots", tmp_path / "plots")
-    ended = penstock("compare", job, *words, env={"COLUMNS": "200"})
+    ended = penstock("compare", job, *words, "--detail", env={"COLUMNS": "200"})
     assert ended.code == 0, ended.err
     assert "by weight is the share that a class's weight promises" in ended.out
     assert "25.0 %" in ended.out

@@ -8,13 +8,14 @@ from rich.console import Console
 
 from penstock.answer.terminal import show
 from penstock.results.json_types import Comparison
-from penstock.text.table import blocks
-from sample import bank_day, comparison, error_count, one_class, one_run, one_schedule
+from penstock.text.overview import blocks
+from penstock.text.verdict import verdict
+from sample import MS, bank_day, comparison, error_count, one_class, one_run, one_schedule
 
 TABLES = Path(__file__).parent / "tables"
 
 
-def shown(result: Comparison, *, width: int, colour: bool = False) -> str:
+def shown(result: Comparison, *, width: int, colour: bool = False, detail: bool = True) -> str:
     """What stands on a console so many columns wide."""
     stream = StringIO()
     console = Console(
@@ -24,7 +25,7 @@ def shown(result: Comparison, *, width: int, colour: bool = False) -> str:
         color_system="truecolor" if colour else None,
         highlight=False,
     )
-    show(console, blocks(result, width))
+    show(console, blocks(result, verdict(result), width, detail=detail))
     return stream.getvalue()
 
 
@@ -40,6 +41,44 @@ def partial() -> Comparison:
 
 def test_a_policy_with_its_parameters_and_a_row_for_each_class() -> None:
     assert shown(bank_day(), width=120) == (TABLES / "whole.txt").read_text()
+
+
+def test_the_verdict_comes_first_and_then_one_table_of_all_policies() -> None:
+    assert shown(bank_day(), width=120, detail=False) == (TABLES / "overview.txt").read_text()
+
+
+def test_six_policies_take_at_most_forty_lines_and_the_answer_the_first_five() -> None:
+    names = ("tellers", "balance", "batch", "report")
+    late = [one_class(name, p99=400 * MS, open_loop=True) for name in names[:2]]
+    soon = [one_class(name, p99=20 * MS, open_loop=True) for name in names[:2]]
+    rest = [one_class(name, size=1 << 20) for name in names[2:]]
+    runs = [one_run(f"policy-{n}", [*(soon if n == 5 else late), *rest]) for n in range(6)]
+    for width in (80, 120, 200):
+        lines = shown(comparison(*runs), width=width, detail=False).splitlines()
+        assert len(lines) <= 40
+        assert any(line.startswith("best for tellers (p99 20.0 ms)") for line in lines[:5])
+
+
+def test_figures_in_the_table_of_all_policies_suit_the_class() -> None:
+    classes = [
+        one_class("open", open_loop=True),
+        one_class("short"),
+        one_class("long", size=1 << 20),
+    ]
+    text = shown(comparison(*(one_run(p, classes) for p in "ab")), width=120, detail=False)
+    heading = next(line for line in text.splitlines() if line.startswith("policy"))
+    assert heading.split() == ["policy", "p50", "p99", "p50", "p99", "IOPS", "p50", "p99", "MB/s"]
+
+
+def test_a_part_of_a_run_and_remarks_are_reported_without_detail() -> None:
+    runs = [one_run(policy, [one_class("a")], interrupted=policy == "c") for policy in "abc"]
+    runs[0]["remarks"] = runs[1]["remarks"] = ["the buffer is full"]
+    for run in runs:
+        run["remarks"] = [*run.get("remarks", []), "the disk lies in memory"]
+    text = shown(comparison(*runs), width=120, detail=False)
+    assert "\na, b: note: the buffer is full\n" in text
+    assert "\nnote: the disk lies in memory\n" in text
+    assert "\nc: PARTIAL: " in text
 
 
 def test_where_a_line_would_be_too_long_the_table_has_two_parts() -> None:
@@ -83,11 +122,11 @@ def test_schedulers_of_the_kernel_stand_in_the_heading_or_with_each_run_that_dif
     same = "  sda under the kernel's scheduler mq-deadline, sdb without a scheduler\n"
     text = shown(result, width=120)
     assert text.count(same) == 1
-    assert text.index(same) < text.index("noop")
+    assert text.index(same) > text.index("\nkernel:bfq\n")
     result["runs"][1]["schedulers"]["sda"] = "bfq"
     text = shown(result, width=120)
-    assert text.index("noop") < text.index(same) < text.index("kernel:bfq")
-    assert text.index("kernel:bfq") < text.index("  sda under the kernel's scheduler bfq, ")
+    assert text.index("\nnoop\n") < text.index(same) < text.index("\nkernel:bfq\n")
+    assert text.index("\nkernel:bfq\n") < text.index("  sda under the kernel's scheduler bfq, ")
 
 
 def test_names_are_no_markup() -> None:

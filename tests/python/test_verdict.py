@@ -344,7 +344,8 @@ def test_where_nothing_waits_there_is_nothing_to_decide() -> None:
     runs = [one_run(name, [at_once("a", MS)]) for name in ("noop", "cfq")]
     assert joined(verdict(comparison(*runs))) == [
         "nothing to decide: requests hardly wait above the device, so these policies are alike; "
-        "more load, or a lower live.depth, would make them wait there"
+        "more load, or a shorter queue of the drive (--set live.depth=1), "
+        "would make them wait there"
     ]
     assert not judged(comparison(runs[0]))["nothing_to_decide"], "one run is like no other"
     runs[1] = one_run("cfq", [at_once("a", 2 * MS)])

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::diagnose::JobError;
 use crate::text::param_json;
-use crate::{devices, machines};
+use crate::{devices, engines, machines};
 
 /// Returns every policy with its description and parameters, and whether it is compared by default.
 pub fn policies() -> Value {
@@ -31,6 +31,11 @@ fn described(entry: &'static Entry) -> Value {
         "linux": entry.facts.linux,
         "params": params(entry.params, ""),
     })
+}
+
+/// Returns the names of all engines, the preferred one first.
+pub fn engines() -> Value {
+    engines::names().collect()
 }
 
 /// Returns every named device, then every named machine.

@@ -40,8 +40,8 @@ static ALLOCATOR: penstock_run::Noting = penstock_run::Noting;
 mod _native {
     #[pymodule_export]
     use super::{
-        Below, Failure, device, devices, doctor, exit_without_memory, is_right, merge_facts,
-        policies, policy_named, replay_decisions, schema, text_file, without_detail,
+        Below, Failure, device, devices, doctor, engines, exit_without_memory, is_right,
+        merge_facts, policies, policy_named, replay_decisions, schema, text_file, without_detail,
     };
     #[pymodule_export]
     use crate::amounts::{job_amounts, job_from_fio, trace_made};
@@ -114,6 +114,12 @@ fn policy_named(py: Python<'_>, name: &str) -> PyResult<String> {
 #[pyfunction]
 fn devices() -> String {
     json(&list::devices())
+}
+
+/// Returns the names of all engines, as JSON.
+#[pyfunction]
+fn engines() -> String {
+    json(&list::engines())
 }
 
 /// Returns the device called `name`, or of a device file, as a device file with every default in

@@ -49,7 +49,7 @@ def draw(console: Console, table: Table) -> None:
     )
     headings = table.headings or [""] * len(table.rows[0])
     columns = zip(headings, *table.rows, strict=True)
-    widths = table.widths or [max(map(cell_len, column)) for column in columns]
+    widths = table.widths or [max(map(_widest, column)) for column in columns]
     folded = len(headings) - table.sentences
     for number, (heading, width) in enumerate(zip(headings, widths, strict=True)):
         if number >= folded:
@@ -63,6 +63,11 @@ def draw(console: Console, table: Table) -> None:
         # Set outright: otherwise a narrow terminal would cut the cells.
         drawn.width = sum(widths) + GAP * (len(widths) - 1)
     console.print(drawn, no_wrap=not table.sentences, crop=False)
+
+
+def _widest(cell: str) -> int:
+    """Returns the width of the widest line of a cell; a heading may have two."""
+    return max(map(cell_len, cell.split("\n")))
 
 
 def line(console: Console, text: Text) -> None:

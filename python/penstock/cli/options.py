@@ -159,8 +159,8 @@ Detail = Annotated[
     bool,
     typer.Option(
         "--detail",
-        help="Show below the table what each policy counts of itself, and what each disk of a "
-        "model did.",
+        help="Show more: the table of each policy with all its figures, what it counts of itself, "
+        "and what each disk of a model did.",
     ),
 ]
 

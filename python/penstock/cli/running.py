@@ -167,7 +167,6 @@ def _early(comparison: Comparison, planned: int) -> list[str]:
 def _blocks(comparison: Comparison, *, detail: bool) -> Blocks:
     # What draws tables takes longer to import than a short run to finish.
     from penstock.cli.console import columns
-    from penstock.text import table
+    from penstock.text import overview
 
-    yield from table.blocks(comparison, columns(), detail=detail)
-    yield verdict(comparison)
+    yield from overview.blocks(comparison, verdict(comparison), columns(), detail=detail)

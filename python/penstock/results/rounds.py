@@ -17,6 +17,9 @@ ROUNDS_MOST = 1000
 ALONE = "alone:"
 """Prefix of the policy's name in the run of one class alone."""
 
+KERNEL = "kernel:"
+"""Prefix of the policy's name where a scheduler of the kernel serves the classes."""
+
 
 class Spread(NamedTuple):
     """A figure over rounds."""

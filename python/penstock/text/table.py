@@ -1,12 +1,11 @@
-"""Comparisons as text: what ran, and a table per policy with a row per class.
+"""Runs of policies as text: what ran, and a table per policy with a row per class.
 
 Columns are as wide as their contents and nothing is cut off: if the lines would be too long, the
 table is printed in two parts, throughput and latency. With rounds each figure is the median with
-its range, which is wide, so the table of a policy has a row per figure and a column per class. Many
-policies are first shown in one table, with a block per class and a row per policy.
+its range, which is wide, so the table of a policy has a row per figure and a column per class.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import accumulate
 from typing import NamedTuple
@@ -104,24 +103,25 @@ DISCARDED = Column(
 )
 """Column after the throughput, which does not count discards, if there were any."""
 
-ASKED_FIRST = ("p50", "p99", "p99.9", "MB/s")
-"""Figures in the table of all policies: those to protect, and those that may suffer."""
-
-MANY = 3
-"""Policies above which one table of all comes first: their own tables are hard to compare."""
-
 _MS = 1_000_000
 """Nanoseconds of a millisecond."""
 
-LEGEND = (
-    "Latencies count from the intended arrival",
-    "wait is the mean time until the first piece was sent",
+_LATENCIES = "latencies count from the intended arrival"
+
+_RATES = (
     "IOPS and MB/s are of the time in which the job asks, and on to the last completion of the "
-    "class if that is later",
-    "share is of the time in which the device was busy, divided equally among the requests that "
-    "it serves at once",
+    "class if that is later"
 )
-"""Explanations of the figures."""
+
+_EXPLAINED = {
+    "wait": "wait is the mean time until the first piece was sent",
+    "IOPS": _RATES,
+    "MB/s": _RATES,
+    "share": "share is of the time in which the device was busy, divided equally among the "
+    "requests that it serves at once",
+    "by weight": shares_text.LEGEND,
+}
+"""Explanations of figures by their headings."""
 
 
 def columns(comparison: Comparison) -> tuple[Column, ...]:
@@ -135,10 +135,13 @@ def columns(comparison: Comparison) -> tuple[Column, ...]:
     return tuple(column for pair in pairs for column in pair if column is not None)
 
 
-def legend(shown: Sequence[Column]) -> str:
+def legend(shown: Iterable[Column]) -> str:
     """Explain the figures of these columns."""
-    by_weight = [shares_text.LEGEND] if BY_WEIGHT in shown else []
-    return f"{'; '.join([*LEGEND, *by_weight])}; MB are millions of bytes."
+    headings = {column.heading for column in shown}
+    explained = [words for heading, words in _EXPLAINED.items() if heading in headings]
+    megabytes = ["MB are millions of bytes"] if "MB/s" in headings else []
+    legend = "; ".join(dict.fromkeys([_LATENCIES, *explained, *megabytes]))
+    return f"{legend[0].upper()}{legend[1:]}."
 
 
 def of_rounds(comparison: Comparison) -> str | None:
@@ -155,21 +158,24 @@ def of_rounds(comparison: Comparison) -> str | None:
 
 
 def blocks(comparison: Comparison, width: int, *, detail: bool = False) -> Blocks:
-    """Render a comparison: what ran, then one table of all policies if there are many, then each.
+    """Render what ran, and then the runs of each policy.
 
     Tables are at most `width` characters wide, if possible. `detail` adds the counters of each
     policy and the figures of each disk.
     """
     failed = failures.most_failed(comparison["runs"])
     yield [*heading(comparison), *(Line(f"  {line}", style="bold") for line in failed)]
-    repeated, policies = rounds.repeated(comparison), rounds.by_policy(comparison)
-    if repeated or len(policies) > MANY:
-        yield [_summary(policies)]
     if (explanation := of_rounds(comparison)) is not None:
         yield [Line(explanation, style="dim")]
-    shown = columns(comparison)
+    yield from of_policies(comparison, width, detail=detail)
+    yield [Line(legend(columns(comparison)), style="dim")]
+
+
+def of_policies(comparison: Comparison, width: int, *, detail: bool = True) -> Blocks:
+    """Render the runs of each policy: its parameters, facts and tables."""
+    repeated, shown = rounds.repeated(comparison), columns(comparison)
     parts = _parts(comparison["runs"], shown, width)
-    for policy in policies:
+    for policy in rounds.by_policy(comparison):
         yield list(_title(comparison, policy))
         for table in _of_rounds(policy, shown, width) if repeated else _of_run(policy, parts):
             yield [table]
@@ -177,7 +183,6 @@ def blocks(comparison: Comparison, width: int, *, detail: bool = False) -> Block
             yield [Table(files.HEADINGS, of_files)]
         for table in _details(policy) if detail else ():
             yield [table]
-    yield [Line(legend(shown), style="dim")]
 
 
 def heading(comparison: Comparison) -> Iterator[Part]:
@@ -211,12 +216,8 @@ def _title(comparison: Comparison, policy: Rounds) -> Iterator[Part]:
 
 def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
     """Yield facts about all classes under a policy."""
+    yield from parts_only(policy)
     runs = policy.whole()
-    early = [run for run in runs if run.get("interrupted")]
-    if early:
-        yield f"PARTIAL: {failures.why_partial(early[-1])}; the figures are of the part that ran"
-    elif len(runs) < len(policy.runs):
-        yield "PARTIAL: its last round was interrupted and is left out"
     lasted = ranges.figure(Spread.of(run["duration_s"] for run in runs), units.seconds)
     model = " of model time" if comparison["world"] == "simulated" else ""
     busy = ranges.figure(Spread.of(run["device_busy"] for run in runs), units.percent)
@@ -239,7 +240,23 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
                 yield line
     yield from programs.lines(runs)
     yield from verified.lines(runs)
-    for remark in dict.fromkeys(remark for run in runs for remark in run.get("remarks", [])):
+    yield from remarks(policy)
+
+
+def parts_only(policy: Rounds) -> Iterator[str]:
+    """Say so if a policy ran only in part."""
+    runs = policy.whole()
+    early = [run for run in runs if run.get("interrupted")]
+    if early:
+        yield f"PARTIAL: {failures.why_partial(early[-1])}; the figures are of the part that ran"
+    elif len(runs) < len(policy.runs):
+        yield "PARTIAL: its last round was interrupted and is left out"
+
+
+def remarks(policy: Rounds) -> Iterator[str]:
+    """Yield the remarks on the runs of a policy, each once."""
+    every = (remark for run in policy.whole() for remark in run.get("remarks", []))
+    for remark in dict.fromkeys(every):
         yield f"note: {remark}"
 
 
@@ -260,21 +277,6 @@ def against_measured(runs: Sequence[Run]) -> str | None:
 
 def _nanoseconds(ms: float) -> float:
     return ms * _MS
-
-
-def _summary(policies: Sequence[Rounds]) -> Table:
-    """Make a table with a block for each class and a row for each policy that served it."""
-    columns = [column for column in COLUMNS if column.heading in ASKED_FIRST]
-    columns.sort(key=lambda column: ASKED_FIRST.index(column.heading))
-    rows: list[list[str]] = []
-    for name in rounds.class_names([run for policy in policies for run in policy.runs]):
-        rows += [[""] * (len(columns) + 1)] if rows else []
-        rows.append([name, *[""] * len(columns)])
-        for policy in policies:
-            if policy.of(name):
-                cells = [column.of(policy, name) for column in columns]
-                rows.append([f"  {policy.label}", *cells])
-    return Table(["policy", *(column.heading for column in columns)], rows)
 
 
 def _of_rounds(policy: Rounds, shown: Sequence[Column], width: int) -> Iterator[Table]:

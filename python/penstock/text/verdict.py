@@ -1,7 +1,8 @@
 """The verdict as text, from the results of `results.judge`.
 
-It begins with what makes figures useless: failed requests, a device that cannot keep up, nothing to
-decide. The best policies follow, every policy against the baseline, and what went wrong. Merges are
+It begins with the answer: the best policies, or that most requests failed or that there is nothing
+to decide. What limits it follows: a device that cannot keep up, a queue that no policy orders. Then
+every policy against the baseline, and what went wrong. Merges are
 compared by the end of the last one, not by their requests. Equal results give equal text. A class
 that also ran alone is compared with that run too.
 """
@@ -11,10 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from penstock import _native
 from penstock.results import judge, rounds
+from penstock.results.below import waits_below
 from penstock.results.json_types import Class, Comparison, Overload, Verdict
 from penstock.results.judge import FEW, KEPT, NOTABLE, Candidates, Ranking, Sides, alike
 from penstock.results.rounds import ALONE, Rounds, Spread
-from penstock.text import failures, merges, prose, ranges, schedule, shares, units
+from penstock.text import below, failures, merges, prose, ranges, schedule, shares, units
 from penstock.text.units import count, digits
 
 WIDTH = 160
@@ -46,10 +48,12 @@ def judged(comparison: Comparison, baseline: str | None = None) -> Verdict:
     nothing = judge.nothing_to_decide(candidates)
     ranking = judge.ranking(candidates, overload)
     merged = merges.verdict(candidates.shared, candidates.baseline)
+    waiting = waits_below(comparison, candidates.shared, ranking.by_throughput)
     lines = [
         *failures.most_failed(comparison["runs"]),
-        *_overload(comparison, candidates, overload),
         *(merged or _on_classes(candidates, ranking, nothing=nothing)),
+        *_overload(comparison, candidates, overload),
+        *below.lines(waiting, len(candidates.shared)),
         *shares.lines(comparison, candidates.shared),
         *_policies(comparison, candidates, overload, nothing=nothing, merged=bool(merged)),
         *schedule.caveats(rounds.by_policy(comparison)),
@@ -79,7 +83,7 @@ def to_json(comparison: Comparison, text: str) -> str:
 
 _NOTHING = (
     "nothing to decide: requests hardly wait above the device, so these policies are alike; "
-    "more load, or a lower live.depth, would make them wait there"
+    f"more load, or a shorter queue of the drive ({below.SHORTER}), would make them wait there"
 )
 
 _SLOWER = (
