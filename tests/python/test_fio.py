@@ -86,3 +86,30 @@ def test_a_log_that_fio_wrote_is_read(tmp_path: Path) -> None:
     version = log.read_text().split()[2]
     assert what["format"] == f"fio-iolog{version}"
     assert what["devices"] == ["disk"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "rate_iops=400 thinktime=10ms",
+        "rate_iops=50 thinktime=1ms",
+        "thinktime=10ms thinktime_blocks=20 thinktime_spin=5ms",
+        "rate=2m bssplit=4k/50:16k/50",
+        "rw=randrw rate_iops=100,50 rate_ignore_thinktime=1 rwmixread=90",
+        "number_ios=5 io_size=20k rate_iops=1000",
+    ],
+)
+def test_a_job_asks_for_as_much_as_fio_does(options: str, tmp_path: Path) -> None:
+    words = ["ioengine=null", "size=1m", "time_based=1", "runtime=800ms", *options.split()]
+    job, device = tmp_path / "job.fio", tmp_path / "device.toml"
+    job.write_text("\n".join(["[peer]", *words]))
+    device.write_text('[device]\nmodel = "fixed"\nbase = "1us"\n')
+    theirs = fio(tmp_path, *(f"--{word}" for word in words))
+    made = tmp_path / "job.toml"
+    assert penstock("job", "from-fio", job, "-o", made).code == 0
+    ran = penstock("run", made, "--on", device, "--policy", "fcfs", "--json")
+    (run,) = json.loads(ran.out)["runs"]
+    ours = run["classes"][0]
+    requests, size = (sum(theirs[op][of] for op in ("read", "write")) for of in (0, 1))
+    assert ours["requests"] == pytest.approx(requests, rel=0.1)
+    assert ours["bytes"] == pytest.approx(size, rel=0.1)

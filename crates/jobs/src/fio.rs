@@ -185,19 +185,13 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
             "devices here have no zones; for a part of the requests in a part of the file write `spread = { zoned = … }`",
         ),
     ),
+    (&["rate_ignore_thinktime"], Left("a rate or a think time holds, whichever asks for less")),
     (
         &["thinktime_spin", "thinktime_blocks_type", "thinktime_iotime"],
         Left("an agent thinks after each burst of requests, without using a processor"),
     ),
     (
-        &[
-            "rate_min",
-            "rate_iops_min",
-            "rate_cycle",
-            "rate_ignore_thinktime",
-            "ratecycle",
-            "ratemin",
-        ],
+        &["rate_min", "rate_iops_min", "rate_cycle", "ratecycle", "ratemin"],
         Left("a rate that is missed shows in the results; it ends no run"),
     ),
     (

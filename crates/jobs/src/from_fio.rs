@@ -15,6 +15,7 @@ mod part;
 mod requests;
 mod spread;
 mod values;
+mod without_effect;
 mod write;
 
 use std::fmt::Write;
@@ -63,10 +64,43 @@ pub fn from_fio(path: &Path, names: &[String]) -> Result<FromFio, JobError> {
 pub fn convert(name: &str, text: &str, names: &[String]) -> Result<FromFio, JobError> {
     let source = Source::file(name, text);
     let all = chosen(lines::sections(&source)?, names)?;
+    let Made { body, agents, in_flight, mut notes, taken } = make(&all)?;
+    let taken: Vec<Section> = taken.into_iter().cloned().collect();
+    let found = notes.sorted();
+    let alike = |changed: &[Section]| {
+        let made = make(changed).ok()?;
+        Some(made.body == body && made.notes.sorted() == found)
+    };
+    for option in without_effect::find(&taken, &found, alike) {
+        notes.on(&option, "it has no effect: the job is the same with any other value");
+    }
+    let notes = notes.sorted();
+    let job = format!("{}\n{}", head(name, &notes), body.trim_start());
+    if let Err(error) = Job::parse(name, &job, &[]) {
+        let message = format!("the job that it amounts to is not valid: {}", error.message());
+        let hint = "change fio's file, or leave the option out";
+        return Err(JobError::new(message).at(&taken[0].origin).hint(hint));
+    }
+    Ok(FromFio { job, agents, in_flight, notes })
+}
+
+/// The job of some sections, and its notes.
+struct Made<'a> {
+    /// The job as TOML, without the notes.
+    body: String,
+    agents: u64,
+    in_flight: u64,
+    notes: Notes,
+    /// The sections that became agents.
+    taken: Vec<&'a Section>,
+}
+
+/// Converts sections.
+fn make(all: &[Section]) -> Result<Made<'_>, JobError> {
     let mut notes = Notes::default();
     let (mut sections, mut agents) = (Vec::new(), Vec::new());
     let (mut order, mut classes) = (Order::default(), Vec::new());
-    for section in &all {
+    for section in all {
         let Some(times) = order.next(section, &mut notes)? else { continue };
         let Some(agent) = agent::convert(section, times, &classes, &mut notes)? else {
             order.left_out();
@@ -86,17 +120,10 @@ pub fn convert(name: &str, text: &str, names: &[String]) -> Result<FromFio, JobE
     let mut agents = layout::apart(agents);
     layout::place(&mut agents, first, &mut notes);
     let body = write::job(&sections, &agents, &mut notes)?;
-    let notes = notes.sorted();
-    let job = format!("{}\n{}", head(name, &notes), body.trim_start());
-    if let Err(error) = Job::parse(name, &job, &[]) {
-        let message = format!("the job that it amounts to is not valid: {}", error.message());
-        let hint = "change fio's file, or leave the option out";
-        return Err(JobError::new(message).at(&first.origin).hint(hint));
-    }
     let copies = |agent: &agent::FioAgent| u64::from(agent.copies);
     let in_flight = agents.iter().map(|agent| copies(agent) * u64::from(agent.buffers)).sum();
     let agents = agents.iter().map(copies).sum();
-    Ok(FromFio { job, agents, in_flight, notes })
+    Ok(Made { body, agents, in_flight, notes, taken: sections })
 }
 
 /// Returns the comment at the head of a job that was converted from the file called `name`.

@@ -85,6 +85,7 @@ fn what_is_no_job_of_fio_says_where() {
         ("[a]\nrw=read\nbssplit=4k/50:8k/30\n", "add up to 100", 3),
         ("[a]\nrw=read\nbs=2g\n", "is not valid: ", 1),
         ("[a]\nrate=fast\nrw=read\n", "`rate`: expected a rate", 2),
+        ("[a]\nrate=1m\nrate_iops=9\n", "`rate`: expected no `rate_iops` with it", 2),
         ("[a]\nrw=read\nprio=8\n", "`prio`: expected a whole number", 3),
     ];
     for (text, message, line) in wrong {
@@ -249,7 +250,9 @@ fn each_line_that_is_not_taken_over_has_a_reason() {
         ("directory=/data", "`--on FILE`"),
         ("startdelay=1-5", "at the earliest of these times"),
         ("filesize=1m-2m", "the smallest of these sizes"),
-        ("thinktime=1ms\nthinktime_iotime=8", "thinks after each burst"),
+        ("thinktime=1ms\nthinktime_blocks=2\nthinktime_iotime=8", "thinks after each burst"),
+        ("thinktime_iotime=8\nthinktime=1ms", "left out: it comes after a time"),
+        ("thinktime=1ms\nrate_iops=2000", "it never reaches this rate"),
         ("thinktime_blocks=8", "no effect without `thinktime`"),
         ("rate_process=poisson", "no effect without `rate`"),
         ("rate_iops=10\nthinktime=1ms", "do not wait for a think time"),
@@ -272,6 +275,18 @@ fn each_line_that_is_not_taken_over_has_a_reason() {
     ] {
         let found = notes(&format!("[one]\nsize=1m\n{options}\n"));
         assert!(found.iter().any(|(_, why)| why.contains(reason)), "{options}: {found:?}");
+    }
+    let no_effect = "it has no effect: the job is the same with any other value";
+    for (options, lines) in [
+        ("rw=read\nrwmixread=30\noffset_increment=4k\nsync=1", &[4, 5, 6][..]),
+        ("rw=randread\ntime_based\nfdatasync=3", &[4, 5]),
+        ("rw=read\ntime_based\nruntime=1\nio_size=4k\nloops=2\nnumber_ios=9", &[6, 7, 8]),
+        ("rw=read\nbs=8k\nbs=4k\nnorandommap\nramp_time=0", &[4, 6]),
+        ("rw=randrw\nrwmixread=50\nbs=4k\nnumjobs=1\nloops=1\ndirect=0\nsync=1", &[]),
+    ] {
+        let found = notes(&format!("[one]\nsize=1m\n{options}\n"));
+        let noted = found.iter().filter(|(_, why)| why == no_effect).map(|(line, _)| *line);
+        assert_eq!(noted.collect::<Vec<_>>(), lines, "{options}");
     }
     assert_eq!(
         notes("[one]\nsize=1m\n")[0],

@@ -17,6 +17,7 @@ pub(super) struct FioOption {
 }
 
 /// A section with the options that apply to it; of several options with one name the last counts.
+#[derive(Clone)]
 pub(super) struct Section {
     /// Its name.
     pub(super) name: String,

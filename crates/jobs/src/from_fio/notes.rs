@@ -50,9 +50,10 @@ impl Notes {
     }
 
     /// Returns all notes by line; a note on several sections is kept once.
-    pub(super) fn sorted(mut self) -> Vec<Note> {
-        self.all.sort();
-        self.all.dedup();
-        self.all
+    pub(super) fn sorted(&self) -> Vec<Note> {
+        let mut all = self.all.clone();
+        all.sort();
+        all.dedup();
+        all
     }
 }

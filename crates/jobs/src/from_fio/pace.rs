@@ -31,7 +31,7 @@ pub(super) fn buffers(
         return Ok(1);
     }
     let thinks_each = think_time(section)?.is_some() && burst(section)?.is_none();
-    if thinks_each && rate(section).is_none() {
+    if thinks_each {
         notes.on(option, "it thinks after each request, so it has one in flight");
         return Ok(1);
     }
@@ -63,6 +63,9 @@ pub(super) fn arrivals(
         None => Arrivals::closed(buffers, Span::ZERO),
     };
     without_effect(section, think.is_some(), notes);
+    if let (Some(_), Some(other)) = (section.find(&["rate_iops"]), section.find(&["rate"])) {
+        return Err(other.wrong("no `rate_iops` with it, as in fio"));
+    }
     let Some(option) = rate(section) else { return Ok((closed, ops)) };
     let poisson = is_poisson(section);
     let a_second = |direction| match value_for(option, direction) {
@@ -96,8 +99,14 @@ pub(super) fn arrivals(
             }
         }
     };
-    if let Some((option, _)) = think {
-        notes.on(option, "left out: requests on a schedule do not wait for a think time");
+    if let Some((thinktime, think)) = think {
+        let each = burst(section)?.map_or(1, NonZeroU32::get);
+        if f64::from(each) / (think.ns() as f64 / 1e9) < rate {
+            let why = "left out: with its think time it never reaches this rate";
+            notes.on(option, why);
+            return Ok((closed, ops));
+        }
+        notes.on(thinktime, "left out: requests on a schedule do not wait for a think time");
     }
     let pace = if poisson { Pace::Poisson } else { Pace::Fixed };
     Ok((Arrivals::Open { rate, pace, curve: Vec::new(), buffers: NonZeroU32::new(buffers) }, ops))
@@ -124,11 +133,13 @@ fn requests(option: &FioOption, amount: f64, sizes: &Weighted<u32>, poisson: boo
     amount * unit / if poisson { f64::from(least) } else { mean }
 }
 
-/// Returns the think time with its option.
+/// Returns the think time after a number of requests, with its option.
 fn think_time(section: &Section) -> Result<Option<(&FioOption, Span)>, JobError> {
     let Some(option) = section.find(&["thinktime"]) else { return Ok(None) };
     let think = time(option, MICROSECOND)?;
-    Ok(Some((option, think)).filter(|(_, think)| *think > Span::ZERO))
+    let after_time =
+        section.on(&["thinktime_iotime"]) && section.find(&["thinktime_blocks"]).is_none();
+    Ok(Some((option, think)).filter(|(_, think)| *think > Span::ZERO && !after_time))
 }
 
 /// Returns the requests between two think times, if they are more than one.
@@ -147,5 +158,9 @@ fn without_effect(section: &Section, thinks: bool, notes: &mut Notes) {
         if let Some(option) = option {
             notes.on(option, format!("it has no effect without `{other}`"));
         }
+    }
+    if !thinks && let Some(option) = section.find(&["thinktime"]).filter(|option| !option.is_off())
+    {
+        notes.on(option, "left out: it comes after a time, and an agent pauses after its requests");
     }
 }

@@ -139,8 +139,15 @@ pub(super) fn volume(
             Some(total.ok_or_else(|| option.wrong("a size, as `1g`"))?)
         }
         // With a `filesize`, `size` is only the amount of I/O.
-        None if section.find(&["filesize"]).is_some() => length(edge(section, &["size"], decimal)?)
-            .map(|size| region.map_or(size, |region| size.min(region))),
+        None if section.find(&["filesize"]).is_some() => {
+            match (edge(section, &["size"], decimal)?, region) {
+                (Some(Edge::At(size)), region) => Some(region.map_or(size, |all| size.min(all))),
+                (Some(Edge::Share(share)), Some(region)) => Some(share.of(region)),
+                _ => None,
+            }
+        }
+        // It is all that is left of the length.
+        None if part.to == Edge::Share(Share::WHOLE) => region,
         None => None,
     };
     let skips = gap > 0 || pattern == Pattern::Backwards;
