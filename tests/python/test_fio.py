@@ -93,7 +93,7 @@ def test_a_log_that_fio_wrote_is_read(tmp_path: Path) -> None:
     [
         "rate_iops=400 thinktime=10ms",
         "rate_iops=50 thinktime=1ms",
-        "thinktime=10ms thinktime_blocks=20 thinktime_spin=5ms",
+        "thinktime=10ms thinktime_blocks=20",
         "rate=2m bssplit=4k/50:16k/50",
         "rw=randrw rate_iops=100,50 rate_ignore_thinktime=1 rwmixread=90",
         "number_ios=5 io_size=20k rate_iops=1000",
