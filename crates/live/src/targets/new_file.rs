@@ -64,8 +64,11 @@ impl NewFile {
             let file = OpenOptions::new().write(true).open(path)?;
             return Ok(Self { file, path: path.to_owned(), place: None });
         }
-        if std::fs::symlink_metadata(path).is_ok() {
-            return Err(io::ErrorKind::AlreadyExists.into());
+        match std::fs::symlink_metadata(path) {
+            Ok(_) => return Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // A file without a name would be created all the same.
+            Err(error) => return Err(error),
         }
         let at = folder_of(path);
         let folder = File::open(at)?;
@@ -196,6 +199,12 @@ mod tests {
         assert_eq!(new.finish().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_refused_at_once() {
+        let path = std::env::temp_dir().join("x".repeat(300));
+        assert_eq!(NewFile::check(&path).unwrap_err().kind(), io::ErrorKind::InvalidFilename);
     }
 
     #[test]
