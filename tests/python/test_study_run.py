@@ -277,7 +277,7 @@ def change(old: str, new: str) -> str:
         (change("bw_bytes", "bw_byte"), ["no result has the response `bw_byte`", "`bw_bytes`?"]),
         (change("lat_ns.p99", "lat_ns.p98"), ["no result has the response `lat_ns.p98`"]),
         (change("cfq", "cfg"), ["unknown policy `cfg`"]),
-        (change("job.toml", "jib.toml"), ["the job", "cannot be read: No such file"]),
+        (change("job.toml", "jib.toml"), ["the job", "there is no such file"]),
         (change("repeat", "repaet"), ["unknown key `repaet` in the study", "`repeat`?"]),
         (
             change("repeat = 3", 'design = "fraction"'),

@@ -53,7 +53,7 @@ use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
 use crate::tree::{self, Node, Table, Value};
-use crate::{drives, file, machine_names};
+use crate::{drives, file, machine_names, path_text};
 
 /// Built-in device files.
 const BUILT_IN: [(&str, &str); 11] = [
@@ -258,7 +258,7 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError>
     if names().any(|known| known == name) {
         return built_in(name);
     }
-    let path = folder.join(name);
+    let path = folder.join(path_text::path(name));
     if is_file(&path) {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let text = file::read(&path, "device file")?;

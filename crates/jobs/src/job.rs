@@ -6,7 +6,7 @@
 //! a record of a run can carry it.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use penstock_core::Span;
 use penstock_policy::Params;
@@ -37,7 +37,7 @@ use crate::workload::files::{self, FILE};
 use crate::workload::region::whole_blocks;
 use crate::workload::verify::VerifiedRanges;
 use crate::workload::{self, WorkloadKind, WorkloadSpec, traces};
-use crate::{devices, file, machines, params, policies, sets};
+use crate::{devices, file, machines, params, path_text, policies, sets};
 
 keys! {
     /// Keys of a job that stand before its sections.
@@ -103,7 +103,7 @@ impl Job {
     /// The file cannot be read, or [`Job::parse`] refuses it.
     pub fn load(path: &Path, sets: &[String]) -> Result<Self, JobError> {
         let text = file::read(path, "job file")?;
-        Self::parse(&path.display().to_string(), &text, sets)
+        Self::parse(&path_text::text(path), &text, sets)
     }
 
     /// Reads the job `text`, called `name`, and applies the `--set` arguments in order. Device
@@ -118,7 +118,7 @@ impl Job {
         for argument in sets {
             // A device that is given by its name has no keys to change yet.
             let device = changed_device(argument);
-            sets::spell_out(&mut root, &device, folder(name))?;
+            sets::spell_out(&mut root, &device, &folder(name))?;
             sets::apply(&mut root, argument, &known, device.len())?;
         }
         read(name, &root)
@@ -267,14 +267,14 @@ pub(crate) fn schema() -> Json {
 }
 
 /// Returns the folder of the job called `name`.
-fn folder(name: &str) -> &Path {
-    Path::new(name).parent().unwrap_or(Path::new(""))
+fn folder(name: &str) -> PathBuf {
+    path_text::path(name).parent().unwrap_or(Path::new("")).to_owned()
 }
 
 fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let reader = Reader::new(root, "the job", SECTIONS)?;
     let seed = reader.get(&SEED)?;
-    let folder = folder(name);
+    let folder = &*folder(name);
     let kind = WorkloadKind::of(&reader, &DURATION)?;
     let duration = reader.find(&DURATION)?.unwrap_or(Span::MAX);
     let warmup = warmup(&reader, duration)?;

@@ -15,6 +15,7 @@ pub mod list;
 pub mod machines;
 pub mod nearest;
 pub mod params;
+pub mod path_text;
 pub mod policies;
 pub mod schema;
 pub mod study;

@@ -22,7 +22,7 @@ use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::{Lines, quoted};
 use crate::tree::{self, Node, Value};
-use crate::{file, named_device, params};
+use crate::{file, named_device, params, path_text};
 
 /// Most devices of a machine: the most files of a job.
 const DEVICES_MOST: u64 = 1 << 10;
@@ -258,7 +258,7 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<Option<MachineSpec>, 
     if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         return Ok(Some(built_in(name, text)));
     }
-    let path = folder.join(name);
+    let path = folder.join(path_text::path(name));
     if devices::names().any(|known| known == name) || !devices::is_file(&path) {
         return Ok(None);
     }

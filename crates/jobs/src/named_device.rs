@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::describe::{any, defined, words};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::JobError;
+use crate::path_text;
 use crate::tree::{Node, Value};
 
 /// Describes a device that is named or is a table.
@@ -42,5 +43,9 @@ pub(crate) fn path_or_name(node: &Node, folder: &Path) -> Result<String, JobErro
     let word = node.text("a device: a name or a device file")?;
     read(node, word, folder)?;
     let built_in = node.origin.is_set() || devices::names().any(|known| known == word);
-    Ok(if built_in { word.to_owned() } else { folder.join(word).display().to_string() })
+    Ok(if built_in {
+        word.to_owned()
+    } else {
+        path_text::text(&folder.join(path_text::path(word)))
+    })
 }

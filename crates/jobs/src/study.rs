@@ -19,6 +19,7 @@ use crate::file;
 use crate::keys::{keys, table};
 use crate::kinds::{Choice, Each, Text, section};
 use crate::nearest::suggest;
+use crate::path_text;
 use crate::reader::Reader;
 use crate::study_levels::{Level, give_names, shown, toml};
 use crate::tree::{self, KeyValue, Node, Value};
@@ -188,7 +189,7 @@ impl Study {
         }
         let except = reader.node(&EXCEPT).map(|node| excluded(node, &factors)).transpose()?;
         Ok(Self {
-            job: folder.join(reader.get(&JOB)?),
+            job: folder.join(path_text::path(&reader.get(&JOB)?)),
             policy: reader.get(&POLICY)?,
             on: reader.find(&ON)?.unwrap_or_default(),
             set: reader.find(&SET)?.unwrap_or_default(),
@@ -215,7 +216,7 @@ impl Study {
         let except = |item: &Vec<Excluded>| item.iter().map(excluded).collect::<Vec<_>>();
         let design = DESIGNS.iter().find(|(_, design)| *design == self.design);
         json!({
-            "job": self.job.display().to_string(),
+            "job": path_text::text(&self.job),
             "policy": self.policy,
             "on": self.on,
             "set": self.set,

@@ -9,6 +9,7 @@ use penstock_run::traces::trace_make;
 use pyo3::prelude::*;
 
 use crate::answer::{heeding, heeding_signals};
+use crate::text::{Text, strings};
 
 /// Returns what the job at the path `job`, changed by `sets`, amounts to on the device `on` or on
 /// its own, as JSON.
@@ -17,9 +18,10 @@ use crate::answer::{heeding, heeding_signals};
 pub(crate) fn job_amounts(
     py: Python<'_>,
     job: PathBuf,
-    sets: Vec<String>,
-    on: Option<String>,
+    sets: Vec<Text>,
+    on: Option<Text>,
 ) -> PyResult<String> {
+    let (sets, on) = (strings(sets), on.map(|on| on.0));
     heeding(py, move || amounts::amounts(&job, &sets, on.as_deref()))
 }
 
@@ -32,9 +34,10 @@ pub(crate) fn trace_made(
     job: PathBuf,
     to: PathBuf,
     into: String,
-    sets: Vec<String>,
-    on: Option<String>,
+    sets: Vec<Text>,
+    on: Option<Text>,
 ) -> PyResult<String> {
+    let (sets, on) = (strings(sets), on.map(|on| on.0));
     heeding(py, move || trace_make::make(&job, &sets, on.as_deref(), &to, &into))
 }
 

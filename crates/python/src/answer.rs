@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use penstock_jobs::path_text;
 use penstock_run::{Failure as RunFailure, Handover, stoppable};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use serde::Serialize;
+
+use crate::text::with_paths;
 
 pyo3::create_exception!(
     penstock._native,
@@ -18,14 +21,23 @@ pyo3::create_exception!(
      true if a thread was left in a system call: the process ends when that returns."
 );
 
-/// Returns `value` as JSON.
+/// Returns `value` as JSON for the eye: a byte of a path that is not UTF-8 is `U+FFFD`.
 pub(crate) fn json(value: &impl Serialize) -> String {
+    path_text::shown(&lossless(value)).into_owned()
+}
+
+/// Returns `value` as JSON with paths that Python opens.
+pub(crate) fn json_with_paths(value: &impl Serialize) -> String {
+    with_paths(&lossless(value))
+}
+
+fn lossless(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("results have nothing that JSON cannot say")
 }
 
 /// The exception for `failure`.
 pub(crate) fn raise(py: Python<'_>, failure: &RunFailure) -> PyErr {
-    let error = Failure::new_err(failure.to_string());
+    let error = Failure::new_err(path_text::shown(&failure.to_string()).into_owned());
     let value = error.value(py);
     match value.setattr("exit_code", failure.exit_code()).and(value.setattr("stuck", false)) {
         Ok(()) => error,

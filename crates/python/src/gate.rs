@@ -12,6 +12,7 @@ use pyo3::types::PyBytes;
 
 use crate::answer::{json, raise};
 use crate::target::Target;
+use crate::text::Text;
 
 /// A policy before an application's own reads and writes.
 #[pyclass(frozen, module = "penstock._native")]
@@ -29,14 +30,14 @@ impl Gate {
         adopt: bool,
         policy: String,
         sets: Vec<String>,
-        emulate: Option<String>,
+        emulate: Option<Text>,
         depth: u32,
         timeout: Option<String>,
     ) -> PyResult<Self> {
         let Target(target) = target;
         let file = |path| GateFile { adopt, ..GateFile::at(path, &target) };
         let files = paths.into_iter().map(file).collect::<Vec<_>>();
-        let engine = target.engine;
+        let (engine, emulate) = (target.engine, emulate.map(|device| device.0));
         let interrupted = Some(interrupted as fn() -> bool);
         let options =
             GateOptions { files, policy, sets, emulate, engine, depth, timeout, interrupted };

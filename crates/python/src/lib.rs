@@ -18,18 +18,20 @@ mod policy;
 mod session;
 mod study;
 mod target;
+mod text;
 mod traces;
 mod units;
 mod watch;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use penstock_jobs::{Job, list};
+use penstock_jobs::{Job, list, path_text};
 use penstock_run::record::replay;
 use pyo3::prelude::*;
 
 use crate::answer::{Failure, heeding, heeding_signals, json, raise};
 use crate::below::Below;
+use crate::text::{Text, strings};
 
 /// Lets a command report that memory has run out.
 #[global_allocator]
@@ -68,7 +70,8 @@ mod _native {
 /// Feeds the record at `path` to its policy and returns the comparison of decisions as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, *, sets=Vec::new()))]
-fn replay_decisions(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResult<String> {
+fn replay_decisions(py: Python<'_>, path: PathBuf, sets: Vec<Text>) -> PyResult<String> {
+    let sets = strings(sets);
     heeding(py, move || replay::replay(&path, &sets))
 }
 
@@ -82,19 +85,19 @@ fn exit_without_memory() -> &'static str {
 /// Whether the job `text` called `name`, or the one in the file of that name, is valid with these
 /// changes.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
-fn is_right(name: &str, text: Option<&str>, sets: Vec<String>) -> bool {
+fn is_right(name: Text, text: Option<Text>, sets: Vec<Text>) -> bool {
+    let (name, sets) = (name.0, strings(sets));
     match text {
-        Some(text) => Job::parse(name, text, &sets).is_ok(),
-        None => Job::load(Path::new(name), &sets).is_ok(),
+        Some(text) => Job::parse(&name, &text.0, &sets).is_ok(),
+        None => Job::load(&path_text::path(&name), &sets).is_ok(),
     }
 }
 
 /// Returns what the merges of the job `text` need, as JSON.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
-fn merge_facts(py: Python<'_>, name: String, text: String, sets: Vec<String>) -> PyResult<String> {
-    let facts = penstock_run::merge_facts(&name, &text, &sets);
+fn merge_facts(py: Python<'_>, name: Text, text: Text, sets: Vec<Text>) -> PyResult<String> {
+    let facts = penstock_run::merge_facts(&name.0, &text.0, &strings(sets));
     facts.map(|facts| json(&facts)).map_err(|failure| raise(py, &failure))
 }
 
@@ -125,15 +128,17 @@ fn engines() -> String {
 /// Returns the device called `name`, or of a device file, as a device file with every default in
 /// place.
 #[pyfunction]
-fn device(py: Python<'_>, name: String) -> PyResult<String> {
-    heeding_signals(py, move || penstock_jobs::machines::text(&name).map_err(Into::into))
+fn device(py: Python<'_>, name: Text) -> PyResult<String> {
+    heeding_signals(py, move || penstock_jobs::machines::text(&name.0).map_err(Into::into))
 }
 
 /// Returns the text of the file at `path`, which is short and written by hand; `kind` names the kind of file
 /// in messages, and `hint` says what it should be.
 #[pyfunction]
-fn text_file(py: Python<'_>, path: PathBuf, kind: String, hint: String) -> PyResult<String> {
-    heeding_signals(py, move || penstock_jobs::text_file(&path, &kind, &hint).map_err(Into::into))
+fn text_file(py: Python<'_>, path: PathBuf, kind: Text, hint: Text) -> PyResult<String> {
+    heeding_signals(py, move || {
+        penstock_jobs::text_file(&path, &kind.0, &hint.0).map_err(Into::into)
+    })
 }
 
 /// Checks what this machine can do, and the storage under `path`, and returns the findings as JSON.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use penstock_run::merge::{MergeOptions, MergeSession as Opened};
 use pyo3::prelude::*;
 
-use crate::answer::{interruptible, json, raise};
+use crate::answer::{heeding_signals, interruptible, json_with_paths};
+use crate::text::{Text, strings};
 
 /// A `penstock.merging.Files`.
 #[derive(FromPyObject)]
@@ -13,9 +14,9 @@ pub(crate) struct Files {
     runs: Vec<PathBuf>,
     jobs: Option<PathBuf>,
     to: Vec<PathBuf>,
-    on: Option<String>,
+    on: Option<Text>,
     policy: String,
-    sets: Vec<String>,
+    sets: Vec<Text>,
     placement: Option<String>,
     record: Option<(u32, u32, u32)>,
     make: bool,
@@ -25,6 +26,7 @@ pub(crate) struct Files {
 impl From<Files> for MergeOptions {
     fn from(files: Files) -> Self {
         let Files { runs, jobs, to, on, policy, sets, placement, record, make, engine } = files;
+        let (on, sets) = (on.map(|on| on.0), strings(sets));
         Self { runs, jobs, to, on, policy, sets, placement, record, make, engine }
     }
 }
@@ -38,12 +40,13 @@ impl MergeSession {
     /// Checks `files` and finds their folders.
     #[new]
     fn new(py: Python<'_>, files: Files) -> PyResult<Self> {
-        let opened = py.detach(|| Opened::open(files.into()));
-        opened.map(Self).map_err(|failure| raise(py, &failure))
+        heeding_signals(py, move || Opened::open(files.into())).map(Self)
     }
 
     /// Runs round `number`, and returns its result as JSON. If a signal handler raises, the merges end.
     fn merge(&self, py: Python<'_>, number: u32) -> PyResult<String> {
-        interruptible(py, |go_on| self.0.merge(number, go_on).map(|result| json(&result)))
+        interruptible(py, |go_on| {
+            self.0.merge(number, go_on).map(|result| json_with_paths(&result))
+        })
     }
 }

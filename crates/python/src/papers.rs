@@ -5,8 +5,9 @@ use penstock_run::papers::merge_placement::{self, Ring, Service};
 use penstock_run::papers::online_batch::{Trial, run};
 use pyo3::prelude::*;
 
-use crate::answer::{interruptible, json, raise};
+use crate::answer::{interruptible, json, json_with_paths, raise};
 use crate::target::Target;
+use crate::text::{Text, strings};
 
 /// A `penstock.papers.merge_placement.rings.Ring`. Times are nanoseconds.
 #[derive(FromPyObject)]
@@ -28,12 +29,12 @@ pub(crate) struct RingModel {
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn merge_layout(
     py: Python<'_>,
-    name: String,
-    text: String,
-    sets: Vec<String>,
+    name: Text,
+    text: Text,
+    sets: Vec<Text>,
 ) -> PyResult<String> {
-    let found = merge_placement::layout(&name, &text, &sets);
-    found.map(|layout| json(&layout)).map_err(|failure| raise(py, &failure))
+    let found = merge_placement::layout(&name.0, &text.0, &strings(sets));
+    found.map(|layout| json_with_paths(&layout)).map_err(|failure| raise(py, &failure))
 }
 
 /// Runs the model of a race in rings of disks, on all cores, and returns the result of each, as

@@ -1,9 +1,10 @@
 //! Sessions for Python.
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use penstock_jobs::path_text;
 use penstock_run::{
     Candidate, Failure as RunFailure, Failures, Foreign, Options, RequestSink, Session as Opened,
     Step, Survey, TargetOptions, Variant as RunVariant,
@@ -15,6 +16,7 @@ use crate::answer::{json, raise};
 use crate::columns;
 use crate::policy::{self, Raised};
 use crate::target::Target;
+use crate::text::Text;
 use crate::watch::{self, Watched};
 
 /// A policy as Python names it: the name of a built-in one, or a name and an object.
@@ -38,10 +40,10 @@ impl PolicyArgument {
 /// A `penstock.session.Variant`.
 #[derive(FromPyObject)]
 struct Variant {
-    name: String,
+    name: Text,
     /// The job; `None` if `name` is the path of its file.
-    text: Option<String>,
-    sets: Vec<String>,
+    text: Option<Text>,
+    sets: Vec<Text>,
     policies: Vec<PolicyArgument>,
 }
 
@@ -70,9 +72,10 @@ impl Variants {
     fn parsed(&self, target: &TargetOptions) -> Result<Vec<RunVariant>, RunFailure> {
         let parsed = |(variant, policies): &(Variant, Vec<Candidate>)| {
             let Variant { name, text, sets, .. } = variant;
+            let sets: Vec<String> = sets.iter().map(|set| set.0.clone()).collect();
             let parsed = match text {
-                Some(text) => RunVariant::parse(name, text, sets, target),
-                None => RunVariant::load(Path::new(name), sets, target),
+                Some(text) => RunVariant::parse(&name.0, &text.0, &sets, target),
+                None => RunVariant::load(&path_text::path(&name.0), &sets, target),
             };
             Ok(RunVariant { policies: policies.clone(), ..parsed? })
         };

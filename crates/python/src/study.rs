@@ -6,12 +6,15 @@ use penstock_jobs::Study;
 use penstock_run::Failure;
 use pyo3::prelude::*;
 
-use crate::answer::heeding;
+use crate::answer::{heeding_signals, json_with_paths};
 
 /// Returns the contents of the study file at `path`, as JSON.
 #[pyfunction]
 pub(crate) fn study(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    heeding(py, move || Study::load(&path).map(|study| study.facts()).map_err(Failure::from))
+    heeding_signals(py, move || {
+        let study = Study::load(&path).map_err(Failure::from);
+        study.map(|study| json_with_paths(&study.facts()))
+    })
 }
 
 /// A number for each of `count` runs of a study with this seed, from the streams called `label`.

@@ -16,6 +16,7 @@ from penstock.answer.value import Answer
 from penstock.cli import output
 from penstock.cli.progress import Progress
 from penstock.signals import StopSignal
+from penstock.text.names import shown, shown_json
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ def answer(
 def give(result: Answer, *, as_json: bool, stop_signal: StopSignal | None = None) -> None:
     """Print an answer, write its files, and end with its exit code."""
     if as_json:
-        output.data(f"{result.data()}\n")
+        output.data(f"{shown_json(result.data())}\n")
     else:
         # What draws tables takes longer to import than a short run to finish.
         from penstock.cli.console import show
@@ -73,7 +74,7 @@ def give(result: Answer, *, as_json: bool, stop_signal: StopSignal | None = None
 
 def command_line() -> str:
     """Returns the words of the command, as a shell takes them."""
-    return shlex.join(["penstock", *sys.argv[1:]])
+    return shown(shlex.join(["penstock", *sys.argv[1:]]))
 
 
 def write(files: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ from penstock.cli.answering import NO_ANSWER, until_stopped
 from penstock.cli.verb import Lazy
 from penstock.errors import RUN_FAILED, WRONG_INPUT, PenstockError, out_of_range, wrong
 from penstock.signals import StopSignal
+from penstock.text.names import shown
 
 if TYPE_CHECKING:
     # Types of Typer's methods, which it does not export.
@@ -85,6 +86,10 @@ class Verbs(Lazy):
             if error.stuck:
                 output.exit_at_once(error.exit_code)
             raise typer.Exit(error.exit_code) from None
+        except UnicodeEncodeError as error:
+            name = shown(str(error.object))
+            output.talk(f"error: {name} is not UTF-8\nhint: only paths may have other bytes")
+            raise typer.Exit(WRONG_INPUT) from None
         except OverflowError as error:
             output.talk(str(out_of_range(error)))
             raise typer.Exit(WRONG_INPUT) from None

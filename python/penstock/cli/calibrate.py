@@ -26,6 +26,7 @@ from penstock.cli.verb import verb
 from penstock.report import files
 from penstock.target import Target
 from penstock.text import units
+from penstock.text.names import shown
 
 app = verb()
 
@@ -84,7 +85,7 @@ def run(
 
 def _write(calibration: Calibration, out: str | None) -> Iterator[str]:
     if out is not None:
-        files.write(Path(out), calibration.to_toml().encode())
+        files.write(Path(out), shown(calibration.to_toml()).encode())
         yield out
 
 

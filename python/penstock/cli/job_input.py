@@ -1,7 +1,9 @@
 """A job as a verb takes it: the path of its file, or `-` for one on stdin."""
 
 import sys
+from pathlib import Path
 
+from penstock import _native
 from penstock.errors import wrong
 
 STDIN = "-"
@@ -12,8 +14,15 @@ BYTES = 4 << 20
 
 
 def read(job: str) -> tuple[str, str | None]:
-    """Returns the name of a job, and its text if that comes on stdin."""
-    return ("stdin", _on_stdin()) if job == STDIN else (job, None)
+    """Returns the name of a job, and its text if it comes on stdin or from another pipe.
+
+    What comes from a pipe comes once, and a job may be read again.
+    """
+    if job == STDIN:
+        return "stdin", _on_stdin()
+    if Path(job).is_fifo():
+        return job, _native.text_file(job, "job file", "a job file is a TOML file")
+    return job, None
 
 
 def _on_stdin() -> str:

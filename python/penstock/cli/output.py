@@ -8,6 +8,8 @@ import os
 import sys
 from typing import NoReturn
 
+from penstock.text.names import shown
+
 CONTROLS = {
     code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"
 }
@@ -22,7 +24,7 @@ def data(text: str) -> None:
 def write(text: str) -> None:
     """Write to stdout as it is, styles included."""
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(shown(text))
         sys.stdout.flush()
     except BrokenPipeError:
         forget()
@@ -35,7 +37,7 @@ def forget() -> None:
 
 def talk(text: str) -> None:
     """Write a line to stderr."""
-    print(text.translate(CONTROLS), file=sys.stderr, flush=True)
+    print(shown(text.translate(CONTROLS)), file=sys.stderr, flush=True)
 
 
 def exit_at_once(code: int) -> NoReturn:

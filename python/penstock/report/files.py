@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from penstock.errors import RUN_FAILED, PenstockError, wrong
+from penstock.text.names import shown
 
 PAGE_MARK = b"<!-- penstock report -->"
 """Near the beginning of every page of ours."""
@@ -67,7 +68,8 @@ def is_parquet(path: Path) -> bool:
     import polars as pl
 
     try:
-        return pl.read_parquet_metadata(path).get(PARQUET_MARK) == "penstock"
+        with path.open("rb") as file:
+            return pl.read_parquet_metadata(file).get(PARQUET_MARK) == "penstock"
     except pl.exceptions.PolarsError:
         return False
 
@@ -180,7 +182,7 @@ def write_new(path: Path, content: str | bytes) -> None:
     """Write the whole of `content` to a file that is not there yet, or nothing."""
     try:
         with new_file(path) as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            file.write(shown(content).encode() if isinstance(content, str) else content)
     except OSError as error:
         raise _unwritable(path, error) from None
 

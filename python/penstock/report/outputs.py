@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from errno import EIO, ENOSPC
+from os import PathLike, fspath, statvfs, strerror
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from penstock.answer.picture import Picture
 from penstock.errors import needs, wrong
 from penstock.report import files
+from penstock.text.names import shown
 
 if TYPE_CHECKING:
     import altair as alt
@@ -180,7 +182,24 @@ def save_table(table: "pl.DataFrame | pl.LazyFrame", path: str | PathLike[str]) 
     """Write a table as Parquet. Only an earlier one of ours is replaced."""
     check_table(path)
     mark = {files.PARQUET_MARK: "penstock"}
-    files.write(Path(path), lambda place: table.lazy().sink_parquet(place, metadata=mark))
+
+    def sink(place: Path) -> None:
+        from polars.exceptions import PolarsError
+
+        try:
+            if str(place) == shown(str(place)):
+                table.lazy().sink_parquet(place, metadata=mark)
+                return
+            # polars takes no name that is not UTF-8.
+            with place.open("wb") as file:
+                table.lazy().sink_parquet(file, metadata=mark)
+        except PolarsError as error:
+            # It says in many ways that a file does not fit on its disk.
+            full = not statvfs(place.parent).f_bavail
+            code = ENOSPC if full else EIO
+            raise OSError(code, strerror(code) if full else str(error)) from None
+
+    files.write(Path(path), sink)
 
 
 def check_table(path: str | PathLike[str]) -> None:

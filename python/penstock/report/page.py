@@ -18,6 +18,7 @@ from penstock.answer.picture import Picture
 from penstock.answer.table import Table
 from penstock.charts import palette
 from penstock.report.files import PAGE_MARK
+from penstock.text.names import shown, shown_json
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -100,9 +101,9 @@ class Page:
     def html(self) -> str:
         """Returns the page as a text."""
         page = _environment().get_template("page.html.jinja")
-        return page.render(
+        text = page.render(
             page=self,
-            data=as_data(self.data),
+            data=shown_json(as_data(self.data)),
             mark=PAGE_MARK.decode(),
             dark=palette.dark("svg.chart"),
             ground=palette.GROUND,
@@ -111,6 +112,7 @@ class Page:
             grid=palette.GRID,
             link=palette.POLICIES[0],
         )
+        return shown(text)
 
 
 def fragment(parts: Sequence[Part]) -> str:

@@ -12,6 +12,7 @@ import vl_convert as vlc
 
 from penstock.charts import palette
 from penstock.report.files import DRAWING_MARK, PICTURE_MARK
+from penstock.text.names import shown
 
 SLIDE_PIXELS = 1920
 """Width of a PNG for a slide."""
@@ -57,6 +58,7 @@ class Slide(NamedTuple):
         cls, chart: alt.TopLevelMixin, *, title: str, about: Sequence[str], dark: bool
     ) -> "Slide":
         """Draw a chart at the width of a slide, with a title and what it is about."""
+        title, about = shown(title), [shown(line) for line in about]
         spec = _spec(chart)
         for plot in (spec, *spec.get("vconcat", ())):
             if "width" in plot:

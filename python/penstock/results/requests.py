@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
@@ -28,6 +29,12 @@ _COLUMNS = {
 """Columns from the engine, with their types in native byte order."""
 
 
+def _close(file: IO[bytes]) -> None:
+    """Close a file whose content is not needed any more, even if it does not fit on its disk."""
+    with suppress(OSError):
+        file.close()
+
+
 class Requests:
     """Stores the requests of each run from the engine in a file.
 
@@ -37,7 +44,7 @@ class Requests:
     def __init__(self, folder: Path | None = None) -> None:
         """Create the file in `folder`, or in the folder of temporary files."""
         self._file: IO[bytes] = TemporaryFile(dir=folder)  # noqa: SIM115 (as long as this object)
-        finalize(self, self._file.close)
+        finalize(self, _close, self._file)
         self._places: dict[int, dict[str, tuple[int, int]]] = {}
         """Offset and length of each column in the file, by the number of the run."""
 

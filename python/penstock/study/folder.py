@@ -4,6 +4,7 @@ One process at a time writes to it. Rows come in parts, each written under anoth
 durable and renamed, so that a process that is killed leaves whole parts only.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock import _native
-from penstock.errors import PenstockError, wrong
+from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.study import rows
+from penstock.text.names import escaped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +45,9 @@ class Folder:
             self._lock()
         except OSError as error:
             self._unmake()
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                message = f"error: {path} cannot be written: {error.strerror}"
+                raise PenstockError(message, exit_code=RUN_FAILED) from None
             raise wrong(
                 f"{path} cannot be written: {error.strerror}", "name a folder of yours"
             ) from None
@@ -99,7 +104,7 @@ class Folder:
     def begin(self, about: Mapping[str, Any]) -> None:
         """Write down what the study is."""
         text = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
-        self._write(rows.ABOUT, text.encode())
+        self._write(rows.ABOUT, escaped(text).encode())
 
     def append(self, frame: "pl.DataFrame") -> None:
         """Add rows; they are on the disk when this returns."""
@@ -130,7 +135,7 @@ class Folder:
         except OSError as error:
             message = f"error: {self.path / name} cannot be written: {error.strerror}"
             hint = "hint: what is recorded stays; go on by --resume when there is room"
-            raise PenstockError(f"{message}\n{hint}", exit_code=1) from None
+            raise PenstockError(f"{message}\n{hint}", exit_code=RUN_FAILED) from None
 
     def close(self) -> None:
         """Let it go; one whose study could not begin is removed again, unless it was there."""

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import wrong
+from penstock.errors import PenstockError, wrong
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,26 @@ def read(folder: str | PathLike[str]) -> "pl.DataFrame":
     parts = every_part(folder)
     if not parts:
         raise wrong(f"{folder} has no rows of a study", "`penstock study run -o DIR` writes them")
-    return pl.concat([pl.read_parquet(part) for part in parts]).sort("run")
+    return pl.concat([_part(part) for part in parts]).sort("run")
+
+
+def _part(path: Path, columns: list[str] | None = None) -> "pl.DataFrame":
+    """The rows of a part of a study."""
+    import polars as pl
+
+    try:
+        # polars takes no name that is not UTF-8.
+        with path.open("rb") as file:
+            return pl.read_parquet(file, columns=columns)
+    except OSError as error:
+        raise _damaged(path, error.strerror or str(error)) from None
+    except pl.exceptions.PolarsError as error:
+        raise _damaged(path, str(error).partition("\n")[0]) from None
+
+
+def _damaged(path: Path, why: str) -> PenstockError:
+    hint = "move it away, and `study run --resume` makes its runs again"
+    return wrong(f"{path}, a part of a study, cannot be read: {why}", hint)
 
 
 def every_part(folder: str | PathLike[str]) -> list[Path]:
@@ -46,21 +65,17 @@ def every_part(folder: str | PathLike[str]) -> list[Path]:
 
 def remarks(parts: Sequence[Path]) -> list[str | None]:
     """The remarks of each run that these parts hold."""
-    import polars as pl
-
     texts: list[str | None] = []
     for part in parts:
-        texts += pl.read_parquet(part, columns=["remarks"])["remarks"].to_list()
+        texts += _part(part, ["remarks"])["remarks"].to_list()
     return texts
 
 
 def recorded(folder: str | PathLike[str]) -> set[int]:
     """The numbers of the runs that are recorded."""
-    import polars as pl
-
     numbers: set[int] = set()
     for part in every_part(folder):
-        numbers.update(pl.read_parquet(part, columns=["run"])["run"].to_list())
+        numbers.update(_part(part, ["run"])["run"].to_list())
     return numbers
 
 

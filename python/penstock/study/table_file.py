@@ -30,9 +30,11 @@ def read(path: Path) -> "pl.DataFrame":
     try:
         _check_kind(path)
         if path.suffix == ".parquet":
-            return pl.read_parquet(path)
+            with path.open("rb") as file:
+                return pl.read_parquet(file)
         separator = _separator(path)
-        frame = pl.read_csv(path, infer_schema_length=None, separator=separator)
+        with path.open("rb") as file:
+            frame = pl.read_csv(file, infer_schema_length=None, separator=separator)
     except OSError as error:
         message = f"error: {path} cannot be read: {error.strerror or error}"
         raise PenstockError(f"{message}\nhint: name a file of CSV or Parquet") from None

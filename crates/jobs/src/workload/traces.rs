@@ -16,6 +16,7 @@ use crate::diagnose::{JobError, quote};
 use crate::keys::{keys, table};
 use crate::kinds::{Choice, Each, Kind, Own, SWITCH, Text, list, section};
 use crate::nearest::suggest;
+use crate::path_text;
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::{Lines, quoted};
@@ -45,8 +46,8 @@ keys! {
     KEYS:
     /// Path of the trace, relative to the job's folder.
     FILE file: PathBuf = Own {
-        read: |node| node.text("the path of a trace").map(PathBuf::from),
-        text: |path| quoted(&path.display().to_string()),
+        read: |node| node.text("the path of a trace").map(|text| path_text::path(text).into_owned()),
+        text: |path| quoted(&path_text::text(path)),
         schema: describe::text,
     }, needs "\"day.blkparse.gz\"";
     /// Format of the trace; if not given, it is found from the contents.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use penstock_core::{Device, Seed};
-use penstock_jobs::{DeviceSpec, Job, MergeFiles, MergeSpec};
+use penstock_jobs::{DeviceSpec, Job, MergeFiles, MergeSpec, path_text};
 use penstock_live::Speed;
 use penstock_workload::Merge;
 use penstock_workload::merge::Shape;
@@ -150,7 +150,10 @@ fn place(options: &MergeOptions) -> Result<ModelAndFolder, Failure> {
     };
     let (name, folder) = model_and_path(model_and_folder);
     let (spec, speed) = model(name)?;
-    Ok((Some((spec, speed, name.to_owned())), folder.map(PathBuf::from)))
+    Ok((
+        Some((spec, speed, name.to_owned())),
+        folder.map(|folder| path_text::path(folder).into_owned()),
+    ))
 }
 
 fn format(options: &MergeOptions) -> Result<RecordFormat, Failure> {

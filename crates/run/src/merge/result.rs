@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use penstock_jobs::path_text;
 use penstock_live::{Answers, Lateness};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +19,7 @@ pub struct MergesResult {
     /// Whether the times are those of real disks or of models of disks.
     pub world: World,
     /// The folder on each disk.
+    #[serde(serialize_with = "path_text::serialize_all")]
     pub disks: Vec<PathBuf>,
     /// The model before each disk, as `DEVICE[@SPEED]`; null on real disks.
     pub model: Option<String>,
@@ -116,8 +118,10 @@ impl ModelsResult {
 #[schemars(rename = "Merged")]
 pub struct MergedResult {
     /// The files that were merged.
+    #[serde(serialize_with = "path_text::serialize_all")]
     pub inputs: Vec<PathBuf>,
     /// The file with all of their records.
+    #[serde(serialize_with = "path_text::serialize")]
     pub output: PathBuf,
     /// The disk of each run, by number.
     pub disks: Vec<u32>,

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use penstock_core::{Seed, Span, Time};
 use penstock_jobs::nearest::suggest;
+use penstock_jobs::path_text;
 use penstock_live::{User, fill, lower_priority, use_processor};
 use serde::Serialize;
 
@@ -218,7 +219,7 @@ fn place(target: &TargetOptions) -> (Option<String>, Option<GateFile>) {
         }
         None => (None, on),
     };
-    (model, (!path.is_empty()).then(|| GateFile::at(path, target)))
+    (model, (!path.is_empty()).then(|| GateFile::at(path_text::path(path), target)))
 }
 
 /// The state that all programs share.

@@ -125,7 +125,7 @@ pub(crate) fn name(files: &[FileTarget]) -> String {
 
 /// Checks that no two of `files` are on the same target.
 fn check_distinct(files: &[FileTarget]) -> Result<(), Failure> {
-    let place = |file: &FileTarget| Identity::of(unlooped(&file.path).0);
+    let place = |file: &FileTarget| Identity::of(&unlooped(&file.path).0);
     let places: Vec<Identity> = files.iter().map(place).collect();
     for (number, file) in files.iter().enumerate() {
         let Some(other) = places[..number].iter().position(|other| *other == places[number]) else {

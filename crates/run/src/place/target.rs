@@ -1,10 +1,12 @@
 //! From the name of a target to the open target: a file, a loop device over one, or a block device.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use penstock_jobs::path_text::path;
 use penstock_jobs::units;
 use penstock_jobs::{Job, View};
 use penstock_live::{Contents, Target, User, VERIFIED_BLOCK};
@@ -52,8 +54,8 @@ impl Identity {
 }
 
 /// Splits `on` into the path and whether a loop device is to be made over the file there.
-pub(crate) fn unlooped(on: &str) -> (&Path, bool) {
-    on.strip_prefix(LOOP).map_or((Path::new(on), false), |path| (Path::new(path), true))
+pub(crate) fn unlooped(on: &str) -> (Cow<'_, Path>, bool) {
+    on.strip_prefix(LOOP).map_or_else(|| (path(on), false), |file| (path(file), true))
 }
 
 /// Whether `on` names an existing block device.
@@ -64,7 +66,7 @@ pub(crate) fn is_device(on: &str) -> bool {
 
 /// A target that may have to be named a second time.
 pub(crate) struct ToBeNamed<'a> {
-    pub(crate) path: &'a Path,
+    pub(crate) path: Cow<'a, Path>,
     /// Whether it is a block device, which must be named a second time.
     pub(crate) is_device: bool,
 }
@@ -78,8 +80,7 @@ pub(crate) fn named_again(
     targets: &[ToBeNamed<'_>],
     given: &[String],
 ) -> Result<Vec<Option<String>>, Failure> {
-    let names =
-        |target: &ToBeNamed<'_>| given.iter().position(|name| Target::is_named(target.path, name));
+    let names = |target: &ToBeNamed<'_>| given.iter().position(|name| is_named(&target.path, name));
     let mut found: Vec<Option<usize>> = targets.iter().map(names).collect();
     let spare = (0..given.len()).find(|name| !found.contains(&Some(*name)));
     let unnamed =
@@ -98,10 +99,15 @@ pub(crate) fn named_again(
     Ok(found.into_iter().map(|name| name.map(|name| given[name].clone())).collect())
 }
 
+/// Whether `name` names the target at `path`.
+fn is_named(target: &Path, name: &str) -> bool {
+    Target::is_named(target, name) || *target == *path(name)
+}
+
 /// Whether `on` names a target: it looks like a path, or it exists, or it is to be created.
 pub(crate) fn is_one(on: &str, options: &TargetOptions) -> bool {
     let like_a_path = on.contains(['/', '.']) || on.starts_with(LOOP);
-    like_a_path || Path::new(on).exists() || options.create.is_some()
+    like_a_path || path(on).exists() || options.create.is_some()
 }
 
 /// Opens the target that `on` names; makes a file only if `jobs` fit it.
@@ -115,14 +121,19 @@ pub(crate) fn open(
     progress: &mut Creation<'_>,
 ) -> Result<Named, Failure> {
     let create = options.create.as_deref().map(created).transpose()?;
-    let (path, looped) = unlooped(on);
+    let (whole, looped) = unlooped(on);
+    let path = &*whole;
     if path.as_os_str().is_empty() {
         return Err(Failure::wrong(format_args!("--on {on} names no file"), "as loop:./disk.img"));
     }
     let named = match &options.i_will_lose_data[..] {
         [] => None,
         [one] => Some(one.clone()),
-        several => named_again(&[ToBeNamed { path, is_device: is_device(on) }], several)?.remove(0),
+        several => named_again(
+            &[ToBeNamed { path: Cow::Borrowed(path), is_device: is_device(on) }],
+            several,
+        )?
+        .remove(0),
     };
     let named = named.as_deref();
     if options.even_if_not_empty && named.is_none() {
@@ -160,7 +171,8 @@ pub(crate) fn named_for_nothing(on: impl fmt::Display) -> Failure {
 pub(crate) fn user(path: &Path, named: Option<&str>) -> Result<User, Failure> {
     let Some(named) = named else { return Ok(User::Run) };
     let own = std::fs::canonicalize(path);
-    if own.is_ok_and(|own| std::fs::canonicalize(named).is_ok_and(|named| named == own)) {
+    if own.is_ok_and(|own| std::fs::canonicalize(self::path(named)).is_ok_and(|named| named == own))
+    {
         return Ok(User::RunOverData);
     }
     let shown = path.display();

@@ -109,6 +109,10 @@ pub fn races(
 
 /// Returns whether the file begins as the record of a run does.
 fn is_record(path: &Path) -> Result<bool, Failure> {
+    // A pipe can be read only once, and a record has a second file next to it.
+    if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return Ok(false);
+    }
     let mut head = Vec::new();
     let read = File::open(path)
         .and_then(|file| file.take(record::BEGINS.len() as u64).read_to_end(&mut head));

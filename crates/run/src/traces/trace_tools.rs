@@ -7,6 +7,7 @@ use penstock_core::{ClassId, Span};
 use penstock_jobs::Job;
 use penstock_jobs::diagnose::JobError;
 use penstock_jobs::nearest::suggest;
+use penstock_jobs::path_text;
 use penstock_jobs::traces::{OTHER, TraceSpec};
 use penstock_live::NewFile;
 use penstock_workload::trace::series::{self, Frame, Mix, Series};
@@ -88,7 +89,7 @@ pub fn describe(
 /// its rules.
 pub(crate) fn classified(path: &Path, job: &Path) -> Result<(Vec<String>, TraceSpec), Failure> {
     // The job's own trace, if it names one, gives way to this one.
-    let job = Job::load(job, &[format!("trace.file={}", path.display())])?;
+    let job = Job::load(job, &[format!("trace.file={}", path_text::text(path))])?;
     let spec = job.workload.trace().expect("it was just set").clone();
     let names = job.classes.into_iter().map(|class| class.name).chain([OTHER.to_owned()]);
     Ok((names.collect(), spec))
