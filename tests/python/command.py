@@ -84,6 +84,12 @@ def penstock(
     return _server().run([str(word) for word in words], cwd, _environment() | dict(env or {}))
 
 
+def limited(*words: str | Path, cwd: Path, seconds: int, memory: int = 0) -> Ended:
+    """Run the command for at most so many `seconds`, in at most so many bytes of `memory`."""
+    limits = {"seconds": seconds, "memory": memory}
+    return _server().run([str(word) for word in words], cwd, _environment(), limits)
+
+
 def as_nobody(*words: str) -> Ended:
     """Run the command without root's rights, once all modules are read: nobody may not see them."""
     script = (

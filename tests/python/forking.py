@@ -7,6 +7,9 @@ ends as the command ends.
 
 import json
 import os
+import resource
+import select
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+
+PATIENCE_S = 5
+"""Seconds from Ctrl-C to the end of a command."""
 
 
 class Ended(NamedTuple):
@@ -36,8 +42,17 @@ class Server:
             encoding="utf-8",
         )
 
-    def run(self, words: Sequence[str], cwd: Path | None, env: Mapping[str, str]) -> Ended:
-        """Run the command to its end."""
+    def run(
+        self,
+        words: Sequence[str],
+        cwd: Path | None,
+        env: Mapping[str, str],
+        limits: Mapping[str, int] | None = None,
+    ) -> Ended:
+        """Run the command to its end.
+
+        `limits` may have bytes of `memory`, and `seconds` after which Ctrl-C is pressed.
+        """
         with TemporaryDirectory() as folder:
             streams = [str(Path(folder) / name) for name in ("out", "err")]
             asked = {
@@ -45,6 +60,7 @@ class Server:
                 "cwd": str(cwd or Path.cwd()),
                 "env": dict(env),
                 "streams": [os.devnull, *streams],
+                "limits": dict(limits or {}),
             }
             assert self._process.stdin is not None
             assert self._process.stdout is not None
@@ -63,16 +79,39 @@ def main() -> None:
     # A fork has only the thread that forks: what starts threads is read by each command itself.
     assert len(os.listdir("/proc/self/task")) == 1
     for line in sys.stdin:
+        asked = json.loads(line)
         child = os.fork()
         if not child:
-            _become(**json.loads(line))
+            _become(**asked)
             return
-        _, status = os.waitpid(child, 0)
+        status = _awaited(child, asked["limits"].get("seconds"))
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _become(*, words: list[str], cwd: str, env: dict[str, str], streams: list[str]) -> None:
+def _awaited(child: int, seconds: int | None) -> int:
+    """Wait for a child, which is interrupted after `seconds` and killed some seconds later."""
+    handle = os.pidfd_open(child)
+    try:
+        for number in (signal.SIGINT, signal.SIGKILL):
+            if seconds is not None and not select.select([handle], [], [], seconds)[0]:
+                signal.pidfd_send_signal(handle, number)
+                seconds = PATIENCE_S
+    finally:
+        os.close(handle)
+    return os.waitpid(child, 0)[1]
+
+
+def _become(
+    *,
+    words: list[str],
+    cwd: str,
+    env: dict[str, str],
+    streams: list[str],
+    limits: dict[str, int],
+) -> None:
     os.chdir(cwd)
+    if memory := limits.get("memory"):
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     os.environ.clear()
     os.environ.update(env)
     for number, stream in enumerate(streams):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command import ROOT, penstock
+from hostile import FIO, JOB, STUDY, TABLE
 from penstock.papers.paper import load
 
 RUN_FAILED = 1
@@ -18,6 +19,7 @@ TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
 
 RUN = ("run", "JOB", "--policy", "noop", "--set", "duration=100ms")
 QUICK = [word for setting in load("merge-placement").quick for word in ("--set", setting)]
+TABLES = ("--parquet", "OUT.parquet")
 LIVE = ("live", "--modes", "fifo", "--batch", "0", "--repeat", "1", "--no-overlap")
 
 WRITERS = {
@@ -35,6 +37,16 @@ WRITERS = {
         *("paper", "online-batch", *LIVE),
         *("--on", "emulated:paper-disk@100", "--csv", "OUT.csv"),
     ),
+    "requests": (*RUN, "--requests", "OUT.parquet"),
+    "sweep": ("sweep", "JOB", "--vary", "policy=noop,fcfs", "--set", "duration=100ms", *TABLES),
+    "make": ("trace", "make", "OPEN", "-o", "OUT.log"),
+    "study": ("study", "run", "STUDY", "-o", "OUT"),
+    "report of a study": ("study", "analyse", "TABLE", "--report", "OUT.html"),
+    "pictures of a study": ("study", "analyse", "TABLE", "--plots", "OUT"),
+    "merge": ("merge", "TABLE", "TABLE", "--to", "FULL"),
+    "merge with sort": ("merge", "TABLE", "TABLE", "--to", "FULL", "--beside", "sort"),
+    "new": ("new", "OUT.toml"),
+    "job of fio": ("job", "from-fio", "FIO", "-o", "OUT.toml"),
     "device file": ("calibrate", "fast.toml", "--rounds", "1", "--output", "OUT.toml"),
 }
 
@@ -61,21 +73,45 @@ def full(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-@pytest.mark.parametrize("writer", WRITERS)
+def files(folder: Path) -> dict[str, Path]:
+    """Write the files that the commands read."""
+    texts = {
+        "OPEN": JOB.replace("size", "count = 20\nsize"),
+        "STUDY": STUDY.replace("FILE", "open"),
+        "TABLE": TABLE,
+        "FIO": FIO,
+    }
+    for name, text in texts.items():
+        (folder / name.lower()).write_text(text)
+    return {name: folder / name.lower() for name in texts}
+
+
+IN_SHORT = {"create", "record", "report", "convert", "study", "merge", "new", "device file"}
+"""What `make test` tries; `make soak` tries all."""
+
+
+@pytest.mark.parametrize(
+    "writer",
+    [
+        pytest.param(writer, marks=[] if writer in IN_SHORT else pytest.mark.soak)
+        for writer in WRITERS
+    ],
+)
 def test_the_run_failed_whatever_was_to_be_written(
     job: Path, tmp_path: Path, full: Path, writer: str
 ) -> None:
     if writer == "device file":
         fast = '[device]\nmodel = "fixed"\nbase = "10us"\ncapacity = "1GiB"\n'
         (tmp_path / "fast.toml").write_text(fast)
-    words = [
-        str(word).replace("JOB", str(job)).replace("OUT", str(full / "out"))
-        for word in WRITERS[writer]
-    ]
+    places = {"JOB": job, "OUT": full / "out", "FULL": full, **files(tmp_path)}
+    words = []
+    for word in map(str, WRITERS[writer]):
+        name = next((name for name in places if word.startswith(name)), "")
+        words.append(f"{places[name]}{word.removeprefix(name)}" if name else word)
     ended = penstock(*words, cwd=tmp_path)
     assert ended.code == RUN_FAILED, ended.err
     assert "Traceback" not in ended.err
-    assert str(full / "out") in ended.err
+    assert str(full) in ended.err
     assert {path.name for path in full.iterdir()} <= {"full", "out"}, "nothing is left behind"
 
 
