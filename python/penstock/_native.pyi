@@ -131,6 +131,9 @@ class MergeSession:
     def __new__(cls, files: Files) -> MergeSession:
         """Check `files` and find their folders."""
 
+    def foreseen(self) -> str | None:
+        """Return what has to be known before the merges begin, if anything."""
+
     def merge(self, number: int) -> str:
         """Run round `number`, and return its result as JSON."""
 

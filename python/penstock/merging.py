@@ -4,9 +4,10 @@ import fcntl
 import filecmp
 import json
 import os
+import resource
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ _PATIENCE_S = 1.0
 """How long to keep trying to drop files from the page cache."""
 
 _PAUSE_S = 0.01
+
+_SORTS_OWN = 8
+"""Files that GNU sort has open beside those that it merges."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +44,22 @@ class Files:
     engine: str | None = None
 
 
-def merge(files: Files, *, rounds: int = 1, beside_sort: bool = False) -> Merges:
+def merge(
+    files: Files,
+    *,
+    rounds: int = 1,
+    beside_sort: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Merges:
     """Merge `files` in `rounds` rounds; with `beside_sort`, GNU sort merges them after each round.
 
-    The outputs of the last round stay.
+    The outputs of the last round stay. `say` gets what has to be known before the merges begin.
     """
     if beside_sort and files.record is not None:
         raise wrong("--beside sort does not go with --record", "it merges lines")
     session = _native.MergeSession(files)
+    if (foreseen := session.foreseen()) is not None:
+        say(foreseen)
     results: list[Merges] = []
     every: list[RoundOfMerges] = []
     remarks: list[str] = []
@@ -104,8 +116,9 @@ def _sort(result: Merges, remarks: list[str]) -> OtherProgram:
 
 
 def _start(inputs: Sequence[str], output: Path) -> "subprocess.Popen[bytes]":
-    """Start a process that merges `inputs` into `output`, all of them at once."""
-    batch = f"--batch-size={max(len(inputs), 2)}"
+    """Start a process that merges `inputs` into `output`, as many of them at once as it can."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    batch = f"--batch-size={max(min(len(inputs), most - _SORTS_OWN), 2)}"
     command = [SORT, "-m", batch, "-o", str(output), "--", *inputs]
     environment = {**os.environ, "LC_ALL": "C"}
     try:

@@ -63,7 +63,7 @@ pub use workload::agents::AgentSpec;
 pub use workload::extent::Extent;
 pub use workload::files::FileSpec;
 pub use workload::lanes::{FileTarget, LaneDevice};
-pub use workload::merge::MergeSpec;
+pub use workload::merge::{MergeSpec, RUNS as RUNS_OF_MERGE};
 pub use workload::programs::{ProgramSpec, ProgramsSpec};
 pub use workload::region::{Edge, Region};
 pub use workload::verify::{VerifiedRanges, Verify};

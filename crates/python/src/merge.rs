@@ -43,6 +43,11 @@ impl MergeSession {
         heeding_signals(py, move || Opened::open(files.into())).map(Self)
     }
 
+    /// Returns what has to be known before the merges begin, if anything.
+    fn foreseen(&self) -> Option<String> {
+        self.0.foreseen()
+    }
+
     /// Runs round `number`, and returns its result as JSON. If a signal handler raises, the merges end.
     fn merge(&self, py: Python<'_>, number: u32) -> PyResult<String> {
         interruptible(py, |go_on| {

@@ -10,6 +10,7 @@ from typer.core import TyperCommand
 
 from penstock.answer.table import Table
 from penstock.answer.value import Answer, Blocks, Line
+from penstock.cli import output
 from penstock.cli.answering import answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
@@ -209,7 +210,12 @@ def run(
     )
 
     def merged(_: Progress) -> Answer:
-        result = merge(files, rounds=rounds, beside_sort=beside is not None)
+        result = merge(
+            files,
+            rounds=rounds,
+            beside_sort=beside is not None,
+            say=lambda remark: output.talk(f"note: {remark}"),
+        )
         return Answer(
             data=lambda: json.dumps(result, indent=2, ensure_ascii=False),
             blocks=_blocks(result),

@@ -22,8 +22,8 @@ use crate::workload::merge_kinds::{DEPLETIONS, LENGTHS, Length, MEMORIES, PLACEM
 use crate::workload::region::multiples_near;
 use crate::workload::sizes::REQUEST;
 
-/// Most runs of a job: a merge of more takes several passes.
-const RUNS: u64 = 4096;
+/// Most runs of a merge: more take several passes.
+pub const RUNS: u64 = 4096;
 /// Most blocks of all jobs together.
 const BLOCKS: u64 = 1 << 32;
 

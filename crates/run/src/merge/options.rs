@@ -55,14 +55,13 @@ pub(super) struct CheckedMerges {
 const NAME: &str = "the merges";
 
 impl CheckedMerges {
-    /// Checks `options`.
+    /// Checks `options` of `merges`.
     ///
     /// # Errors
     /// [`Failure`]: an option is wrong, or does not go with another.
-    pub(super) fn new(options: &MergeOptions) -> Result<Self, Failure> {
+    pub(super) fn new(options: &MergeOptions, merges: Vec<MergeFiles>) -> Result<Self, Failure> {
         let (model, folder) = place(options)?;
         let format = format(options)?;
-        let merges = merges(options)?;
         let job =
             if options.make { job(options, "jobs = 1\n")? } else { of_files(options, &merges)? };
         Ok(Self { merges, folder, model, format, job })
@@ -118,7 +117,12 @@ fn job(options: &MergeOptions, keys: &str) -> Result<Job, Failure> {
     Ok(job)
 }
 
-/// Returns the job of merges of these files. It has their number and their length.
+/// Most blocks of a run, as far as a job of real files has to know its length: more than are read
+/// or written at once.
+const BLOCKS_OF_RUN: u64 = 1 << 21;
+
+/// Returns the job of merges of these files. It has their number, and their length as far as it
+/// matters: a model needs a place for all of it, on a real disk only reads and writes depend on it.
 fn of_files(options: &MergeOptions, merges: &[MergeFiles]) -> Result<Job, Failure> {
     let most = |count: fn(&MergeFiles) -> usize| merges.iter().map(count).max().unwrap_or(1);
     let runs = most(|merge| merge.runs.len());
@@ -129,10 +133,11 @@ fn of_files(options: &MergeOptions, merges: &[MergeFiles]) -> Result<Job, Failur
     }
     let jobs = merges.len();
     let keys = |more: &str| format!("jobs = {jobs}\nruns = {runs}\n{more}");
-    // A run of 64 GiB is longer than a block of any size.
-    let any = job(options, &keys("run = \"64GiB\"\n"))?;
+    let most = (u64::from(u32::MAX) / (jobs * runs).max(1) as u64).clamp(1, BLOCKS_OF_RUN);
+    let any = job(options, &keys(&format!("run = \"{most}blocks\"\n")))?;
     let shape = any.workload.merges().expect("the job has merges alone").shape;
     let blocks = longest.div_ceil(shape.block.into());
+    let blocks = if options.on.is_none() { blocks.min(most) } else { blocks };
     // Defaults shrink with short runs; values that are set stay.
     let [read, write] = [shape.read, shape.write].map(|default| u64::from(default).min(blocks));
     let more = format!("run = \"{blocks}blocks\"\nread = {read}\nwrite = {write}\n");
@@ -170,7 +175,11 @@ fn format(options: &MergeOptions) -> Result<RecordFormat, Failure> {
     Ok(RecordFormat::Fixed { length, key, end })
 }
 
-fn merges(options: &MergeOptions) -> Result<Vec<MergeFiles>, Failure> {
+/// Returns the merges that `options` name; none if their runs are to be made.
+///
+/// # Errors
+/// [`Failure`]: they name none, or in several ways.
+pub(super) fn merges(options: &MergeOptions) -> Result<Vec<MergeFiles>, Failure> {
     let given = [
         ("runs", !options.runs.is_empty()),
         ("--jobs", options.jobs.is_some()),
