@@ -130,11 +130,11 @@ fn agent(class: u16, depth: u32, from: Span, count: u64) -> Agent {
     Agent { count, active, ..Agent::new(ClassId(class), Op::Read, 4096, region, arrivals) }
 }
 
-/// Returns how long a best-effort request that comes into a flood of real-time reads waits until it
-/// is sent. The device takes four commands at once, of 1 ms each.
-fn waits_in_a_flood(params: &Params) -> Span {
+/// Returns how long a best-effort request that comes into a flood of real-time reads, so many at a
+/// time, waits until it is sent. The device takes four commands at once, of 1 ms each.
+fn waits_in_a_flood(depth: u32, params: &Params) -> Span {
     let arrives = Span::from_ms(100);
-    let agents = vec![agent(1, 32, Span::ZERO, u64::MAX), agent(0, 1, arrives, 1)];
+    let agents = vec![agent(1, depth, Span::ZERO, u64::MAX), agent(0, 1, arrives, 1)];
     let law = penstock_device::Law::of(Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO });
     let (device, commands) = noted(Fixed::with(law, law, 4, 1 << 40));
     let mut stack = Queued::new(mq_deadline(params), device);
@@ -146,18 +146,53 @@ fn waits_in_a_flood(params: &Params) -> Span {
     sent.since(Time::ZERO + arrives)
 }
 
+/// A single one in flight is enough, though three commands more would find room.
 #[test]
 fn a_best_effort_request_goes_after_prio_aging_expire_under_a_flood_of_real_time_reads() {
-    let default = waits_in_a_flood(&defaults());
-    // Four commands of 1 ms are in flight then.
-    let (least, most) = (Span::from_secs(10), Span::from_secs(10) + Span::from_ms(4));
-    assert!(least <= default && default <= most, "it waited {default:?}");
-    let second = defaults().with("prio_aging_expire", Value::Duration(Span::from_secs(1)));
-    let shorter = waits_in_a_flood(&second);
-    assert!(shorter >= Span::from_secs(1) && shorter < Span::from_ms(1_005), "{shorter:?}");
-    let never = defaults().with("prio_aging_expire", Value::Duration(Span::MAX));
-    let starved = waits_in_a_flood(&never);
-    assert!(starved > Span::from_secs(19), "without ageing the flood ends first: {starved:?}");
+    for depth in [1, 32] {
+        let default = waits_in_a_flood(depth, &defaults());
+        // Four commands of 1 ms are in flight then.
+        let (least, most) = (Span::from_secs(10), Span::from_secs(10) + Span::from_ms(4));
+        assert!(least <= default && default <= most, "it waited {default:?}");
+        let second = defaults().with("prio_aging_expire", Value::Duration(Span::from_secs(1)));
+        let shorter = waits_in_a_flood(depth, &second);
+        assert!(shorter >= Span::from_secs(1) && shorter < Span::from_ms(1_005), "{shorter:?}");
+        let never = defaults().with("prio_aging_expire", Value::Duration(Span::MAX));
+        let starved = waits_in_a_flood(depth, &never);
+        assert!(starved > Span::from_secs(19), "without ageing the flood ends first: {starved:?}");
+    }
+}
+
+#[test]
+fn a_class_that_is_held_back_goes_on_with_an_arrival_or_after_prio_recheck() {
+    // Milliseconds of each command: of 1 ms, real-time (1) at 0, best-effort (0) from 0.
+    let sent = |recheck: u64, arrivals: &[(u64, u16)]| {
+        let io = |&(at, class): &(u64, u16)| Io {
+            due: Time::ZERO + Span::from_ms(at),
+            start: u64::from(class) << 30 | at << 20,
+            len: 4096,
+            stream: StreamId(class.into()),
+            class: ClassId(class),
+            op: Op::Read,
+            prio: Prio(0),
+            flags: Flags::NONE,
+        };
+        let law =
+            penstock_device::Law::of(Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO });
+        let (device, commands) = noted(Fixed::with(law, law, 4, 1 << 40));
+        let recheck = Value::Duration(Span::from_ms(recheck));
+        let mut stack = Queued::new(mq_deadline(&defaults().with("prio_recheck", recheck)), device);
+        let mut source = Script::new(arrivals.iter().map(io).collect());
+        run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
+        let commands = commands.borrow();
+        let ms = |at: Time| at.since(Time::ZERO).ns() / 1_000_000;
+        commands.iter().map(|&(at, command)| (ms(at), command.class.0)).collect::<Vec<_>>()
+    };
+    // The completion at 1 ms is no reason to look.
+    assert_eq!(sent(6, &[(0, 1), (0, 0)]), [(0, 1), (6, 0)]);
+    assert_eq!(sent(6, &[(0, 1), (0, 0), (3, 0)]), [(0, 1), (3, 0), (3, 0)]);
+    assert_eq!(sent(6, &[(0, 1), (0, 0), (5, 1)]), [(0, 1), (5, 1), (11, 0)]);
+    assert_eq!(sent(0, &[(0, 1), (0, 0)]), [(0, 1), (1, 0)]);
 }
 
 /// Runs an example of the folder; returns the results of each class under each policy: p99 in ns,

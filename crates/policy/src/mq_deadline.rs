@@ -2,11 +2,19 @@
 //!
 //! Requests of processes of real-time priority go before all others, best-effort ones before idle
 //! ones; levels within a class make no difference. Each class has the four queues and the batches
-//! of `deadline`. If the oldest of all requests has waited for `prio_aging_expire` and a higher
-//! class has requests, that request goes alone, before the higher class.
+//! of `deadline`. No request of a class goes while one of a higher class is queued or in flight: the
+//! disk rather takes fewer commands than it could. If the oldest of all requests has waited for
+//! `prio_aging_expire`, it goes alone all the same.
 //!
 //! Use it for a typical Linux machine of today with a disk or a SATA drive, and to see the effect
-//! of an I/O priority there. If all processes have one priority it is `deadline`.
+//! of an I/O priority there. If all processes have one priority it is `deadline`. If not, priorities
+//! cost throughput: under a higher class that always has a request in flight a lower one waits for
+//! its ageing, and under one that pauses the disk stays idle for some milliseconds before the pause
+//! is used.
+//!
+//! A lower class that is held back goes on when a request arrives, whatever its class, and otherwise
+//! `prio_recheck` after the last try: the completion of the higher class alone does not wake it.
+//! `prio_recheck=0s` lets it go as soon as the higher class has nothing in flight.
 //!
 //! A request of a higher class interrupts the batch of a lower one, which continues afterwards.
 //! Requests of different classes are not merged. O(log n) per request.
@@ -20,7 +28,10 @@
 //!
 //! Source: the kernel's documentation of the deadline scheduler (deadline-iosched) and of I/O
 //! priorities; the messages of the changes that gave mq-deadline its priorities. These state no
-//! order among requests that have waited too long. Here the oldest goes.
+//! order among requests that have waited too long. Here the oldest goes. What holds a lower class
+//! back was measured over a loop device of Linux 6.18: of 215,000 commands none was sent while one
+//! of a higher class was queued or in flight. With no arrival in between, the next look at the lower
+//! class came 4 to 8 ms after the last one, half of them within 6 ms.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -57,6 +68,13 @@ pub const ENTRY: Entry = Entry {
             source: KERNEL,
         },
         Param {
+            name: "prio_recheck",
+            kind: Kind::Duration,
+            default: Value::Duration(PRIO_RECHECK),
+            doc: "a lower class that is held back is looked at again after this time",
+            source: "ours: measured, not a tunable of the kernel",
+        },
+        Param {
             name: "async_depth",
             kind: Kind::Count(0),
             default: Value::Count(0),
@@ -78,6 +96,9 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
+/// The middle of what was measured: 4 to 8 ms, one or two ticks of a kernel with 250 of them a second.
+const PRIO_RECHECK: Span = Span::from_ms(6);
+
 /// Number of classes of I/O priority.
 const CLASSES: u32 = 3;
 
@@ -88,12 +109,19 @@ const NAMES: [&str; CLASSES as usize] = ["rt", "be", "idle"];
 #[derive(Debug)]
 pub struct MqDeadline {
     prio_aging_expire: Span,
+    prio_recheck: Span,
     /// Class of I/O priority of each class of the job; 0 goes first.
     levels: Vec<u32>,
     queues: Lanes,
     batches: [Batches; CLASSES as usize],
+    /// Requests in flight of each class of I/O priority.
+    in_flight: [u32; CLASSES as usize],
+    /// When a class that is held back is looked at again, if no request arrives before.
+    held_until: Option<Time>,
     /// Number of requests that went before a class above theirs.
     aged: u64,
+    /// Number of times that a class was held back.
+    held: u64,
 }
 
 impl MqDeadline {
@@ -101,21 +129,43 @@ impl MqDeadline {
     pub fn new(params: &Params, classes: &[ClassInfo]) -> Self {
         Self {
             prio_aging_expire: params.duration("prio_aging_expire"),
+            prio_recheck: params.duration("prio_recheck"),
             levels: classes.iter().map(|class| level(class.ioprio)).collect(),
             queues: Lanes::new(deadline::chains(params), CLASSES * DIRECTIONS),
             batches: [0, 1, 2].map(|level| Batches::new(params, level * DIRECTIONS)),
+            in_flight: [0; CLASSES as usize],
+            held_until: None,
             aged: 0,
+            held: 0,
         }
+    }
+
+    fn level_of(&self, req: &Request) -> u32 {
+        let known = self.levels.get(req.class.index()).copied();
+        known.unwrap_or(level(IoPrio::DEFAULT))
+    }
+
+    /// Whether a class above `highest`, the highest one that waits, holds it back at `now`.
+    fn holds(&mut self, now: Time, highest: u32) -> bool {
+        if self.held_until.is_some_and(|until| now < until) {
+            return true;
+        }
+        let busy = self.in_flight[..highest as usize].iter().any(|&requests| requests > 0);
+        self.held += u64::from(busy && self.held_until.is_none());
+        self.held_until = busy.then(|| now + self.prio_recheck);
+        busy
     }
 
     fn waits(&self, level: u32) -> bool {
         self.batches[level as usize].waits(&self.queues)
     }
 
-    /// The lane and founder of the oldest of all requests, if its class is below `highest` and it
-    /// has waited for `prio_aging_expire`.
+    /// The lane and founder of the oldest of all requests, if it has waited for
+    /// `prio_aging_expire` and a class above its own waits or has requests in flight.
     fn aged(&self, now: Time, highest: u32) -> Option<(u32, u32)> {
-        if (highest + 1..CLASSES).all(|level| !self.waits(level)) {
+        let above = self.in_flight.iter().position(|&requests| requests > 0);
+        let above = above.map_or(highest, |busy| highest.min(busy as u32));
+        if (above + 1..CLASSES).all(|level| !self.waits(level)) {
             return None;
         }
         let lanes = highest * DIRECTIONS..CLASSES * DIRECTIONS;
@@ -123,7 +173,7 @@ impl MqDeadline {
         let (lane, founder) =
             oldest.min_by_key(|&(_, founder)| self.queues.chains().arrival(founder))?;
         let waited = self.queues.arrived(founder) + self.prio_aging_expire <= now;
-        (waited && lane / DIRECTIONS > highest).then_some((lane, founder))
+        (waited && lane / DIRECTIONS > above).then_some((lane, founder))
     }
 }
 
@@ -138,8 +188,8 @@ const fn level(ioprio: IoPrio) -> u32 {
 
 impl Policy for MqDeadline {
     fn enqueue(&mut self, now: Time, req: &Request) {
-        let known = self.levels.get(req.class.index()).copied();
-        let level = known.unwrap_or(level(IoPrio::DEFAULT));
+        let level = self.level_of(req);
+        self.held_until = None;
         self.queues.add(now, level * DIRECTIONS + deadline::direction(req), req);
     }
 
@@ -148,13 +198,25 @@ impl Policy for MqDeadline {
         let (lane, founder) = if let Some(aged) = self.aged(now, highest) {
             self.aged += 1;
             aged
+        } else if self.holds(now, highest) {
+            return None;
         } else {
             self.batches[highest as usize].next(now, &self.queues)?
         };
-        Some(self.queues.take(lane, founder, out))
+        let go = self.queues.take(lane, founder, out);
+        self.in_flight[(lane / DIRECTIONS) as usize] += 1 + out.chain.len() as u32;
+        Some(go)
     }
 
-    fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+    fn complete(&mut self, _: Time, req: &Request, _: &Part) {
+        self.in_flight[self.level_of(req) as usize] -= 1;
+    }
+
+    fn wakeup(&self) -> Time {
+        // Without this time every completion is a new try.
+        let later = self.held_until.filter(|_| self.prio_recheck > Span::ZERO);
+        later.unwrap_or(Time::NEVER)
+    }
 
     fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         for (name, batches) in NAMES.iter().zip(&self.batches) {
@@ -163,6 +225,7 @@ impl Policy for MqDeadline {
             });
         }
         report(Counter::total("aged"), self.aged);
+        report(Counter::total("held"), self.held);
         self.queues.chains().counters(report);
     }
 }
