@@ -83,7 +83,7 @@ KERNEL = {
 }
 """The parameters of each as the kernel's documentation has them, with their defaults."""
 
-OURS = {"deadline": {"wrap"}, "cfq": {"mode"}}
+OURS = {"deadline": {"wrap"}, "cfq": {"mode"}, "mq-deadline": {"prio_recheck"}}
 """Parameters that the kernel does not have."""
 
 
