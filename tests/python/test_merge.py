@@ -374,6 +374,10 @@ WRONG = {
         "a key of 3 bytes at byte 2 of a record of 4 bytes",
     ),
     "a key of nothing": (("short", "--to", ".", "--key", "2:3"), "--key does not go without"),
+    "lines that are sorted by a number": (
+        ("numbers", "--to", "."),
+        "hint: lines have to be in the order of their bytes",
+    ),
     "a key that is none": (
         ("short", "--to", ".", "--record", "4", "--key", "x"),
         "--key x is no place in a record",
@@ -401,6 +405,7 @@ def test_what_is_wrong_is_said_and_leaves_nothing(
 ) -> None:
     (tmp_path / "unsorted").write_text("a\nc\nb\n")
     (tmp_path / "short").write_text("a\nb\n")
+    (tmp_path / "numbers").write_text("9\n10\n")
     (tmp_path / "jobs.toml").write_text('[[merge]]\nrun = ["short"]\n')
     for name in ("inner/short", "taken/merged"):
         (tmp_path / name).parent.mkdir()

@@ -236,7 +236,11 @@ def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
     """Return the length of a record, the first byte of its key, and the length of the key."""
     if length is None:
         if key is not None:
-            raise wrong("--key does not go without --record", "lines are compared as a whole")
+            raise wrong(
+                "--key does not go without --record",
+                "lines are compared as a whole; `LC_ALL=C sort -m` merges them by a field "
+                "or a number, as with -k 2 -n",
+            )
         return None
     if key is None:
         return length, 0, length

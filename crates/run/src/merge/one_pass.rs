@@ -242,7 +242,9 @@ fn failure(
         // Trouble with a file explains what was read from it.
         (_, Some(trouble), _) => run(&trouble),
         (Some(MergeFailed::Input(message)), ..) => {
-            let hint = "sort it, with `LC_ALL=C sort` if it has lines";
+            let hint = "lines have to be in the order of their bytes, records in that of their key; if it \
+                        is sorted by a field or a number, leave it so: `LC_ALL=C sort -m` merges such \
+                        lines, with the keys that they were sorted by, as -k 2 -n";
             Some(Failure::wrong(message, format!("{hint}; {NO_OUTPUT}")))
         }
         (Some(MergeFailed::Disk(message)), ..) => run(message),
