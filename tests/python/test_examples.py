@@ -66,6 +66,9 @@ JUDGED = {
             "best for log (p99 1.05 ms): size-priority; for compaction (547 MB/s): noop or "
             "class-priority; no policy is best for all",
             "worse for some class than another policy and better for none: noop (class-priority)",
+            "log waits below the policy under class-priority: 24.1 ms of its 27.6 ms are spent in "
+            "the drive's queue, which no policy can reorder;",
+            "  a shorter queue would help (--set live.depth=1)",
             "class-priority: log's p99 1.4× better than noop; no throughput lost",
             "size-priority: log's p99 58× better than noop, compaction's p99 1.7× better but "
             "p50 1.2× worse; compaction keeps 92 %",
@@ -187,8 +190,9 @@ def test_overload_and_nothing_to_decide_are_said_where_they_are_so(
     judged = result.judged()
     assert bool(judged["overload"]) == (said == "overload")
     assert judged["nothing_to_decide"] == (said == "nothing")
-    first = judged["lines"][0]
-    assert first.startswith("OVERLOAD: the device cannot keep up") == (said == "overload")
+    first, *more = judged["lines"]
+    overload = "OVERLOAD: the device cannot keep up"
+    assert any(line.startswith(overload) for line in (first, *more)) == (said == "overload")
     assert first.startswith("nothing to decide: ") == (said == "nothing")
     for run in result.runs:
         for one in run.classes:
