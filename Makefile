@@ -195,6 +195,11 @@ papers-live: setup ## the same, measuring anew what runs in real time: 15 minute
 schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 	$(BIN)/python tests/python/schedulers.py
 
+.PHONY: schedulers-live
+schedulers-live: setup ## measure the kernel's schedulers next to their models first, as root
+	$(BIN)/python tests/python/schedulers_live.py
+	$(BIN)/python tests/python/schedulers.py
+
 .PHONY: accept
 accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
 	$(BIN)/python tools/result_types.py
