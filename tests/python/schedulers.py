@@ -396,8 +396,8 @@ times; a single row proves little:
 A model stands above the page cache and the kernel's scheduler below it, so a buffered copy is
 ordered as it is written by the one, and as it is written back by the other: its p99 is 6 to 24
 times as long under a model. In the rows of direct requests under `mq-deadline` the model is slower
-too; in a second run of it p99 of the reads was 8.0 ms in the kernel and 7.9 ms in the model. All
-other rows are of one order of magnitude.
+too; in a second run of it p99 of the reads was 8.0 ms in the kernel and 7.9 ms in the model. The
+p99 of all other rows differ by less than six times, their throughput by less than twice.
 
 ## The pictures
 
