@@ -25,7 +25,7 @@ _PATIENCE_S = 1.0
 _PAUSE_S = 0.01
 
 _SORTS_OWN = 8
-"""Files that GNU sort has open beside those that it merges."""
+"""Files that GNU sort has open apart from those that it merges."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ _ESCAPED = re.compile(
 
 
 def escaped(text: str) -> str:
-    """Return JSON for a file, in which such bytes are escapes: whoever reads it can open them."""
+    """Return JSON for a file, in which such bytes are escapes, for a reader to open."""
     return "".join(f"\\u{ord(char):04x}" if ord(char) in SURROGATES else char for char in text)
 
 

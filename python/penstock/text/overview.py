@@ -20,7 +20,7 @@ from penstock.text import table
 from penstock.text.table import Column
 
 _LONG = 32 << 10
-"""Mean length in bytes of requests from which a throughput is told in bytes and not in requests."""
+"""Mean length in bytes of requests from which a throughput is in bytes and not in requests."""
 
 _POLICY = "policy"
 """Heading of the names of policies."""
@@ -112,5 +112,5 @@ def _notes(policies: Sequence[Rounds]) -> Iterator[str]:
         for line in [*table.parts_only(policy), *table.remarks(policy)]:
             under.setdefault(line, []).append(policy.label)
     for line, labels in under.items():
-        whom = "" if len(labels) == len(policies) else f"{', '.join(labels)}: "
-        yield f"{whom}{line}"
+        under_these = "" if len(labels) == len(policies) else f"{', '.join(labels)}: "
+        yield f"{under_these}{line}"
