@@ -37,6 +37,33 @@ pattern = "random"
 arrivals = { kind = "closed" }
 """
 
+SHARED = """
+duration = "10s"
+[device]
+disk0 = "hdd-7200"
+[device.disk1]
+model = "fixed"
+base = "1ms"
+[class.a]
+[[file]]
+name = "data"
+count = 2
+size = "1GiB"
+device = "disk0"
+on = { 1 = "disk1" }
+[[file]]
+name = "log"
+size = "1MiB"
+device = "disk1"
+[[agent]]
+class = "a"
+file = ["data", "log"]
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed" }
+"""
+
 AGENTS = """
 seed = 3
 duration = "10s"
@@ -384,6 +411,7 @@ buffer = "128MiB"
 SAMPLES = {
     "agents": AGENTS,
     "files": FILES,
+    "shared": SHARED,
     "mixed": MIXED,
     "trace": TRACE,
     "mapped": MAPPED,

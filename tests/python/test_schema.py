@@ -37,6 +37,8 @@ LEFT_TO_THE_PARSER = re.compile(
     "|".join(
         [
             "unknown class `",
+            "the job has .*; or name a device",
+            "has no device of its own",
             "cannot read the device file",
             # Quantities: how large they may be, and what fractions of binary units are whole.
             "is too large",

@@ -216,7 +216,7 @@ WRONG = {
     "an unknown number": (("--on", "data.4=./a.img"), "there is no file data.4"),
     "one place twice": (
         ("--on", "data=./a.img,./b.img,./a.img,./c.img"),
-        "files data.0 and data.2 are both on ./a.img",
+        "file data.2 begins at 4MiB and has 4MiB: it ends past its device, which has 4MiB",
     ),
     "a file and its loop device": (
         ("--on", "data=./a.img,./b.img,./c.img,loop:./a.img"),

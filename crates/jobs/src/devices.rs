@@ -46,7 +46,7 @@ pub use self::ssd::SsdSpec;
 pub use self::watch::Watch;
 use crate::describe::{all, any, defined, with};
 use crate::diagnose::{JobError, Source, quote};
-use crate::keys::{Declared, Keys, foreign, is, keys, table_with, without};
+use crate::keys::{self, Declared, Keys, foreign, is, keys, table_with, without};
 use crate::kinds::{Choice, Text, section};
 use crate::nearest::suggest;
 use crate::reader::Reader;
@@ -287,6 +287,16 @@ fn is_a_machine(name: &str) -> JobError {
 pub fn is_one(name_or_path: &str) -> bool {
     names().chain(machine_names::names()).any(|known| known == name_or_path)
         || is_file(Path::new(name_or_path))
+}
+
+/// Whether a device may have the key `name`.
+pub(crate) fn has_key(name: &str) -> bool {
+    key_names().any(|known| known == name)
+}
+
+/// Returns the names of the keys that a device may have.
+pub(crate) fn key_names() -> impl Iterator<Item = &'static str> {
+    keys::names(&[&[HEAD, TAIL], &groups()[..]].concat()).into_iter()
 }
 
 pub(crate) fn is_file(path: &Path) -> bool {

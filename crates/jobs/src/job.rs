@@ -117,7 +117,7 @@ impl Job {
         let known = names(SECTIONS);
         for argument in sets {
             // A device that is given by its name has no keys to change yet.
-            let device = changed_device(argument);
+            let device = changed_device(argument, &root)?;
             sets::spell_out(&mut root, &device, &folder(name))?;
             sets::apply(&mut root, argument, &known, device.len())?;
         }
@@ -141,29 +141,29 @@ impl Job {
             .filter(|_| self.workload.agents().iter().any(|agent| agent.buffered))
     }
 
-    /// Returns the agents on one target of `capacity` bytes in blocks of `block` bytes; the job's
-    /// file lies on it if it has one.
+    /// Returns the agents on one target of `capacity` bytes in blocks of `block` bytes, on which all
+    /// files of the job lie.
     ///
     /// # Errors
     /// See [`Job::agents_over`].
     ///
     /// # Panics
-    /// If the job has several files.
+    /// If the files of the job lie on several devices.
     pub fn agents_on(&self, capacity: u64, block: u32) -> Result<Vec<Agent>, JobError> {
         self.agents_over(&[Extent::whole(capacity, block)])
     }
 
-    /// Returns the agents over `devices`, one device for each file of the job, or one for a job
-    /// without files. Each agent comes with all of its copies on each of its files. Borders that
+    /// Returns the agents over `devices`, one device for each lane of the job's files, or one for a
+    /// job without files. Each agent comes with all of its copies on each of its files. Borders that
     /// are shares are rounded down to 4 KiB, or to whole blocks if those are larger; `100%` is the
     /// end.
     ///
     /// # Errors
-    /// A file does not fit on its device; a region lies outside its file, is empty, or is smaller
-    /// than a request.
+    /// A file does not fit on its device, or overlaps another; a region lies outside its file, is
+    /// empty, or is smaller than a request.
     ///
     /// # Panics
-    /// If there are fewer devices than files.
+    /// If there are fewer devices than lanes.
     pub fn agents_over(&self, devices: &[Extent]) -> Result<Vec<Agent>, JobError> {
         let layout = self.workload.layout(devices)?;
         let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
@@ -193,10 +193,10 @@ impl Job {
     /// Returns the bytes of each file on `devices`; none for a job without files.
     ///
     /// # Errors
-    /// A file does not fit on its device.
+    /// A file does not fit on its device, or overlaps another.
     ///
     /// # Panics
-    /// If there are fewer devices than files.
+    /// If there are fewer devices than lanes.
     pub fn files_over(&self, devices: &[Extent]) -> Result<Vec<Range<u64>>, JobError> {
         if self.workload.files().is_empty() {
             return Ok(Vec::new());
@@ -230,6 +230,9 @@ impl Job {
         if let Some(spec) = &self.device {
             spec.write(DEVICE.name, &mut out);
         }
+        for device in self.workload.shared_devices() {
+            device.write(DEVICE.name, &mut out);
+        }
         self.live.write(&mut out);
         if let Some(spec) = &self.page_cache {
             spec.write(PAGE_CACHE.name, &mut out);
@@ -255,12 +258,13 @@ pub(crate) fn schema() -> Json {
     let of_trace = with(traces::with_devices(), required(&[&DEVICE, &traces::TRACE]));
     let of_files = with(files::with_devices(), required(&[&DEVICE, &FILE]));
     // A device file may describe a machine, whose devices the files of the job name.
-    let device = any([words(devices::names()), json!({"type": "object"})]);
+    let device = any([words(devices::names()), json!({"required": [devices::MODEL.name]})]);
     let of_files = all([of_files, json!({"properties": {DEVICE.name: device}})]);
     let device_for_all = json!({"not": any([of_trace, of_files])});
     let table = with(with(table_with(&[], SECTIONS), workload::schema(&DURATION)), device_for_all);
-    // Files may name devices only on a machine.
-    let on_machine = json!({"properties": {DEVICE.name: machines::word_schema()}});
+    // Files may name devices only if the job or its machine does.
+    let named = any([machines::word_schema(), machines::of_job_schema()]);
+    let on_machine = json!({"properties": {DEVICE.name: named}});
     let on_machine = with(on_machine, required(&[&DEVICE]));
     let rule = json!({"if": {"not": on_machine}, "then": files::on_named_devices()});
     with(table, all([rule]))
@@ -283,6 +287,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let max_outstanding = reader.get(&MAX_OUTSTANDING)?;
     let live = reader.node(&LIVE).map(Live::read).transpose()?.unwrap_or_default();
     let on = reader.node(&DEVICE).map(|node| NamedPlace::read(node, folder)).transpose()?;
+    let devices = on.as_ref().and_then(NamedPlace::devices);
     let machine = on.as_ref().and_then(NamedPlace::machine);
     let memory = machine.map(|machine| &machine.page_cache);
     let page_cache = reader.node(&PAGE_CACHE);
@@ -290,7 +295,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
     let classes = kind.classes(&reader, classes)?;
     let only_set = reader.place(&DEVICE).is_set();
-    let around = Surroundings { folder, machine, only_set };
+    let around = Surroundings { folder, devices, only_set };
     let mut workload = kind.read(&reader, &classes, duration, around)?;
     if duration == Span::MAX && !workload.ends_by_itself() {
         let missing = reader.missing(&DURATION, "\"10min\"");
@@ -370,11 +375,25 @@ fn warmup(reader: &Reader<'_>, duration: Span) -> Result<Span, JobError> {
 }
 
 /// Returns the path to the device of which `argument` changes a part; empty if it changes none.
-fn changed_device(argument: &str) -> Vec<String> {
+/// `root` is the job so far.
+///
+/// # Errors
+/// It replaces devices that the job names by one.
+fn changed_device(argument: &str, root: &Node) -> Result<Vec<String>, JobError> {
     let mut steps = sets::steps(argument);
     let keys: Vec<&str> = steps.iter().map(String::as_str).collect();
+    let named = || root.get(DEVICE.name).is_some_and(machines::are_named);
     let depth = match &keys[..] {
-        [device, ..] if *device == DEVICE.name => 1,
+        [device] if *device == DEVICE.name && named() => {
+            let message = "the job names its devices, and files share them";
+            let hint = "set one of them, as `device.disk0=hdd-7200`, or name a device for all \
+                        with --on";
+            let source = Source::set(argument);
+            return Err(JobError::new(message)
+                .at(&Origin::new(&source, 0..argument.len()))
+                .hint(hint));
+        }
+        [device, ..] if *device == DEVICE.name => 1 + usize::from(named()),
         // The device's name follows that of a trace's device, of a file, or of both.
         [first, second, ..] if [*first, *second] == traces::PATH_OF_DEVICES => 3,
         [first, _, device, ..] if *first == FILE.name && *device == files::DEVICE.name => 3,
@@ -382,5 +401,5 @@ fn changed_device(argument: &str) -> Vec<String> {
         _ => 0,
     };
     steps.truncate(if steps.len() > depth { depth } else { 0 });
-    steps
+    Ok(steps)
 }

@@ -10,12 +10,12 @@ use crate::machines::{self, MachineSpec};
 use crate::named_device;
 use crate::reader::Reader;
 use crate::tree::Node;
-use crate::workload::{WorkloadSpec, files, trace_devices, traces};
+use crate::workload::{WorkloadSpec, trace_devices, traces};
 
 keys! {
     /// The device of the run, unless `--on` names another: a named device, the path of a device
     /// file, or the device itself; for a job with files, a named machine or the path of a machine
-    /// file, of which each file takes a device.
+    /// file, of which each file takes a device, or devices by names, which files share.
     DEVICE device: Node = section(machines::or_device);
 }
 
@@ -23,12 +23,17 @@ keys! {
 pub(crate) enum NamedPlace {
     Device(Box<DeviceSpec>),
     Machine(MachineSpec),
+    /// Devices to which the job itself gives names.
+    Devices(MachineSpec),
 }
 
 impl NamedPlace {
     /// Reads the device or machine that `node` names. Its file is relative to `folder`, or to the
     /// working directory if an argument names it.
     pub(crate) fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
+        if machines::are_named(node) {
+            return MachineSpec::of_job(node, folder).map(Self::Devices);
+        }
         let base = if node.origin.is_set() { Path::new("") } else { folder };
         let machine = node.word().map(|word| machines::find_in(base, word)).transpose();
         match machine.map_err(|error| error.at(&node.origin))?.flatten() {
@@ -37,6 +42,15 @@ impl NamedPlace {
         }
     }
 
+    /// Returns the devices that files may name.
+    pub(crate) fn devices(&self) -> Option<&MachineSpec> {
+        match self {
+            Self::Machine(devices) | Self::Devices(devices) => Some(devices),
+            Self::Device(_) => None,
+        }
+    }
+
+    /// Returns the machine, which has memory too.
     pub(crate) fn machine(&self) -> Option<&MachineSpec> {
         if let Self::Machine(machine) = self { Some(machine) } else { None }
     }
@@ -60,17 +74,24 @@ pub(crate) fn device(
                         device: `penstock list devices`";
             return Err(JobError::new(message).at(&node.origin).hint(hint));
         }
+        NamedPlace::Devices(devices) if workload.files().is_empty() => {
+            let names = devices.device_names();
+            let message = format!("the job names devices for files, {names}, and has no files");
+            let hint = "add `[[file]]` sections that lie on them, or describe one device: \
+                        `[device]` with its `model`";
+            return Err(JobError::new(message).at(&node.origin).hint(hint));
+        }
         // The devices are those of the files.
-        NamedPlace::Machine(_) => return Ok(None),
+        NamedPlace::Machine(_) | NamedPlace::Devices(_) => return Ok(None),
     };
-    if !node.origin.is_set() && files::all_have_devices(workload.files()) {
+    if !node.origin.is_set() && workload.all_files_have_devices() {
         let why = "is for files that name none, and each of the job names one";
         job.refuse(&[&DEVICE], why, "leave it out, or one of the files' own")?;
     }
     let on = traces::on(job).filter(|_| workload.trace().is_some_and(|trace| !trace.on.is_empty()));
     match on.map(|on| (node.origin.is_set(), trace_devices::is_set(on))) {
         None => {}
-        Some((true, false)) => workload.drop_lane_devices(),
+        Some((true, false)) => workload.drop_trace_devices(),
         Some((false, true)) => return Ok(None),
         Some(_) => {
             let why = "is one for all, and the trace names one for each of its devices";

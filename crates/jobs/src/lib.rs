@@ -62,6 +62,7 @@ pub use study::Study;
 pub use workload::agents::AgentSpec;
 pub use workload::extent::Extent;
 pub use workload::files::FileSpec;
+pub use workload::job_files::JobFiles;
 pub use workload::lanes::{FileTarget, LaneDevice};
 pub use workload::merge::{MergeSpec, RUNS as RUNS_OF_MERGE};
 pub use workload::programs::{ProgramSpec, ProgramsSpec};

@@ -1,19 +1,20 @@
 //! Reads machines by name or from a file: several devices, and the memory above them.
 //!
 //! A machine stands where a job names its device, and the job's files lie on the machine's devices. A
-//! machine file holds one table, `[machine]`.
+//! machine file holds one table, `[machine]`. The devices that a job itself names, `[device.NAME]`,
+//! are read as a machine too.
 
 use std::ops::Range;
 use std::path::Path;
 
 use penstock_policy::POLICIES;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::amount::Count;
 use crate::classes;
 use crate::describe::{self, any, words};
 use crate::devices::{self, DeviceSpec};
-use crate::diagnose::{JobError, Source, quote};
+use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Keys, keys, table};
 use crate::kinds::{Own, Text, section};
 use crate::machine_names::{BUILT_IN, is_machine, names};
@@ -21,7 +22,7 @@ use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::{Lines, quoted};
-use crate::tree::{self, Node, Value};
+use crate::tree::{self, KeyValue, Node, Value};
 use crate::{file, named_device, params, path_text};
 
 /// Most devices of a machine: the most files of a job.
@@ -55,7 +56,7 @@ keys! {
 }
 
 keys! {
-    /// The machine's devices. Each may hold one file of a job.
+    /// The machine's devices, on which the files of a job lie.
     DEVICES devices: Node = section(|| describe::some(&table(DEVICE_KEYS))),
         needs "[{ name = \"disk\", device = \"hdd-7200\" }]";
 }
@@ -104,7 +105,12 @@ struct MachineDevices {
 
 fn device_name(node: &Node) -> Result<String, JobError> {
     let name = node.text("the name of a device")?;
-    let wrong = |message, hint: &str| Err(JobError::new(message).at(&node.origin).hint(hint));
+    check_name(name, &node.origin).map(|()| name.to_owned())
+}
+
+/// Checks that `name`, which was written at `origin`, may be the name of a device.
+fn check_name(name: &str, origin: &Origin) -> Result<(), JobError> {
+    let wrong = |message, hint: &str| Err(JobError::new(message).at(origin).hint(hint));
     if !classes::is_name(name) {
         return wrong(format!("{} is no name of a device", quote(name)), classes::NAME_HINT);
     }
@@ -112,7 +118,17 @@ fn device_name(node: &Node) -> Result<String, JobError> {
         let message = format!("{} is the name of a device that is built in", quote(name));
         return wrong(message, "files could not tell the two apart: choose another name");
     }
-    Ok(name.to_owned())
+    Ok(())
+}
+
+/// Whether `node` is a table of named devices, and not one device.
+pub(crate) fn are_named(node: &Node) -> bool {
+    let Value::Table(table) = &node.value else { return false };
+    let device = |entry: &KeyValue| {
+        let named = entry.node.word().is_some_and(devices::is_one);
+        (named || matches!(entry.node.value, Value::Table(_))) && !devices::has_key(&entry.key)
+    };
+    !table.entries.is_empty() && table.entries.iter().all(device)
 }
 
 impl MachineSpec {
@@ -151,6 +167,36 @@ impl MachineSpec {
         Ok(machine)
     }
 
+    /// Reads the devices that a job names, each by its key in the table `node`; device files are
+    /// relative to `folder`.
+    pub(crate) fn of_job(node: &Node, folder: &Path) -> Result<Self, JobError> {
+        let Value::Table(table) = &node.value else { return Err(node.expected("devices by name")) };
+        let device = |entry: &KeyValue| {
+            let known =
+                |number: &str| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
+            // Devices of a machine that files share are written with their numbers.
+            let whole = entry.key.rsplit_once('.').filter(|(_, number)| known(number));
+            let name = whole.map_or(&*entry.key, |(name, _)| name);
+            check_name(name, &entry.origin)?;
+            let base = if entry.node.origin.is_set() { Path::new("") } else { folder };
+            let spec = named_device::read(&entry.node, &entry.key, base)?;
+            Ok(MachineDevices { name: entry.key.clone(), count: 1, spec })
+        };
+        let devices: Vec<_> = table.entries.iter().map(device).collect::<Result<_, JobError>>()?;
+        if devices.len() as u64 > DEVICES_MOST {
+            let message =
+                format!("the job names {} devices; at most {DEVICES_MOST} may be", devices.len());
+            return Err(JobError::new(message).at(&node.origin));
+        }
+        Ok(Self {
+            name: "the job".into(),
+            summary: String::new(),
+            scheduler: None,
+            page_cache: PageCacheSpec::default(),
+            devices,
+        })
+    }
+
     /// Number of devices.
     pub fn count(&self) -> usize {
         self.devices.iter().map(|devices| devices.count as usize).sum()
@@ -163,6 +209,25 @@ impl MachineSpec {
     pub(crate) fn device(&self, number: usize) -> &DeviceSpec {
         let mut each = self.devices.iter().flat_map(MachineDevices::each);
         each.nth(number).expect("a device of the machine")
+    }
+
+    /// Returns the name of the device of this number.
+    ///
+    /// # Panics
+    /// If the machine has no such device.
+    pub(crate) fn name_of(&self, number: usize) -> String {
+        let mut first = 0;
+        for devices in &self.devices {
+            let count = devices.count as usize;
+            if number < first + count {
+                return match count {
+                    1 => devices.name.clone(),
+                    _ => format!("{}.{}", devices.name, number - first),
+                };
+            }
+            first += count;
+        }
+        unreachable!("a device of the machine")
     }
 
     /// Returns the numbers of the devices called `name`; `None` if no device has this name.
@@ -299,7 +364,24 @@ pub(crate) fn schema() -> Json {
 
 /// Describes the device of a job: a device or a machine.
 pub(crate) fn or_device() -> Json {
-    any([named_device::schema(), words(names())])
+    any([named_device::schema(), words(names()), of_job_schema()])
+}
+
+/// Describes the name by which a file of a job refers to a device.
+pub(crate) fn device_pattern() -> Json {
+    describe::matching(&classes::NAME_PATTERN.replace('$', "([.][0-9]+)?$"))
+}
+
+/// Describes the devices that a job names.
+pub(crate) fn of_job_schema() -> Json {
+    json!({
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": DEVICES_MOST,
+        "propertyNames": device_pattern(),
+        "additionalProperties": named_device::schema(),
+        "not": {"anyOf": devices::key_names().map(|key| json!({"required": [key]})).collect::<Vec<_>>()},
+    })
 }
 
 /// Describes the name of a machine.

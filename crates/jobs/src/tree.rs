@@ -177,6 +177,12 @@ impl Node {
         JobError::new(message).at(&self.origin)
     }
 
+    /// Returns the value of `key`, if this is a table that has it.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        let Value::Table(table) = &self.value else { return None };
+        table.get(key).map(|entry| &entry.node)
+    }
+
     /// Returns the text, if the value is one.
     pub(crate) fn word(&self) -> Option<&str> {
         match &self.value {

@@ -6,4 +6,5 @@ mod from_fio;
 mod job;
 mod keys;
 mod messages;
+mod shared_devices;
 mod study;

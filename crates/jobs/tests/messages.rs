@@ -677,7 +677,6 @@ fn machines() {
         // Files on its devices.
         on("", &[]),
         on("", &["file.log.device=disk.3"]),
-        on("device = \"disk.3\"", &["file.data.device=disk.3", "file.data.count=1"]),
         on("device = \"disk.4\"", &three),
         on("device = \"dsk\"", &three),
         on("on = { 0 = \"flsh\" }", &three),

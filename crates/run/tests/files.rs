@@ -288,7 +288,7 @@ fn what_files_cannot_be_on_is_refused() {
     let each = ["level=raid0", "disks=2", "scheduler=each"];
     let each = each.map(|part| format!("file.slow.device.array.{part}"));
     let error = refused(TWO, &each.each_ref().map(String::as_str), &options(&["fcfs"]));
-    assert!(error.contains("each file has one queue, and three"), "{error}");
+    assert!(error.contains("each device of files has one queue, and three"), "{error}");
     let small = ["agent.0.cache=buffered", "page_cache.memory=64KiB"];
     let error = refused(TWO, &small, &options(&["fcfs"]));
     assert!(error.contains("a page cache of 64KiB over 2 devices; at least 128KiB"), "{error}");

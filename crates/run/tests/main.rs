@@ -33,6 +33,7 @@ mod races;
 mod records;
 mod rounds;
 mod session;
+mod shared_devices;
 mod shares;
 mod targets;
 mod trace_devices;

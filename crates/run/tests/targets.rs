@@ -265,7 +265,7 @@ fn what_is_made_for_a_run_that_did_not_take_place_is_removed() {
 }
 
 #[test]
-fn two_files_at_one_place_are_refused() {
+fn two_paths_of_one_target_are_refused() {
     let folder = Folder::new("targets-twice");
     let one = folder.path("one.img");
     let twice = |other: &str| {
@@ -274,12 +274,6 @@ fn two_files_at_one_place_are_refused() {
         let sets: Vec<String> = sets.into_iter().chain([log]).collect();
         refused(&sets, &[], &options(&["fcfs"]))
     };
-    let missing = twice(&one);
-    assert!(
-        missing.starts_with(&format!("error: files data.0 and data.1 are both on {one}\n")),
-        "{missing}"
-    );
-    assert_eq!(folder.names(), [""; 0]);
     let link = folder.path("link");
     symlink(&folder.0, &link).unwrap();
     let through = format!("{link}/one.img");
@@ -316,10 +310,7 @@ fn what_needs_one_loop_is_refused_before_anything_is_made() {
         let mut options = options(&["fcfs"]);
         change(&mut options);
         let error = refused(&sets, more, &options);
-        assert!(
-            error.contains(", and each file on a real target has a loop of its own"),
-            "{error}"
-        );
+        assert!(error.contains(", and each real target has a loop of its own"), "{error}");
         assert_eq!(folder.names(), [""; 0]);
         error
     };
@@ -336,7 +327,7 @@ fn what_needs_one_loop_is_refused_before_anything_is_made() {
     assert!(error.starts_with(said), "{error}");
     assert_eq!(folder.names(), [""; 0]);
     let turns = ["agent.1.arrivals.kind=turns", "agent.1.count=4"];
-    assert!(needs(&turns, &|_| {}).contains("agents of several files take turns in one loop"));
+    assert!(needs(&turns, &|_| {}).contains("agents of several targets take turns in one loop"));
 }
 
 #[test]

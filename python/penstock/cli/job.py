@@ -8,7 +8,7 @@ import typer
 
 from penstock import _native
 from penstock.answer.table import Table
-from penstock.answer.value import Answer, Blocks
+from penstock.answer.value import Answer, Part
 from penstock.cli.answering import give
 from penstock.cli.options import JobFile, Json, ModelOn, Sets
 from penstock.cli.verb import group
@@ -25,14 +25,17 @@ def show(job: JobFile, *, on: ModelOn = None, sets: Sets = None, as_json: Json =
     """Say what a job amounts to before it runs.
 
     By class: its agents, the requests that they have in flight at most, how many requests and
-    bytes they ask for, and how long that takes, as far as it does not depend on the device.
+    bytes they ask for, and how long that takes, as far as it does not depend on the device. By
+    file: its size, and the device or target on which it lies.
     """
     text = _native.job_amounts(job, sets=sets or [], on=on)
     amounts: job_text.Amounts = json.loads(text)
-    blocks: Blocks = [
+    blocks: list[list[Part]] = [
         list(job_text.lines(amounts)),
         [Table(job_text.HEADINGS, job_text.rows(amounts))],
     ]
+    if files := job_text.file_rows(amounts):
+        blocks.append([Table(job_text.FILE_HEADINGS, files)])
     give(Answer(data=lambda: text, blocks=blocks), as_json=as_json)
 
 

@@ -94,4 +94,5 @@ def _held(run: Run) -> float:
 
 def _disks(run: Run) -> int:
     disks = run["device_stats"].get("disks", []) if "device_stats" in run else []
-    return max(len(disks), len(run["files"]), 1)
+    apart = {file.get("shared", file["name"]) for file in run["files"]}
+    return max(len(disks), len(apart), 1)

@@ -434,9 +434,13 @@ class File(TypedDict):
     model, whose `device_stats` have it, and for a single file, where it is `device_busy` of the
     run."""
     device_stats: NotRequired[DeviceStats]
-    """Figures of the disks of its device; left out for a real target."""
+    """Figures of the disks of its device, whatever other files are on it; left out for a real
+    target."""
     path: NotRequired[str]
     """Path of the real target; left out for a model."""
+    shared: NotRequired[str]
+    """Name in the job of the device or real target that it shares with other files: for a target,
+    the first of them; left out if it shares none."""
 
 
 class FirstError(TypedDict):

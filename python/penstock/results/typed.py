@@ -298,9 +298,13 @@ class FileResult:
     model, whose `device_stats` have it, and for a single file, where it is `device_busy` of the
     run."""
     device_stats: DiskStats | None
-    """Figures of the disks of its device; left out for a real target."""
+    """Figures of the disks of its device, whatever other files are on it; left out for a real
+    target."""
     path: str | None
     """Path of the real target; left out for a model."""
+    shared: str | None
+    """Name in the job of the device or real target that it shares with other files: for a target,
+    the first of them; left out if it shares none."""
 
 
 @dataclass(frozen=True, kw_only=True)

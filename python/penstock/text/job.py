@@ -11,6 +11,10 @@ Amounts: TypeAlias = dict[str, Any]
 
 HEADINGS = ("class", "agents", "in flight", "requests", "bytes")
 
+FILE_HEADINGS = ("file", "size", "on", "at")
+
+_FILES_SHOWN = 16
+"""Most rows of files."""
 
 UNBOUNDED = "no bound"
 """Text for the requests in flight of scheduled arrivals."""
@@ -42,3 +46,28 @@ def rows(amounts: Amounts) -> list[list[str]]:
         ]
         for name, amount in every
     ]
+
+
+def file_rows(amounts: Amounts) -> list[list[str]]:
+    """Return a row for each file: its size, its device and its place there."""
+    files = amounts["files"]
+    shown = files if len(files) <= _FILES_SHOWN else files[: _FILES_SHOWN - 1]
+    rows = [
+        [
+            file["name"],
+            units.size(file["bytes"]),
+            _place(file),
+            NONE if file["at"] is None else units.size(file["at"]),
+        ]
+        for file in shown
+    ]
+    left = len(files) - len(shown)
+    return [*rows, [f"… {left:,} more", "", "", ""]] if left else rows
+
+
+def _place(file: dict[str, Any]) -> str:
+    """Return the device of a file, with the name under which files share it."""
+    device, shared = file["device"], file["shared"]
+    if shared is None:
+        return "a device of its own" if device is None else f"{device} of its own"
+    return f"{shared}, shared" if device is None else f"{shared} ({device}), shared"

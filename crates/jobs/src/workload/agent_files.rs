@@ -9,7 +9,8 @@ use crate::kinds::{Choice, Each, Text};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::units::size_text;
-use crate::workload::files::{self, FILE, FileSpec};
+use crate::workload::files::FILE;
+use crate::workload::job_files::JobFiles;
 
 /// Most copies of an agent on a file.
 pub(crate) const COPIES_MOST: u64 = 1 << 16;
@@ -52,10 +53,10 @@ pub(crate) struct AgentFiles {
 
 impl AgentFiles {
     /// Reads the files and copies of an agent in a job with these files.
-    pub(crate) fn read(reader: &Reader<'_>, files: &[FileSpec]) -> Result<Self, JobError> {
+    pub(crate) fn read(reader: &Reader<'_>, files: &JobFiles) -> Result<Self, JobError> {
         let names = reader.find(&NAMES)?.unwrap_or_default();
         let origin = reader.place(&NAMES);
-        let numbers = match (files, &names[..]) {
+        let numbers = match (&files.sections[..], &names[..]) {
             ([], []) => Vec::new(),
             ([], [name, ..]) => {
                 let message = format!("the agent names the file `{name}`, and the job has none");
@@ -71,7 +72,7 @@ impl AgentFiles {
                 let hint = format!("add `file = \"…\"`: one of {}, or a list", names.join(", "));
                 return Err(JobError::new(message).at(reader.origin(&NAMES)).hint(hint));
             }
-            (files, names) => numbers(names, origin, files)?,
+            (_, names) => numbers(names, origin, files)?,
         };
         Ok(Self {
             names,
@@ -144,10 +145,10 @@ impl AgentFiles {
 }
 
 /// Returns the indices of the files called `names`, which were written at `origin`.
-fn numbers(names: &[String], origin: &Origin, files: &[FileSpec]) -> Result<Vec<u32>, JobError> {
+fn numbers(names: &[String], origin: &Origin, files: &JobFiles) -> Result<Vec<u32>, JobError> {
     let mut numbers: Vec<u32> = Vec::new();
     for name in names {
-        for number in files::named(name, origin, files)? {
+        for number in files.named(name, origin)? {
             if numbers.contains(&number) {
                 let message = format!("file `{name}` is named twice");
                 return Err(JobError::new(message).at(origin).hint("name each file once"));
@@ -167,7 +168,8 @@ mod tests {
     fn copies(copies: u32, share: &str) -> AgentFiles {
         let text = format!("copies = {copies}\nshare = \"{share}\"\n");
         let node = tree::parse(&Source::file("job.toml", &text)).unwrap();
-        AgentFiles::read(&Reader::new(&node, "this agent", &[KEYS]).unwrap(), &[]).unwrap()
+        AgentFiles::read(&Reader::new(&node, "this agent", &[KEYS]).unwrap(), &JobFiles::default())
+            .unwrap()
     }
 
     #[test]

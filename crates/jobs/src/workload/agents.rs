@@ -21,7 +21,7 @@ use crate::tree::{Node, Value};
 use crate::workload::active::active;
 use crate::workload::agent_files::{self, AgentFiles};
 use crate::workload::arrivals::{self, MAX_OUTSTANDING_MOST};
-use crate::workload::files::FileSpec;
+use crate::workload::job_files::JobFiles;
 use crate::workload::places::{self, Places};
 use crate::workload::quota::{self, Quota};
 use crate::workload::sizes;
@@ -152,7 +152,7 @@ pub(crate) fn read(
     reader: &Reader<'_>,
     classes: &[Class],
     duration: Span,
-    files: &[FileSpec],
+    files: &JobFiles,
 ) -> Result<Vec<AgentSpec>, JobError> {
     let hint = "an agent is a section: `[[agent]]` with class, op, size, pattern and arrivals";
     let none = || JobError::new("the job has no agent, so it asks for nothing").hint(hint);
@@ -183,7 +183,7 @@ impl AgentSpec {
         node: &Node,
         classes: &[Class],
         duration: Span,
-        files: &[FileSpec],
+        files: &JobFiles,
     ) -> Result<Self, JobError> {
         let reader = Reader::new(node, "this agent", ALL_KEYS)?;
         let name = reader.find(&NAME)?;

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::classes;
 use crate::describe;
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, quote};
-use crate::machines::MachineSpec;
+use crate::machines::{self, MachineSpec};
 use crate::named_device;
 use crate::tree::{Node, Value};
-use crate::workload::lanes::{is_path, no_target};
+use crate::workload::lanes::{LaneDevice, is_path, no_target};
 
 /// A single file of a section with its own device or target.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,13 +23,22 @@ pub(super) struct SingleFile {
 /// The device or target of a file.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum FilePlace {
-    Device(Box<DeviceSpec>),
+    Device(FileDevice),
     Path(String),
 }
 
+/// The modelled device of a file.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum FileDevice {
+    /// A device of this file alone.
+    Own(Box<DeviceSpec>),
+    /// A device on which other files lie too: its index among those.
+    Shared(usize),
+}
+
 impl SingleFile {
-    pub(super) fn device(&self) -> Option<&DeviceSpec> {
-        if let FilePlace::Device(spec) = &self.on { Some(spec) } else { None }
+    pub(super) fn device(&self) -> Option<&FileDevice> {
+        if let FilePlace::Device(device) = &self.on { Some(device) } else { None }
     }
 
     pub(super) fn path(&self) -> Option<&str> {
@@ -46,8 +54,8 @@ pub(super) const NUMBER: &str = "%d";
 pub(crate) struct Surroundings<'a> {
     /// Folder of device files.
     pub(crate) folder: &'a Path,
-    /// The machine that the job names as its device.
-    pub(crate) machine: Option<&'a MachineSpec>,
+    /// The devices that files may name: those of the job, or of its machine.
+    pub(crate) devices: Option<&'a MachineSpec>,
     /// Whether an argument names the job's device; it then overrides the files' devices in the
     /// job's file.
     pub(crate) only_set: bool,
@@ -58,7 +66,7 @@ pub(crate) struct Surroundings<'a> {
 pub(super) enum NamedFilePlace {
     /// A device or target of this file alone.
     Own(FilePlace),
-    /// Devices of the machine, of which the file takes one.
+    /// Devices of the job or its machine, of which the file takes one.
     OfMachine(Wish),
 }
 
@@ -69,14 +77,17 @@ pub(super) struct NamedSingle {
     pub(super) origin: Origin,
 }
 
-/// Devices of the machine by number, of which a file takes one, and where they were named.
+/// Devices of the job or its machine by number, of which a file takes one, and where they were
+/// named.
 #[derive(Clone)]
 pub(super) struct Wish {
     pub(super) devices: Range<usize>,
+    /// Whether the file names them, or may lie on any.
+    pub(super) by_name: bool,
     pub(super) origin: Origin,
 }
 
-/// A file on a device of the machine.
+/// A file on a device of the job or its machine.
 pub(super) struct OnMachine {
     /// Index of its section.
     pub(super) section: usize,
@@ -88,47 +99,53 @@ pub(super) struct OnMachine {
 
 /// Describes the device of a file.
 pub(super) fn device_schema() -> Json {
-    // Names of a machine's devices are like names of files.
-    let of_machine = classes::NAME_PATTERN.replace('$', "([.][0-9]+)?$");
-    describe::any([named_device::schema(), describe::matching(&of_machine)])
+    describe::any([named_device::schema(), machines::device_pattern()])
 }
 
 /// Assigns devices of `machine` to the files of `placed`: each gets the first device that it may
-/// take and that is free. Returns the index of the section of each.
-pub(super) fn assign_devices(
+/// take and that is free, or shares the one that it names. Returns the index of the section of each,
+/// and adds the devices with several files to `shared`.
+pub(super) fn assign(
     machine: &MachineSpec,
     mut placed: Vec<OnMachine>,
+    shared: &mut Vec<LaneDevice>,
 ) -> Result<Vec<(usize, SingleFile)>, JobError> {
     // A name stands for one device, several, or all. Files with fewer choices go first.
-    placed.sort_by_key(|file| file.wish.devices.len());
-    let mut owners: Vec<Option<String>> = vec![None; machine.count()];
-    let mut assigned = Vec::with_capacity(placed.len());
+    placed.sort_by_key(|file| (file.wish.devices.len(), !file.wish.by_name));
+    let mut owners: Vec<Vec<(usize, u32)>> = vec![Vec::new(); machine.count()];
     for OnMachine { section, number, name, wish } in placed {
-        let Some(free) = wish.devices.clone().find(|device| owners[*device].is_none()) else {
-            let message = match &owners[wish.devices.clone()] {
-                [Some(other)] if owners.len() > 1 => {
-                    format!("file {name} has no device: on the one that it names lies {other}")
-                }
-                these => {
-                    let (machine_name, count) = (&machine.name, these.len());
-                    let such_ = if count < owners.len() { "such " } else { "" };
-                    let s = if count == 1 { "" } else { "s" };
-                    format!(
-                        "file {name} has no device: {machine_name} has {count} {such_}device{s}, each with \
-                         one file"
-                    )
-                }
-            };
+        let free = wish.devices.clone().find(|device| owners[*device].is_empty());
+        let alone = wish.by_name && wish.devices.len() == 1;
+        let Some(device) = free.or_else(|| alone.then_some(wish.devices.start)) else {
+            let (machine_name, count) = (&machine.name, wish.devices.len());
+            let such_ = if count < owners.len() { "such " } else { "" };
+            let s = if count == 1 { "" } else { "s" };
+            let message = format!(
+                "file {name} has no device of its own: {machine_name} has {count} {such_}device{s}, each \
+                 taken"
+            );
             let names = machine.device_names();
             let hint = format!(
-                "two files on one device would be served as if they were on two: lower `count`, or \
-                 name a device that is free; there are {names}"
+                "to let files share a device, name it in each; or lower `count`; there are {names}"
             );
             return Err(JobError::new(message).at(&wish.origin).hint(hint));
         };
-        owners[free] = Some(name);
-        let spec = machine.device(free).clone();
-        assigned.push((section, SingleFile { number, on: FilePlace::Device(Box::new(spec)) }));
+        owners[device].push((section, number));
+    }
+    let mut assigned = Vec::new();
+    for (device, files) in owners.into_iter().enumerate() {
+        let spec = || machine.device(device).clone();
+        let on = match &files[..] {
+            [] => continue,
+            [_] => FileDevice::Own(Box::new(spec())),
+            _ => {
+                shared.push(LaneDevice { name: machine.name_of(device), spec: spec() });
+                FileDevice::Shared(shared.len() - 1)
+            }
+        };
+        let single =
+            |(section, number)| (section, SingleFile { number, on: FilePlace::Device(on.clone()) });
+        assigned.extend(files.into_iter().map(single));
     }
     Ok(assigned)
 }
@@ -150,12 +167,14 @@ impl Surroundings<'_> {
     /// Reads the device that `node` names for the file called `name`.
     pub(super) fn device_at(self, node: &Node, name: &str) -> Result<NamedFilePlace, JobError> {
         let named = |machine: &MachineSpec| machine.named(node.word()?);
-        if let Some(devices) = self.machine.and_then(named) {
-            return Ok(NamedFilePlace::OfMachine(Wish { devices, origin: node.origin.clone() }));
+        if let Some(devices) = self.devices.and_then(named) {
+            let origin = node.origin.clone();
+            return Ok(NamedFilePlace::OfMachine(Wish { devices, by_name: true, origin }));
         }
         no_target(node, "name real targets with `path`, or as in --on data=./data.img")?;
         let device = named_device::read(node, name, self.folder).map(Box::new);
-        device.map(FilePlace::Device).map(NamedFilePlace::Own).map_err(|error| match self.machine {
+        let own = |spec| NamedFilePlace::Own(FilePlace::Device(FileDevice::Own(spec)));
+        device.map(own).map_err(|error| match self.devices {
             Some(machine) if node.word().is_some_and(|word| !devices::is_one(word)) => {
                 let names = machine.device_names();
                 error.hint(format!("{} has {names}; or name a device", machine.name))

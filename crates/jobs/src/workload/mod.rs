@@ -10,6 +10,7 @@ pub(crate) mod arrivals;
 pub(crate) mod extent;
 pub(crate) mod file_places;
 pub(crate) mod files;
+pub(crate) mod job_files;
 pub(crate) mod lanes;
 pub(crate) mod merge;
 pub(crate) mod merge_kinds;
@@ -32,6 +33,7 @@ use self::agents::{AGENT, AgentSpec};
 use self::extent::{Extent, FileExtent};
 use self::file_places::Surroundings;
 use self::files::{FILE, FileSpec};
+use self::job_files::JobFiles;
 use self::lanes::{FileTarget, LaneDevice};
 use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
@@ -69,7 +71,7 @@ pub enum WorkloadSpec {
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentsSpec {
     /// Files; if there are none, all agents work on the target.
-    pub files: Vec<FileSpec>,
+    pub files: JobFiles,
     /// The agents.
     pub agents: Vec<AgentSpec>,
 }
@@ -138,7 +140,8 @@ impl WorkloadKind {
     ) -> Result<WorkloadSpec, JobError> {
         Ok(match self {
             Self::Agents => {
-                let files = reader.node(&FILE).map(|node| files::read(node, around)).transpose()?;
+                let files =
+                    reader.node(&FILE).map(|node| JobFiles::read(node, around)).transpose()?;
                 let files = files.unwrap_or_default();
                 let agents = agents::read(reader, classes, duration, &files)?;
                 WorkloadSpec::Agents(AgentsSpec { files, agents })
@@ -158,20 +161,57 @@ impl WorkloadSpec {
         if let Self::Agents(spec) = self { &spec.agents } else { &[] }
     }
 
-    /// Returns the files that its agents work on; none if it has none.
+    /// Returns the sections of files that its agents work on; none if it has none.
     pub fn files(&self) -> &[FileSpec] {
-        if let Self::Agents(spec) = self { &spec.files } else { &[] }
+        self.job_files().map_or(&[], |files| &files.sections)
+    }
+
+    fn job_files(&self) -> Option<&JobFiles> {
+        if let Self::Agents(spec) = self { Some(&spec.files) } else { None }
+    }
+
+    /// Whether the place of the file `number` is a share of its device, so that it depends on it.
+    pub fn place_is_share(&self, number: usize) -> bool {
+        self.job_files().is_some_and(|files| files.place_is_share(number))
     }
 
     /// Returns the names of these files.
     pub fn file_names(&self) -> Vec<String> {
-        files::names(self.files())
+        self.job_files().map_or_else(Vec::new, JobFiles::names)
     }
 
-    /// Returns the extents of its files on these devices, one device for each; the whole device if
-    /// there are no files.
+    /// Returns the lane of each file: files on the same device, or on the same real target, have
+    /// one lane. Lanes are numbered from 0 in the order of their first files.
+    pub fn file_lanes(&self) -> Vec<usize> {
+        self.job_files().map_or_else(Vec::new, JobFiles::lanes)
+    }
+
+    /// Returns the name of each lane: that of the device that files share, or of its only file.
+    pub fn lane_names(&self) -> Vec<String> {
+        self.job_files().map_or_else(Vec::new, JobFiles::lane_names)
+    }
+
+    /// Returns the devices that several of its files share.
+    pub fn shared_devices(&self) -> &[LaneDevice] {
+        self.job_files().map_or(&[], JobFiles::shared)
+    }
+
+    /// Returns two files that lie on devices of their own, although their sections name the same
+    /// one, or none. Files of one section are meant to lie apart.
+    pub fn apart(&self) -> Option<[String; 2]> {
+        self.job_files()?.apart()
+    }
+
+    /// Whether it has files and each names a device.
+    pub(crate) fn all_files_have_devices(&self) -> bool {
+        self.job_files().is_some_and(JobFiles::all_have_devices)
+    }
+
+    /// Returns the extents of its files over these devices, one device for each lane; the whole
+    /// device if there are no files.
     pub(crate) fn layout(&self, devices: &[Extent]) -> Result<Vec<FileExtent>, JobError> {
-        files::layout(self.files(), devices)
+        let whole = || Ok(devices.iter().copied().map(FileExtent::whole).collect());
+        self.job_files().map_or_else(whole, |files| files.layout(devices))
     }
 
     /// Returns the number of requests of `class`, if its agents state it.
@@ -210,15 +250,15 @@ impl WorkloadSpec {
         }
     }
 
-    /// Returns the devices of its trace's devices or of its files; empty if all are on devices like
-    /// `usual`, the job's device.
+    /// Returns the devices of its trace's devices, or of the lanes of its files; empty if all are on
+    /// devices like `usual`, the job's device.
     ///
     /// # Errors
     /// A file has no device.
     pub fn lane_devices(&self, usual: Option<&DeviceSpec>) -> Result<Vec<LaneDevice>, JobError> {
         match self {
             Self::Trace(trace) => Ok(trace.on.clone()),
-            _ => files::devices(self.files(), usual),
+            _ => self.job_files().map_or_else(|| Ok(Vec::new()), |files| files.devices(usual)),
         }
     }
 
@@ -228,23 +268,39 @@ impl WorkloadSpec {
     /// # Errors
     /// Some files are on targets, and others are not.
     pub fn file_targets(&self) -> Result<Vec<FileTarget>, JobError> {
-        files::targets(self.files())
+        self.job_files().map_or_else(|| Ok(Vec::new()), JobFiles::targets)
     }
 
     /// Removes the models that files name; paths of real targets stay.
     pub fn drop_file_models(&mut self) {
         if let Self::Agents(spec) = self {
-            files::drop_models(&mut spec.files);
+            spec.files.drop_models();
         }
     }
 
-    /// Removes the devices of its trace or files, so that all are on the job's device.
-    pub fn drop_lane_devices(&mut self) {
-        match self {
-            Self::Trace(trace) => trace.on.clear(),
-            Self::Agents(spec) => files::drop_devices(&mut spec.files),
-            Self::Programs(_) | Self::Merge(_) => {}
+    /// Puts its files on the real target at `path`, which all share; a trace has no devices then.
+    pub fn put_on_target(&mut self, path: &str) {
+        self.drop_trace_devices();
+        if let Self::Agents(spec) = self {
+            spec.files.put_on_target(path);
         }
+    }
+
+    /// Removes the devices of its trace, so that all are on the job's device.
+    pub(crate) fn drop_trace_devices(&mut self) {
+        if let Self::Trace(trace) = self {
+            trace.on.clear();
+        }
+    }
+
+    /// Puts the devices of its trace or its files on devices like `spec`. Returns whether that is
+    /// then the job's device: files that share devices have one each.
+    pub fn put_on(&mut self, spec: &DeviceSpec) -> bool {
+        self.drop_trace_devices();
+        if let Self::Agents(agents) = self {
+            agents.files.put_on(spec);
+        }
+        self.shared_devices().is_empty()
     }
 
     /// Upper bound of the streams of its requests.
@@ -266,7 +322,7 @@ impl WorkloadSpec {
     pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
         match self {
             Self::Agents(spec) => {
-                spec.files.iter().for_each(|file| file.write(out));
+                spec.files.write(out);
                 for agent in &spec.agents {
                     agent.write(out, &classes[agent.class.index()].name);
                 }

@@ -11,21 +11,24 @@ use crate::failure::Failure;
 /// job.
 const AGENTS_MOST: u64 = 1 << 22;
 
-/// Checks that neither `job`, which has several files, nor `options` need one loop for all of them.
+/// Checks that neither `job`, which has files on several targets, nor `options` need one loop for
+/// all of them.
 ///
 /// # Errors
 /// The option that needs one loop, and why.
 pub(crate) fn check(job: &Job, options: &Options) -> Result<(), Failure> {
-    let (files, agents) = (job.workload.file_names().len() as u64, job.workload.streams() as u64);
-    if agents.saturating_mul(files) > AGENTS_MOST {
+    let lanes = job.workload.file_lanes();
+    let targets = lanes.iter().max().map_or(1, |last| *last as u64 + 1);
+    let agents = job.workload.streams() as u64;
+    if agents.saturating_mul(targets) > AGENTS_MOST {
         let message = format!(
-            "found {agents} agents on {files} real targets; at most {} may be",
-            AGENTS_MOST / files
+            "found {agents} agents on {targets} real targets; at most {} may be",
+            AGENTS_MOST / targets
         );
         return Err(Failure::wrong(message, "lower `copies`, or the `count` of files"));
     }
     let refused = |what: String, hint: &str| {
-        let message = format!("{what}, and each file on a real target has a loop of its own");
+        let message = format!("{what}, and each real target has a loop of its own");
         Err(Failure::wrong(message, hint))
     };
     if let Stop::Sent(class) = job.stop {
@@ -34,9 +37,10 @@ pub(crate) fn check(job: &Job, options: &Options) -> Result<(), Failure> {
         return refused(what, "stop at a time, or with `last-arrival` or `drained`");
     }
     let in_turn = job.workload.agents().iter().filter(|agent| agent.takes_turns());
-    let files: BTreeSet<u32> = in_turn.flat_map(AgentSpec::file_numbers).collect();
-    if files.len() > 1 {
-        let what = "agents of several files take turns in one loop".into();
+    let files = in_turn.flat_map(AgentSpec::file_numbers);
+    let used: BTreeSet<usize> = files.map(|file| lanes[file as usize]).collect();
+    if used.len() > 1 {
+        let what = "agents of several targets take turns in one loop".into();
         return refused(what, "give them other arrivals, or one file: `file = \"data.0\"`");
     }
     if options.record.is_some() {

@@ -1,10 +1,11 @@
 //! The size of a job before it runs: its agents, their requests and bytes, and its length.
 //! `penstock job show` prints it.
 
+use std::ops::Range;
 use std::path::Path;
 
 use penstock_core::{Span, Time};
-use penstock_jobs::{AgentSpec, Extent, Job, devices};
+use penstock_jobs::{AgentSpec, Extent, FileTarget, Job, devices};
 use penstock_workload::{Agent, Arrivals};
 use serde::Serialize;
 
@@ -30,6 +31,24 @@ pub struct JobAmounts {
     pub all: Amounts,
     /// Size of each class.
     pub classes: Vec<ClassAmounts>,
+    /// Its files and where they lie; empty if it has none.
+    pub files: Vec<FileAmounts>,
+}
+
+/// A file of a job and its place.
+#[derive(Debug, Serialize)]
+pub struct FileAmounts {
+    /// Name of the file.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// First byte on its device; null if that depends on the device.
+    pub at: Option<u64>,
+    /// The model or the real target that it lies on; null if `--on` must name it.
+    pub device: Option<String>,
+    /// Name of the device that it shares with other files, or of the first file on the target; null
+    /// if it shares none.
+    pub shared: Option<String>,
 }
 
 /// The size of one class of a job.
@@ -65,13 +84,14 @@ pub fn amounts(path: &Path, sets: &[String], on: Option<&str>) -> Result<JobAmou
     only_agents(&job)?;
     // Without a name for its device the job runs on any.
     let place = if on.is_some() { Some(place(&job, on)?) } else { Place::own(&job).ok() };
-    let files = job.workload.file_names().len();
+    let targets = if on.is_some() { Vec::new() } else { job.workload.file_targets()? };
+    let lanes = job.workload.lane_names().len();
     let devices = match &place {
-        Some(place) => place.extents(files)?,
-        None => (0..files.max(1) as u64).map(any_target).collect(),
+        Some(place) => place.extents(lanes)?,
+        None => (0..lanes.max(1) as u64).map(any_target).collect(),
     };
     let agents = job.agents_over(&devices)?;
-    let known = |spec: &AgentSpec| place.is_some() || files > 0 || !spec.depends_on_target();
+    let known = |spec: &AgentSpec| place.is_some() || lanes > 0 || !spec.depends_on_target();
     let copies = |spec| std::iter::repeat_n(known(spec), spec.agents() as usize);
     let known = job.workload.agents().iter().flat_map(copies);
     let each: Vec<(usize, Amounts)> = agents
@@ -93,7 +113,37 @@ pub fn amounts(path: &Path, sets: &[String], on: Option<&str>) -> Result<JobAmou
         // Agents that take turns have one request together.
         all: Amounts { in_flight: all.in_flight.map(|all| all - turns.saturating_sub(1)), ..all },
         classes: job.classes.iter().enumerate().map(class).collect(),
+        files: files(&job, place.as_ref(), &devices, &targets)?,
     })
+}
+
+/// Returns the files of `job` and where they lie: on `place`, or else on `targets`. `devices` are
+/// those of its lanes.
+fn files(
+    job: &Job,
+    place: Option<&Place>,
+    devices: &[Extent],
+    targets: &[FileTarget],
+) -> Result<Vec<FileAmounts>, Failure> {
+    let (lanes, lane_names) = (job.workload.file_lanes(), job.workload.lane_names());
+    let models = place.map(|place| place.models(lane_names.len())).unwrap_or_default();
+    let mut on_lane = vec![0; lane_names.len()];
+    for lane in &lanes {
+        on_lane[*lane] += 1;
+    }
+    let names = job.workload.file_names().into_iter().zip(job.files_over(devices)?);
+    let file = |((number, (name, bytes)), &lane): ((usize, (String, Range<u64>)), &usize)| {
+        let at = bytes.start - devices[lane].base;
+        let target = targets.get(number).map(|target| target.path.clone());
+        FileAmounts {
+            name,
+            bytes: bytes.end - bytes.start,
+            at: (place.is_some() || !job.workload.place_is_share(number)).then_some(at),
+            device: models.get(lane).map(|spec| spec.name.clone()).or(target),
+            shared: (on_lane[lane] > 1).then(|| lane_names[lane].clone()),
+        }
+    };
+    Ok(names.enumerate().zip(&lanes).map(file).collect())
 }
 
 /// Returns an unknown device, after `number` others like it.

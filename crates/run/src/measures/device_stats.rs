@@ -26,6 +26,7 @@ use crate::measures::values::{Values, ratio};
 use crate::result::{
     DeviceStatsResult, DiskResult, EachDiskResult, Milliseconds, RunResult, Travel,
 };
+use crate::workload::Load;
 
 /// The disks of one run. Clones share their data.
 #[derive(Clone)]
@@ -35,6 +36,8 @@ pub(crate) struct DeviceStats {
     /// Files, or devices of a trace, that each have a device of their own, with the number of its
     /// disks; empty if one device serves all.
     lanes: Vec<(String, u32)>,
+    /// The lane of each file.
+    files: Vec<usize>,
 }
 
 /// Observes one disk.
@@ -72,13 +75,20 @@ impl DeviceStats {
     /// before `warmup` do not count.
     pub(crate) fn new(disks: u32, warmup: Time, speed: Speed) -> Self {
         let new_observer = |_| Rc::new(DiskObserver(RefCell::new(Disk::new(speed, warmup))));
-        Self { warmup, disks: (0..disks).map(new_observer).collect(), lanes: Vec::new() }
+        Self {
+            warmup,
+            disks: (0..disks).map(new_observer).collect(),
+            lanes: Vec::new(),
+            files: Vec::new(),
+        }
     }
 
-    /// Sets the names of `lanes`, each with the number of disks of its device.
+    /// Sets the names of the lanes of `load`, each with the number of disks of its device, and the
+    /// lanes of its files.
     #[must_use]
-    pub(crate) fn with_names<'n>(self, lanes: impl Iterator<Item = (&'n str, u32)>) -> Self {
-        Self { lanes: lanes.map(|(name, disks)| (name.to_owned(), disks)).collect(), ..self }
+    pub(crate) fn of_lanes(self, load: &Load, disks: impl Iterator<Item = u32>) -> Self {
+        let lanes = load.lanes.iter().map(|lane| lane.name.clone()).zip(disks).collect();
+        Self { lanes, files: load.files.iter().map(|file| file.lane).collect(), ..self }
     }
 
     /// Passes the accesses of the first disk to `arm`, if it is to be drawn.
@@ -102,11 +112,16 @@ impl Measure for DeviceStats {
         let names = self.lanes.iter().flat_map(|(name, disks)| (0..*disks).map(move |_| name));
         let all = together(&disks, measured, names.map(Some).chain(repeat(None)));
         result.device_busy = all.all.utilisation;
+        // The disks of each lane, one behind the other.
         let mut rest = &disks[..];
-        for (file, lane) in result.files.iter_mut().zip(0..) {
+        let mut lanes = Vec::with_capacity(self.lanes.len());
+        for (_, count) in &self.lanes {
             let own;
-            (own, rest) =
-                rest.split_at(self.lanes.get(lane).map_or(rest.len(), |lane| lane.1 as usize));
+            (own, rest) = rest.split_at(*count as usize);
+            lanes.push(own);
+        }
+        for (number, file) in result.files.iter_mut().enumerate() {
+            let own = self.files.get(number).map_or(&disks[..], |lane| lanes[*lane]);
             file.device_stats = Some(together(own, measured, repeat(None)));
         }
         result.device_stats = Some(all);

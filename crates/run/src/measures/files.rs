@@ -5,6 +5,7 @@ use penstock_core::{Request, Time};
 use crate::measures::completed::{Completed, Rated};
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
+use crate::place::lane::LaneFile;
 use crate::result::parts::{ThreadPart, unpack};
 use crate::result::{FileResult, RunResult};
 
@@ -14,8 +15,8 @@ const TARGET: &str = "target";
 /// The figures of every file. The first byte of a request shows which file it is for.
 struct FileBooks<'a> {
     names: Vec<&'a str>,
-    /// The first byte of the device of each, in ascending order.
-    bases: Vec<u64>,
+    /// The first byte of each and its number, in ascending order.
+    firsts: Vec<(u64, usize)>,
     warmup: Time,
     rated: Rated,
     figures: Vec<FileFigures>,
@@ -31,15 +32,17 @@ struct FileFigures {
 
 /// Returns the measure of all files of `subject`.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
-    let lanes = &subject.load.lanes;
-    let named = |name: &'a str| if name.is_empty() { TARGET } else { name };
-    let mut names: Vec<&str> = subject.load.lane_names().map(named).collect();
-    let mut bases: Vec<u64> = lanes.iter().map(|lane| lane.base).collect();
-    if lanes.is_empty() {
-        (names, bases) = (vec![TARGET], vec![0]);
+    let files = &subject.load.files;
+    let named = |file: &'a LaneFile| if file.name.is_empty() { TARGET } else { &file.name };
+    let mut names: Vec<&str> = files.iter().map(named).collect();
+    let mut firsts: Vec<(u64, usize)> = files.iter().map(|file| file.first).zip(0..).collect();
+    firsts.sort_unstable();
+    if files.is_empty() {
+        (names, firsts) = (vec![TARGET], vec![(0, 0)]);
     }
     let figures = names.iter().map(|_| FileFigures::default()).collect();
-    Box::new(FileBooks { names, bases, warmup: subject.warmup, rated: Rated::of(subject), figures })
+    let (warmup, rated) = (subject.warmup, Rated::of(subject));
+    Box::new(FileBooks { names, firsts, warmup, rated, figures })
 }
 
 impl Measure for FileBooks<'_> {
@@ -47,11 +50,11 @@ impl Measure for FileBooks<'_> {
         if how.error.is_some() {
             return;
         }
-        let behind = match self.bases.len() {
+        let behind = match self.firsts.len() {
             1 => 1,
-            _ => self.bases.partition_point(|base| *base <= req.start),
+            _ => self.firsts.partition_point(|(first, _)| *first <= req.start),
         };
-        let file = &mut self.figures[behind - 1];
+        let file = &mut self.figures[self.firsts[behind - 1].1];
         if how.counted || how.at > self.warmup {
             file.completed.add(how.at, req);
         }

@@ -35,8 +35,8 @@ enum Lack {
     SetKernelSchedulers,
     /// A page cache above it.
     PageCache,
-    /// More than one file.
-    SeveralFiles,
+    /// Files on more than one device.
+    SeveralDevices,
     /// Programs: their processors are modelled.
     Programs,
     /// A speed at which a person watches it.
@@ -68,12 +68,12 @@ impl Kind {
     const fn lacks(self) -> &'static [Lack] {
         use Lack::{
             KernelSchedulers, OutsidePolicies, PageCache, Programs, SetKernelSchedulers,
-            SeveralFiles, Speed,
+            SeveralDevices, Speed,
         };
         match self {
             Self::Model => &[KernelSchedulers],
-            Self::Emulated => &[OutsidePolicies, KernelSchedulers, SeveralFiles, Programs, Speed],
-            Self::Target => &[OutsidePolicies, SeveralFiles, Programs, Speed],
+            Self::Emulated => &[OutsidePolicies, KernelSchedulers, SeveralDevices, Programs, Speed],
+            Self::Target => &[OutsidePolicies, SeveralDevices, Programs, Speed],
             Self::Targets => &[OutsidePolicies, Programs, Speed],
             Self::Null => &[OutsidePolicies, SetKernelSchedulers, PageCache, Programs, Speed],
         }
@@ -93,7 +93,7 @@ impl Kind {
             Lack::KernelSchedulers => candidate::can_run_without_a_target(policies, on, false),
             Lack::SetKernelSchedulers => candidate::can_run_without_a_target(policies, on, true),
             Lack::PageCache => not_buffered(job, on),
-            Lack::SeveralFiles => one_file(job, on),
+            Lack::SeveralDevices => one_lane(job, on),
             Lack::Programs => no_programs(job, on),
             Lack::Speed => no_speed(on, speed),
         })
@@ -121,17 +121,23 @@ fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
         .map_err(Failure::from)
 }
 
-/// Checks that at most one file is on the single target.
-fn one_file(job: &Job, on: &str) -> Result<(), Failure> {
-    let names = job.workload.file_names();
-    if names.len() <= 1 {
+/// Checks that all files share the single target.
+fn one_lane(job: &Job, on: &str) -> Result<(), Failure> {
+    let lanes = job.workload.lane_names().len();
+    if lanes <= 1 {
         return Ok(());
     }
-    let count = names.len();
-    let message = format!("the job has {count} files, each on a device of its own; {on} is one");
+    let names = job.workload.file_names();
+    let files = names.len();
+    let message = if lanes == files {
+        format!("the job has {files} files, each on a device of its own; {on} is one")
+    } else {
+        format!("the job has {files} files on {lanes} devices; {on} is one")
+    };
+    let name = &names[0];
     let hint = format!(
-        "name a target for each, as in --on {}=PATH, or a model for all, as in --on hdd-7200",
-        names[0]
+        "name a target for each, as in --on {name}=PATH, the same for files that share it, or a model \
+         for all, as in --on hdd-7200"
     );
     Err(Failure::wrong(message, hint))
 }

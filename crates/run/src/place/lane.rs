@@ -1,13 +1,29 @@
-//! Parts of a run with their own device.
+//! Parts of a run with their own device, and the files on them.
 
-/// A file or a device of a trace, with its own device.
+/// A device of a run with several, or of one that has files: with its own queue and policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Lane {
-    /// Its name in results; empty for a trace without names.
+    /// Its name in results: that of the device, or of the only file on it; empty for a trace
+    /// without names.
     pub(crate) name: String,
-    /// The first byte of its device, in the address space of the run.
+    /// Its first byte, in the address space of the run.
     pub(crate) base: u64,
-    /// The first byte of the file on the device, in that address space; of the device, if there is
-    /// no file.
+}
+
+/// A file on a lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LaneFile {
+    /// Its name in results.
+    pub(crate) name: String,
+    /// Number of its lane.
+    pub(crate) lane: usize,
+    /// Its first byte, in the address space of the run.
     pub(crate) first: u64,
+}
+
+impl Lane {
+    /// The only file of the lane `number`: all of it.
+    pub(crate) fn as_file(&self, number: usize) -> LaneFile {
+        LaneFile { name: self.name.clone(), lane: number, first: self.base }
+    }
 }

@@ -1,4 +1,4 @@
-//! Real targets of a run with several files: one for each file.
+//! Real targets of the files of a job: one for each lane.
 
 use penstock_jobs::{Extent, FileTarget, Job};
 
@@ -11,11 +11,12 @@ use crate::place::target::{
     self, Creation, Identity, ToBeNamed, created, is_device, named_for_nothing, unlooped,
 };
 
-/// Open targets, each with the file that is on it.
+/// Open targets, each with the first file on it.
 #[derive(Clone)]
 pub(crate) struct LaneTargets {
     name: String,
-    files: Vec<FileTarget>,
+    /// The first file on each target.
+    firsts: Vec<FileTarget>,
     targets: Vec<Live>,
 }
 
@@ -25,8 +26,8 @@ impl LaneTargets {
     /// opened.
     ///
     /// # Errors
-    /// Two files of a job on the same target, a target that is refused, options that do not go with
-    /// it, or a job that does not fit.
+    /// Two paths of one target, a target that is refused, options that do not go with it, or a job
+    /// that does not fit.
     pub(crate) fn open(
         jobs: &[&Job],
         engine: RunEngine,
@@ -41,9 +42,7 @@ impl LaneTargets {
                 return Err(Failure::wrong(message, "jobs of one session are on the same targets"));
             }
             check_distinct(&named)?;
-            let new = |file: &FileTarget| files.iter().all(|known| known.path != file.path);
-            let new: Vec<FileTarget> = named.into_iter().filter(new).collect();
-            files.extend(new);
+            add(&mut files, named);
         }
         let options = options_of_each(&files, options)?;
         let mut opened: Vec<Option<Live>> = Vec::new();
@@ -71,11 +70,11 @@ impl LaneTargets {
                 }
             }
         }
-        Ok(Self::new(files, opened.into_iter().flatten().collect()))
+        Ok(Self::new(name(&files), files, opened.into_iter().flatten().collect()))
     }
 
-    fn new(files: Vec<FileTarget>, targets: Vec<Live>) -> Self {
-        Self { name: name(&files), files, targets }
+    fn new(name: String, firsts: Vec<FileTarget>, targets: Vec<Live>) -> Self {
+        Self { name, firsts, targets }
     }
 
     /// The targets of the files of `job`, cut to its view.
@@ -84,16 +83,19 @@ impl LaneTargets {
     /// A file is on a target that is not open, or a view does not fit.
     pub(crate) fn of(&self, job: &Job) -> Result<Self, Failure> {
         let files = job.workload.file_targets()?;
+        let name = name(&files);
+        let mut firsts = Vec::new();
+        add(&mut firsts, files);
         let of = |file: &FileTarget| {
-            let known = self.files.iter().position(|known| known.path == file.path);
+            let known = self.firsts.iter().position(|known| known.path == file.path);
             let known = known.ok_or_else(|| {
                 let message = format!("file {} is on {}, which is not open", file.file, file.path);
                 Failure::wrong(message, "jobs of one session are on the targets of the first ones")
             })?;
             self.targets[known].viewed(job)
         };
-        let targets = files.iter().map(of).collect::<Result<_, _>>()?;
-        Ok(Self::new(files, targets))
+        let targets = firsts.iter().map(of).collect::<Result<_, _>>()?;
+        Ok(Self::new(name, firsts, targets))
     }
 
     /// The only target, if there is one.
@@ -106,7 +108,7 @@ impl LaneTargets {
         &self.name
     }
 
-    /// The targets, in the order of the files.
+    /// The targets, in the order of the lanes.
     pub(crate) fn targets(&self) -> &[Live] {
         &self.targets
     }
@@ -123,23 +125,31 @@ pub(crate) fn name(files: &[FileTarget]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// Checks that no two of `files` are on the same target.
+/// Adds those of `more` whose targets are not among `files` yet.
+fn add(files: &mut Vec<FileTarget>, more: Vec<FileTarget>) {
+    for file in more {
+        if files.iter().all(|known| known.path != file.path) {
+            files.push(file);
+        }
+    }
+}
+
+/// Checks that `files` on the same target name it by the same path.
 fn check_distinct(files: &[FileTarget]) -> Result<(), Failure> {
     let place = |file: &FileTarget| Identity::of(&unlooped(&file.path).0);
     let places: Vec<Identity> = files.iter().map(place).collect();
     for (number, file) in files.iter().enumerate() {
-        let Some(other) = places[..number].iter().position(|other| *other == places[number]) else {
-            continue;
+        let same = |(other, at): (&FileTarget, &Identity)| {
+            (*at == places[number] && other.path != file.path).then(|| other.clone())
         };
-        let other = &files[other];
-        let (one, path) = (&other.file, &file.path);
-        let same = if other.path == file.path {
-            format!("both on {path}")
-        } else {
-            format!("on {} and {path}, which are the same", other.path)
-        };
-        let message = format!("files {one} and {} are {same}", file.file);
-        return Err(Failure::wrong(message, "each file has a target of its own"));
+        let Some(other) = files[..number].iter().zip(&places).find_map(same) else { continue };
+        let (path, other_path) = (&file.path, &other.path);
+        let message = format!(
+            "files {} and {} are on {other_path} and {path}, which are the same",
+            other.file, file.file
+        );
+        let hint = "write the same path for files that share a target";
+        return Err(Failure::wrong(message, hint));
     }
     Ok(())
 }
@@ -185,7 +195,8 @@ fn check_fit(
                 (None, None) => unreachable!("what is not to be made is open"),
             }
         };
-        let targets = job.workload.file_targets()?;
+        let mut targets = Vec::new();
+        add(&mut targets, job.workload.file_targets()?);
         let sizes = targets.iter().map(capacity).collect::<Result<Vec<_>, Failure>>()?;
         let extents: Vec<Extent> = extents::behind_each_other(sizes)?;
         job.agents_over(&extents)?;

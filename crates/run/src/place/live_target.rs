@@ -63,10 +63,10 @@ impl Live {
         Ok(Self { target: target::viewed(&self.target, job)?, ..self.clone() })
     }
 
-    /// Whether `job` names this target for its file.
-    pub(crate) fn is_of_file(&self, job: &Job) -> bool {
+    /// Whether `job` names this target for its files.
+    pub(crate) fn is_of_files(&self, job: &Job) -> bool {
         let files = job.workload.file_targets().unwrap_or_default();
-        matches!(&files[..], [file] if file.path == self.path)
+        !files.is_empty() && files.iter().all(|file| file.path == self.path)
     }
 
     /// Its capacity and its block size in bytes.

@@ -20,7 +20,7 @@ use penstock_jobs::{Extent, Job, LaneDevice};
 use penstock_live::{Engine, Null, Speed};
 
 use self::geometry::{Geometry, sizes};
-use self::lane::Lane;
+use self::lane::{Lane, LaneFile};
 use self::lane_models::LaneModels;
 use self::lane_targets::LaneTargets;
 use self::live_target::Live;
@@ -44,7 +44,7 @@ pub(crate) struct Place {
 pub(crate) enum Backend {
     /// A model in virtual time.
     Modelled(DeviceSpec),
-    /// Models of different kinds in virtual time, one for each file or each device of a trace.
+    /// Models of different kinds in virtual time, one for each lane.
     Mapped(LaneModels),
     /// A model that answers in real time.
     Emulated {
@@ -55,7 +55,7 @@ pub(crate) enum Backend {
     },
     /// A real target.
     Live(Live),
-    /// Real targets, one for each file.
+    /// Real targets, one for each lane.
     Targets(LaneTargets),
     /// No target, in real time.
     Null,
@@ -144,26 +144,26 @@ impl Place {
         }
     }
 
-    /// The device of each of `files` files, one behind the other in the address space of a run; the
-    /// one device, if there are no files.
+    /// The device of each of `lanes` lanes, one behind the other in the address space of a run; the
+    /// one device, if there are no lanes.
     ///
     /// # Errors
     /// The devices have more bytes than an address can name.
-    pub(crate) fn extents(&self, files: usize) -> Result<Vec<Extent>, Failure> {
+    pub(crate) fn extents(&self, lanes: usize) -> Result<Vec<Extent>, Failure> {
         let sizes = match &self.backend {
             Backend::Targets(all) => all.targets().iter().map(Live::size).collect(),
-            Backend::Null => vec![(Null::CAPACITY, 1); files.max(1)],
+            Backend::Null => vec![(Null::CAPACITY, 1); lanes.max(1)],
             Backend::Emulated { .. } | Backend::Live(_) => {
-                queues::one_target(self.name(), files)?;
+                queues::one_target(self.name(), lanes)?;
                 let Geometry { capacity, block, .. } = self.geometry;
                 return Ok(vec![Extent::whole(capacity, block)]);
             }
-            Backend::Modelled(_) | Backend::Mapped(_) => sizes(&self.models(files)),
+            Backend::Modelled(_) | Backend::Mapped(_) => sizes(&self.models(lanes)),
         };
         extents::behind_each_other(sizes)
     }
 
-    /// The model of each device, by name of the file or of the trace's device; empty if all are of
+    /// The model of each device, by name of the lane; empty if all are of
     /// one kind.
     pub(crate) fn mapped(&self) -> &[LaneDevice] {
         if let Backend::Mapped(models) = &self.backend { models.devices() } else { &[] }
@@ -191,17 +191,18 @@ impl Place {
     pub(crate) fn configure(&self, job: &Job) -> Job {
         let mut job = job.clone();
         match &self.backend {
-            // The job itself names the device of each.
-            Backend::Mapped(_) => {}
+            // The job itself names the device of each, and files that share one share it on `null`.
+            Backend::Mapped(_) | Backend::Null => {}
             Backend::Targets(_) => job.workload.drop_file_models(),
-            Backend::Live(live) if live.is_of_file(&job) => job.workload.drop_file_models(),
-            _ => job.workload.drop_lane_devices(),
+            Backend::Live(live) if live.is_of_files(&job) => job.workload.drop_file_models(),
+            // Files that share a device share the target.
+            Backend::Live(live) => job.workload.put_on_target(&live.path),
+            Backend::Modelled(spec) | Backend::Emulated { spec, .. } => {
+                job.device = job.workload.put_on(spec).then(|| spec.clone());
+            }
         }
         match &self.backend {
-            Backend::Modelled(spec) | Backend::Emulated { spec, .. } => {
-                job.device = Some(spec.clone());
-            }
-            Backend::Mapped(_) => {}
+            Backend::Mapped(_) | Backend::Modelled(_) | Backend::Emulated { .. } => {}
             Backend::Live(_) | Backend::Targets(_) => {
                 job.policies = candidate::on_a_real_device(&job.policies);
                 let most = self.engine().map_or(u32::MAX, Engine::most_in_flight);
@@ -229,7 +230,7 @@ impl Place {
         }
     }
 
-    /// The real targets, one for each file if there are several.
+    /// The real targets, one for each lane if there are several.
     pub(crate) fn targets(&self) -> &[Live] {
         match &self.backend {
             Backend::Live(live) | Backend::Emulated { over: Some(live), .. } => {
@@ -240,14 +241,17 @@ impl Place {
         }
     }
 
-    /// Sets the path or the device of each of `files`.
-    pub(crate) fn locate(&self, files: &mut [FileResult]) {
+    /// Sets the path or the device of each of `files`, which are the `placed` ones on `lanes`.
+    pub(crate) fn locate(&self, lanes: &[Lane], placed: &[LaneFile], files: &mut [FileResult]) {
         for (number, file) in files.iter_mut().enumerate() {
+            let lane = placed.get(number).map_or(0, |file| file.lane);
+            let on_it = placed.iter().filter(|other| other.lane == lane).count();
+            file.shared = (on_it > 1).then(|| lanes[lane].name.clone());
             match &self.backend {
                 Backend::Live(live) => file.path = Some(live.path.clone()),
-                Backend::Targets(all) => file.path = Some(all.targets()[number].path.clone()),
+                Backend::Targets(all) => file.path = Some(all.targets()[lane].path.clone()),
                 Backend::Mapped(models) => {
-                    file.device = Some(models.devices()[number].spec.name.clone());
+                    file.device = Some(models.devices()[lane].spec.name.clone());
                 }
                 Backend::Modelled(_) | Backend::Emulated { .. } | Backend::Null => {
                     file.device = Some(self.name().into());

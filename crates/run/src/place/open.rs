@@ -72,7 +72,7 @@ impl Place {
             let files = request.job.workload.file_targets()?;
             let name = lane_targets::name(&files);
             Kind::Targets.check(&name, request, options.speed.as_deref())?;
-            if files.len() > 1 {
+            if request.job.workload.lane_names().len() > 1 {
                 loops::check(request.job, options)?;
             }
         }

@@ -24,7 +24,7 @@ pub(crate) fn check(
         let why = if of_trace {
             "each device of a trace has one queue"
         } else {
-            "each file has one queue"
+            "each device of files has one queue"
         };
         models.iter().try_for_each(|spec| check_single(spec, why))?;
         devices::check_memory(models.iter().copied())?;
@@ -43,7 +43,7 @@ pub(crate) fn check(
         let (whose, hint) = if of_trace {
             ("each device of the trace", "play one of them: trace.device")
         } else {
-            ("each file", "give the job one file, with count = 1")
+            ("each device of its files", "let the files share one: `device = \"disk0\"` in each")
         };
         return Err(Failure::wrong(format!("{needs_one}, and {whose} has its own"), hint));
     }

@@ -64,11 +64,12 @@ impl Place {
         if matches!(self.backend(), Backend::Emulated { .. }) {
             return Ok(());
         }
-        for (number, live) in (0..).zip(self.targets()) {
+        let lanes = job.workload.file_lanes();
+        for (number, live) in self.targets().iter().enumerate() {
             let unit = live.target.unit();
             let several = matches!(self.backend(), Backend::Targets(_));
-            let here =
-                |agent: &&AgentSpec| !several || agent.file_numbers().any(|file| file == number);
+            let on_it = |file: u32| lanes[file as usize] == number;
+            let here = |agent: &&AgentSpec| !several || agent.file_numbers().any(on_it);
             let mut agents = job.workload.agents().iter().filter(here);
             agents.try_for_each(|agent| agent.fits_units(unit, &live.path))?;
             let merges = job.workload.merges();

@@ -15,6 +15,10 @@ pub struct FileResult {
     /// Name of the modelled device that it is on; left out for a real target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// Name in the job of the device or real target that it shares with other files: for a target,
+    /// the first of them; left out if it shares none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<String>,
     /// Path of the real target; left out for a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -30,7 +34,8 @@ pub struct FileResult {
     /// run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_busy: Option<f64>,
-    /// Figures of the disks of its device; left out for a real target.
+    /// Figures of the disks of its device, whatever other files are on it; left out for a real
+    /// target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_stats: Option<DeviceStatsResult>,
 }

@@ -49,7 +49,7 @@ impl Bottom {
         let disks = models.iter().map(|spec| spec.disks());
         let courses = courses(runner);
         let stats = stats(runner, disks.clone().sum(), Speed::ONE, courses.as_ref());
-        let stats = stats.with_names(load.lane_names().zip(disks));
+        let stats = stats.of_lanes(load, disks);
         let processors = load.workload.processors();
         let classes = load.classes.len();
         let programs = processors

@@ -58,7 +58,7 @@ fn loads(runner: &Runner<'_>, place: &Place) -> Result<Vec<Load>, Failure> {
     for class in 0..runner.load.classes.len() {
         for part in runner.load.split(ClassId(class as u16), &threads)? {
             if part.lanes.len() > 1 {
-                loads.extend(part.split_by_file());
+                loads.extend(part.split_by_lane());
             } else {
                 loads.push(part);
             }

@@ -227,7 +227,8 @@ impl Session {
         let mut comparisons: Vec<_> = tasks.iter().map(|task| self.comparison(task)).collect();
         for (cell, mut result) in cells.iter().zip(results) {
             shares::write(&cell.task.load.classes, &cell.task.job.classes, &mut result);
-            cell.task.place.locate(&mut result.files);
+            let Task { place, load, .. } = cell.task;
+            place.locate(&load.lanes, &load.files, &mut result.files);
             comparisons[cell.task_number].runs.push(result);
         }
         for (task, comparison) in tasks.iter().zip(&mut comparisons) {
@@ -300,7 +301,7 @@ impl Session {
             _ => Place::own(job)?,
         };
         place.check(&asked, self.options.speed.as_deref())?;
-        if place.is_real() && job.workload.file_names().len() > 1 {
+        if place.is_real() && job.workload.lane_names().len() > 1 {
             loops::check(job, &self.options)?;
         }
         place.check_units(job)?;

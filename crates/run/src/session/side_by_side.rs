@@ -14,7 +14,7 @@ pub(crate) fn run(
     place: &Place,
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    let loads = runner.load.split_by_file();
+    let loads = runner.load.split_by_lane();
     let tasks: Vec<_> = loads.into_iter().map(|load| ThreadTask::new(load, place)).collect();
     threads::check(runner, &tasks)?;
     threads::run(runner, place, &tasks, progress)

@@ -275,8 +275,8 @@ fn joined(
     let lasted_s = lasted_s(end);
     all.device_busy = ratio(busy_s.iter().sum::<f64>() / busy_s.len() as f64, lasted_s);
     if place.targets().len() > 1 {
-        for (file, busy_s) in all.files.iter_mut().zip(&busy_s) {
-            file.device_busy = Some(ratio(*busy_s, lasted_s));
+        for (file, on) in all.files.iter_mut().zip(&runner.load.files) {
+            file.device_busy = Some(ratio(busy_s[on.lane], lasted_s));
         }
     }
     if let Some(detail) = &mut all.detail {

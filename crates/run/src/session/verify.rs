@@ -58,7 +58,7 @@ pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Fai
 
 /// The ranges that a run of `job` verifies on each target of `place`.
 fn ranges(job: &Job, place: &Place) -> Result<Vec<VerifiedRanges>, Failure> {
-    let devices = place.extents(job.workload.file_names().len())?;
+    let devices = place.extents(job.workload.lane_names().len())?;
     let ranges = job.verified_over(&devices)?;
     Ok(devices.iter().map(|device| ranges.within(*device)).collect())
 }
@@ -112,7 +112,7 @@ pub(crate) fn of_run(
 
 /// The plan for verifying the models of `place`.
 fn of_models(job: &Job, place: &Place, seed: u64) -> Result<ModelPlan, Failure> {
-    let names = job.workload.file_names();
+    let names = job.workload.lane_names();
     let extents = place.extents(names.len())?;
     let specs = place.models(names.len());
     let medium = |(number, extent): (usize, &Extent)| {

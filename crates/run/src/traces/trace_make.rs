@@ -39,7 +39,7 @@ pub fn make(
     let job = Job::load(path, sets)?;
     only_agents(&job)?;
     let place = place(&job, on)?;
-    let names = job.workload.file_names();
+    let names = job.workload.lane_names();
     let devices = place.extents(names.len())?;
     let agents = job.agents_over(&devices)?;
     let trace = requests(&job, agents, &devices)?;

@@ -11,7 +11,7 @@ use super::load::{Load, SourceEvents, ThreadsOf, Workload, classes};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::place::cached_devices;
-use crate::place::lane::Lane;
+use crate::place::lane::{Lane, LaneFile};
 
 /// Rough guess of the time of a request. Only the resolution of the series depends on it, where no
 /// duration is given.
@@ -20,16 +20,18 @@ const ABOUT: Span = Span::from_ms(5);
 /// Loads the workload of a `job` with agents at `place`.
 pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let names = job.workload.file_names();
-    let devices = place.extents(names.len())?;
+    let lane_names = job.workload.lane_names();
+    let devices = place.extents(lane_names.len())?;
     let agents = job.agents_over(&devices)?;
-    let files = job.files_over(&devices)?;
-    let lanes = names.iter().zip(&devices).zip(&files);
-    let lane = |((name, on), file): ((&String, &Extent), &Range<u64>)| Lane {
+    let file = |((name, bytes), lane): ((&String, Range<u64>), usize)| LaneFile {
         name: name.clone(),
-        base: on.base,
-        first: file.start,
+        lane,
+        first: bytes.start,
     };
-    let lanes = lanes.map(lane).collect();
+    let files = names.iter().zip(job.files_over(&devices)?).zip(job.workload.file_lanes());
+    let files = files.map(file).collect();
+    let lane = |(name, on): (String, &Extent)| Lane { name, base: on.base };
+    let lanes = lane_names.into_iter().zip(&devices).map(lane).collect();
     let goes_on = agents.iter().filter(|agent| !agent.is_limited());
     let alone = || agents.iter().map(lasts).max().unwrap_or(Span::ZERO);
     Ok(Load {
@@ -38,11 +40,12 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
         last: agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|agent| agent.active.end).max(),
         lanes,
+        files,
         lane: None,
         below_cache: cached_devices::layout(job, &devices)?,
         longest: agents.iter().map(Agent::longest).max().unwrap_or(0),
         measured_ns: None,
-        remarks: remarks(job, &names),
+        remarks: remarks(job, place, &names),
         workload: Box::new(AgentLoad { agents, engines: engines(job) }),
     })
 }
@@ -65,12 +68,15 @@ fn unused(job: &Job, names: &[String]) -> Option<String> {
     }
     let unused = names.iter().zip(used).filter(|(_, used)| !used);
     let unused: Vec<&str> = unused.map(|(name, _)| name.as_str()).collect();
+    // On a device that files share, others may.
+    let idle = |text| if job.workload.shared_devices().is_empty() { text } else { "" };
     match &unused[..] {
         [] => None,
-        [name] => Some(format!("no agent works on file {name}: its device stays idle")),
+        [name] => Some(format!("no agent works on file {name}{}", idle(": its device stays idle"))),
         [name, .., last] => Some(format!(
-            "no agent works on {} of the files, {name} to {last}: their devices stay idle",
-            unused.len()
+            "no agent works on {} of the files, {name} to {last}{}",
+            unused.len(),
+            idle(": their devices stay idle")
         )),
     }
 }
@@ -89,10 +95,23 @@ fn lasts(agent: &Agent) -> Span {
     (agent.active.start + asks).since(Time::ZERO)
 }
 
-/// Returns remarks on files that no agent works on, and on agents whose total is no whole number of
-/// their requests.
-fn remarks(job: &Job, names: &[String]) -> Vec<String> {
-    let mut remarks: Vec<String> = unused(job, names).into_iter().collect();
+/// Returns a remark if files lie on devices of their own although one device is named.
+fn apart(job: &Job, place: &Place) -> Option<String> {
+    if place.is_real() {
+        return None;
+    }
+    let [one, other] = job.workload.apart()?;
+    Some(format!(
+        "files {one} and {other} lie on two devices of one kind; to put both on one, name it: \
+         `[device.disk0]`, and `device = \"disk0\"` in both"
+    ))
+}
+
+/// Returns remarks on where files lie, on files that no agent works on, and on agents whose total is
+/// no whole number of their requests.
+fn remarks(job: &Job, place: &Place, names: &[String]) -> Vec<String> {
+    let mut remarks: Vec<String> =
+        apart(job, place).into_iter().chain(unused(job, names)).collect();
     for agent in job.workload.agents() {
         let Some(last) = agent.shorter_last() else { continue };
         let class = &job.classes[agent.class.index()].name;

@@ -10,7 +10,7 @@ use penstock_live::{Caching, Engine, Order};
 use penstock_workload::{Merge, merge, program};
 
 use crate::failure::Failure;
-use crate::place::lane::Lane;
+use crate::place::lane::{Lane, LaneFile};
 
 /// The source of the requests of a run. Every policy gets the same.
 pub(crate) trait Workload: Send + Sync {
@@ -123,9 +123,11 @@ pub(crate) struct Load {
     /// When it stops asking, whatever the device does; `None` if it asks a fixed number of times,
     /// or as fast as it is served.
     pub(crate) asks_until: Option<Time>,
-    /// Files, or devices of a trace, that each have a device of their own, in the order of these
-    /// devices; empty if one device serves all.
+    /// Devices of its files or of its trace, in the order of their addresses; empty if one device
+    /// serves all.
     pub(crate) lanes: Vec<Lane>,
+    /// Files on the lanes, in the order of the job; for a trace, each lane is one.
+    pub(crate) files: Vec<LaneFile>,
     /// Number of the only lane that it uses, on a loop of its own; `None` if it uses all.
     pub(crate) lane: Option<usize>,
     /// Topology below its page cache, if it has one.
@@ -140,11 +142,6 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Returns the names of the lanes.
-    pub(crate) fn lane_names(&self) -> impl Iterator<Item = &str> {
-        self.lanes.iter().map(|lane| lane.name.as_str())
-    }
-
     /// Returns the load of one class only.
     ///
     /// # Errors
@@ -160,11 +157,11 @@ impl Load {
 
     /// Returns the address of a byte of each file that it uses, or of each device without files.
     pub(crate) fn byte_of_each_file(&self) -> Vec<u64> {
-        match self.lane {
-            _ if self.lanes.is_empty() => vec![0],
-            Some(lane) => vec![self.lanes[lane].first],
-            None => self.lanes.iter().map(|lane| lane.first).collect(),
+        if self.files.is_empty() {
+            return vec![0];
         }
+        let used = |file: &&LaneFile| self.lane.is_none_or(|lane| lane == file.lane);
+        self.files.iter().filter(used).map(|file| file.first).collect()
     }
 
     /// Returns the first byte of the device that it uses, in the address space of the run.
@@ -172,16 +169,16 @@ impl Load {
         self.lane.map_or(0, |lane| self.lanes[lane].base)
     }
 
-    /// Splits the load by file; files without requests are left out, but at least one part remains.
-    pub(crate) fn split_by_file(&self) -> Vec<Self> {
+    /// Splits the load by lane; lanes without requests are left out, but at least one part remains.
+    pub(crate) fn split_by_lane(&self) -> Vec<Self> {
         let ends = self.lanes.iter().skip(1).map(|lane| lane.base).chain([u64::MAX]);
         let bytes = self.lanes.iter().zip(ends).map(|(lane, end)| lane.base..end);
-        let of_file = |(lane, bytes): (usize, Range<u64>)| {
+        let of_lane = |(lane, bytes): (usize, Range<u64>)| {
             let within = self.workload.within(&bytes)?;
             Some(Self { lane: Some(lane), ..self.with(within) })
         };
         let mut number = 0..;
-        let mut all: Vec<Self> = bytes.enumerate().filter_map(of_file).collect();
+        let mut all: Vec<Self> = bytes.enumerate().filter_map(of_lane).collect();
         let any = all.iter().any(|load| load.workload.asks());
         all.retain(|load| load.workload.asks() || !any && number.next() == Some(0));
         all
@@ -207,6 +204,7 @@ impl Load {
             workload,
             classes: self.classes.clone(),
             lanes: self.lanes.clone(),
+            files: self.files.clone(),
             below_cache: self.below_cache.clone(),
             measured_ns: None,
             remarks: Vec::new(),

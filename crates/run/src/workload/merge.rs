@@ -27,6 +27,7 @@ pub(super) fn load(job: &Job, spec: &MergeSpec, place: &Place) -> Result<Load, F
         last: Time::NEVER,
         asks_until: None,
         lanes: Vec::new(),
+        files: Vec::new(),
         lane: None,
         below_cache: None,
         longest: at_once * merge.shape.block,

@@ -35,6 +35,7 @@ pub(super) fn load(
         last: programs.iter().map(|program| program.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|program| program.active.end).max(),
         lanes: Vec::new(),
+        files: Vec::new(),
         lane: None,
         below_cache: None,
         longest: programs.iter().map(Program::longest).max().unwrap_or(0),

@@ -48,9 +48,9 @@ pub(super) fn load(
     let mut lane = |device: &DeviceId| {
         let behind = end.saturating_add(capacity(*device));
         let base = std::mem::replace(&mut end, behind);
-        Lane { name: device_name(&trace, *device), base, first: base }
+        Lane { name: device_name(&trace, *device), base }
     };
-    let lanes = places.lanes().iter().map(&mut lane).collect();
+    let lanes: Vec<Lane> = places.lanes().iter().map(&mut lane).collect();
     let remarks = std::mem::take(&mut trace.remarks);
     let trace = Arc::new(trace);
     let class = class_of(spec, &trace, &classes, other);
@@ -79,6 +79,7 @@ pub(super) fn load(
         // The last request belongs to the run, which ends just behind it.
         last: planned.unwrap_or(Time::NEVER) + Span::from_ns(1),
         asks_until: planned,
+        files: lanes.iter().zip(0..).map(|(lane, number)| lane.as_file(number)).collect(),
         lanes,
         lane: None,
         below_cache: None,
