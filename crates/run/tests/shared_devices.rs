@@ -33,7 +33,7 @@ arrivals = { kind = "fixed", rate = "100/s" }
 
 fn in_files(device: &str, log: &str, copy: &str) -> String {
     format!(
-        "{device}{HEAD}[[file]]\nname = \"log\"\nsize = \"16MiB\"\n{log}[[file]]\nname = \"copy\"\nsize = \"1GiB\"\n{copy}\
+        "{device}{HEAD}[[file]]\nname = \"copy\"\nsize = \"1GiB\"\n{copy}[[file]]\nname = \"log\"\nsize = \"16MiB\"\n{log}\
          [[agent]]\nclass = \"log\"\nfile = \"log\"\n{LOG}[[agent]]\nclass = \"copy\"\nfile = \"copy\"\n{COPY}"
     )
 }
@@ -46,8 +46,8 @@ fn shared() -> String {
 /// The job without files: each class has the part of the disk that its file would have.
 fn in_regions() -> String {
     format!(
-        "device = \"hdd-7200\"\n{HEAD}[[agent]]\nclass = \"log\"\nregion = [\"0B\", \"16MiB\"]\n{LOG}\
-         [[agent]]\nclass = \"copy\"\nregion = [\"16MiB\", \"1040MiB\"]\n{COPY}"
+        "device = \"hdd-7200\"\n{HEAD}[[agent]]\nclass = \"log\"\nregion = [\"1024MiB\", \"1040MiB\"]\n{LOG}\
+         [[agent]]\nclass = \"copy\"\nregion = [\"0B\", \"1024MiB\"]\n{COPY}"
     )
 }
 
@@ -78,7 +78,7 @@ fn files_on_one_device_are_served_as_regions_of_it() {
     }
     let files: Vec<_> = shared.files.iter().map(|file| (&file.name[..], file.requests)).collect();
     let log = shared.classes[0].requests;
-    assert_eq!(files, [("log", log), ("copy", shared.classes[1].requests)]);
+    assert_eq!(files, [("copy", shared.classes[1].requests), ("log", log)]);
     assert!(shared.files.iter().all(|file| file.shared.as_deref() == Some("disk0")));
     // Both have the figures of the one disk.
     let busy = |at: usize| shared.files[at].device_stats.as_ref().unwrap().all.utilisation;
@@ -102,7 +102,7 @@ fn a_flush_writes_back_its_own_file() {
         comparison
             .remarks
             .iter()
-            .any(|text| text.contains("log and copy lie on two devices of one kind"))
+            .any(|text| text.contains("copy and log lie on two devices of one kind"))
     };
     assert_eq!([&apart, &together, &device].map(remarked), [true, false, false]);
 }
@@ -159,7 +159,7 @@ fn files_share_a_real_target() {
     let too_large = [&named[..], &["file.copy.size=17MiB"]].concat();
     let error = run(&shared(), &too_large, &by_path).map(|_| ()).unwrap_err().to_string();
     assert!(
-        error.contains("file copy begins at 16MiB and has 17MiB: it ends past its device"),
+        error.contains("file log begins at 17MiB and has 16MiB: it ends past its device"),
         "{error}"
     );
     std::fs::remove_dir_all(&folder).unwrap();

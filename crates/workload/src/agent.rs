@@ -303,12 +303,12 @@ impl State {
         Io { due, start, len, stream: StreamId(index), class: *class, op, prio: *prio, flags }
     }
 
-    /// A flush, due at `due`.
+    /// A flush, due at `due`: of the file or device in which its region lies.
     fn flush(&self, due: Time, index: u32) -> Io {
         let Agent { class, prio, flags, .. } = self.agent;
         Io {
             due,
-            start: 0,
+            start: self.agent.region.start,
             len: 0,
             stream: StreamId(index),
             class,
