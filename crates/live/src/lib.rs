@@ -66,7 +66,7 @@ pub use stage::{Settings, Stage};
 pub use targets::leftovers::{
     LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
 };
-pub use targets::new_file::NewFile;
+pub use targets::new_file::{NewFile, folder_of};
 pub use targets::plain::{Input, Output, PageCache};
 pub use targets::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use verify::verifier::{

@@ -25,6 +25,7 @@ use super::direct::{self, Alignment, Direct};
 use super::error::TargetError;
 use super::file_systems;
 use super::mark::{self, GRAIN, Holds, MARK};
+use super::new_file::folder_of;
 use super::opened::{Locked, Opened, open_direct};
 use crate::record::record_file::{give_up_record, record_beside};
 
@@ -42,8 +43,7 @@ pub(super) fn create(
     direct: &Direct,
     progress: Progress<'_>,
 ) -> Result<Opened, TargetError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     file_systems::check_not_the_kernels(folder, path)?;
     file_systems::check_not_among_devices(path, folder)?;
     let handle = File::open(folder)

@@ -117,7 +117,7 @@ impl Drop for NewFile {
 }
 
 /// Returns the folder in which the file at `path` is.
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

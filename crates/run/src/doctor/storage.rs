@@ -3,9 +3,9 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use penstock_live::{DirectIo, Disk, Stack, Sysfs, file_system};
+use penstock_live::{DirectIo, Disk, Stack, Sysfs, file_system, folder_of};
 use serde_json::json;
 
 use super::check::{Check, State};
@@ -19,7 +19,7 @@ pub(super) fn checks(roots: &Roots, path: &Path) -> io::Result<Vec<Check>> {
     let mut checks = Vec::new();
     // Not on a device itself: that would write to it.
     if !kind.is_block_device() {
-        let folder = if kind.is_dir() { path.to_owned() } else { folder_of(path) };
+        let folder = if kind.is_dir() { path.to_owned() } else { folder_of(path).to_owned() };
         checks.extend(
             file_system(&folder)
                 .map(|name| Check::ok("file system", name.clone()).fact("type", name)),
@@ -34,11 +34,6 @@ pub(super) fn checks(roots: &Roots, path: &Path) -> io::Result<Vec<Check>> {
         checks.push(Check::limited("disk", found, advice));
     }
     Ok(checks)
-}
-
-fn folder_of(file: &Path) -> PathBuf {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new(".")).to_owned()
 }
 
 fn direct(folder: &Path) -> Check {
