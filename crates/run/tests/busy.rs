@@ -115,7 +115,7 @@ fn run(job: &str, policy: &str, sets: &[&str]) -> RunResult {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_device_is_busier_than_all_the_time(

@@ -82,7 +82,7 @@ fn four_work(depth: &str, duration: &str) {
 
 #[test]
 fn four_disks_work_under_every_policy_one_request_an_agent() {
-    four_work("1", "6s");
+    four_work("1", "4s");
 }
 
 #[test]
