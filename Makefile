@@ -69,10 +69,22 @@ sdist: $(VENV)/tools ## the package's sources in target/wheels
 	@rm -f $(PACKAGES)/*.tar.gz
 	$(BIN)/maturin sdist --out $(PACKAGES)
 
-.PHONY: test
+# The first time nothing is compiled again, so what that would need is not kept.
+FIRST := $(if $(wildcard target/debug),,CARGO_INCREMENTAL=0)
+# The floors of the architecture are for `make lint`.
+CARGO_TEST = $(FIRST) cargo test --workspace --locked --exclude penstock-architecture
+
+.PHONY: test rust-tests python-tests
 test: wheel ## all tests
-	cargo test --workspace --locked 2>&1 | tools/slowest
-	$(BIN)/pytest --numprocesses 3
+	$(CARGO_TEST) --no-run
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target rust-tests python-tests
+
+# Each leaves a processor idle at times.
+rust-tests:
+	$(CARGO_TEST) 2>&1 | tools/slowest
+
+python-tests:
+	$(BIN)/pytest --numprocesses 2
 
 .PHONY: lint
 lint: $(VENV)/tools deny ## formatting, lints, types, the floors of the architecture, and `make deny`

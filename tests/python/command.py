@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from forking import Ended, Server
+from forking import LIBRARIES, Ended, Server
 
 ROOT = Path(__file__).parents[2]
 """Where the repository lies."""
@@ -68,7 +68,13 @@ arrivals = { kind = "poisson", rate = "200/s" }
 
 @cache
 def _server() -> Server:
-    return Server()
+    return Server(LIBRARIES)
+
+
+@cache
+def _lean_server() -> Server:
+    """The server whose commands read what they need themselves, and so take no more memory."""
+    return Server(draws=False)
 
 
 def without_estimates(err: str) -> str:
@@ -87,7 +93,7 @@ def penstock(
 def limited(*words: str | Path, cwd: Path, seconds: int, memory: int = 0) -> Ended:
     """Run the command for at most so many `seconds`, in at most so many bytes of `memory`."""
     limits = {"seconds": seconds, "memory": memory}
-    return _server().run([str(word) for word in words], cwd, _environment(), limits)
+    return _lean_server().run([str(word) for word in words], cwd, _environment(), limits)
 
 
 def as_nobody(*words: str) -> Ended:

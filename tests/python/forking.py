@@ -18,6 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from drawing import LIBRARY, Drawer, Drawing
+
+LIBRARIES = ("altair", "numpy", "scipy.optimize", "scipy.stats", "xlsxwriter")
+"""Libraries that only some commands read: half a second and more each."""
+
 PATIENCE_S = 5
 """Seconds from Ctrl-C to the end of a command."""
 
@@ -33,10 +38,16 @@ class Ended(NamedTuple):
 class Server:
     """The process that forks; it ends with this one, whose pipe it reads."""
 
-    def __init__(self) -> None:
-        """Start it."""
+    def __init__(self, libraries: Sequence[str] = (), *, draws: bool = True) -> None:
+        """Start it. `libraries` are read with the modules; they take address space.
+
+        Unless it `draws`, each command has the library that draws for itself.
+        """
+        self._drawing = Drawing() if draws else None
         self._process = subprocess.Popen(
-            [sys.executable, __file__],
+            [sys.executable, __file__, self._drawing.address if self._drawing else "", *libraries],
+            # Threads of its own would not be in a fork.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
@@ -74,14 +85,17 @@ def main() -> None:
     """Read modules, then run what is asked for, one command after another."""
     from penstock.cli.app import VERBS
 
-    for verb in VERBS:
-        import_module(f"penstock.cli.{verb.replace('-', '_')}")
+    for name in [*(f"penstock.cli.{verb.replace('-', '_')}" for verb in VERBS), *sys.argv[2:]]:
+        import_module(name)
     # A fork has only the thread that forks: what starts threads is read by each command itself.
     assert len(os.listdir("/proc/self/task")) == 1
+    drawer = sys.argv[1]
     for line in sys.stdin:
         asked = json.loads(line)
         child = os.fork()
         if not child:
+            if drawer:
+                sys.modules[LIBRARY] = Drawer(drawer)  # type: ignore[assignment]
             _become(**asked)
             return
         status = _awaited(child, asked["limits"].get("seconds"))

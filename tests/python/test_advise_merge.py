@@ -83,7 +83,7 @@ def excess(of: Setting) -> float:
 class TestAgainstAll:
     """Its choice against the best of all, simulated from other seeds than it used."""
 
-    @pytest.mark.parametrize("of", [one for one in settings() if one.device == "linear-1992"][:4])
+    @pytest.mark.parametrize("of", [one for one in settings() if one.device == "linear-1992"][:2])
     def test_it_is_near_the_best(self, of: Setting) -> None:
         assert excess(of) <= 0.05
 

@@ -54,6 +54,7 @@ def test_the_page_of_a_burst_has_the_arm_of_every_policy(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.soak
 def test_two_seconds_are_drawn_unless_another_stretch_is_asked_for(tmp_path: Path) -> None:
     whole = penstock.compare(BURST, policies=["noop"]).raw["runs"][0]["detail"]["arm"]
     assert (whole["from_ns"], whole["until_ns"]) == (0, 2_000_000_000)
@@ -70,6 +71,7 @@ def test_two_seconds_are_drawn_unless_another_stretch_is_asked_for(tmp_path: Pat
     ]
 
 
+@pytest.mark.soak
 def test_an_anticipating_policy_is_seen_to_hold_the_disk(tmp_path: Path) -> None:
     page = tmp_path / "arm.html"
     policies = "deadline,anticipatory"

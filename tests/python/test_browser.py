@@ -38,7 +38,7 @@ def test_it_fits(report: Path, tmp_path: Path, width: int) -> None:
     assert rows == (11 if width == 1200 else 19)
 
 
-@pytest.mark.parametrize("width", [400, 1200])
+@pytest.mark.parametrize("width", [pytest.param(400, marks=pytest.mark.soak), 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_drawn_in_the_colours_that_the_reader_prefers(
     report: Path, tmp_path: Path, width: int, scheme: str

@@ -95,7 +95,6 @@ def test_equal_runs_write_equal_bytes(job: Path, writes: Path, tmp_path: Path) -
         commands = [
             [*two, "--set", "duration=1s"],
             [*few, "--set", "duration=1s"],
-            [*trace, "t.html"],
             [*trace, "t.png"],
         ]
         environment = {**os.environ, "PYTHONHASHSEED": str(number), "PYTHONWARNINGS": "ignore"}

@@ -71,6 +71,15 @@ SHORTENED = {
 }
 """Words that a long command has, and those that are added here, where the last one wins."""
 
+SOAKED = (
+    ("calibrate",),
+    ("--plots", "arms"),
+    ("paper", "ioagent"),
+    ("advise", "shares"),
+    ("study", "run", "-o", "runs"),
+)
+"""Words of commands that take longest, of kinds that other tests run too."""
+
 CANNOT = 77
 """What the command says of a machine that cannot run it."""
 
@@ -143,7 +152,14 @@ def test_there_are_commands_on_pages_of_every_kind() -> None:
     assert folders >= {ROOT.name, "tutorial", "how-to", "devices", "papers"}
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=named)
+def tried(block: Block) -> object:
+    """The block, or what marks it as one that `make soak` runs."""
+    words = {word for command in block.commands for word in command.words}
+    long = any(set(soaked) <= words for soaked in SOAKED)
+    return pytest.param(block, marks=pytest.mark.soak) if long else block
+
+
+@pytest.mark.parametrize("block", [tried(block) for block in BLOCKS], ids=named)
 def test_commands(block: Block, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "tests").symlink_to(ROOT / "tests")

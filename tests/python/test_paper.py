@@ -171,6 +171,7 @@ def test_its_report_has_the_figures_and_the_pictures() -> None:
     assert "does not hold" in text
 
 
+@pytest.mark.soak
 def test_the_points_of_a_variant_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[int] = []
     session = Setup.session

@@ -222,6 +222,7 @@ def test_what_falls_certainly_fails() -> None:
         assert (of.claim["holds"], of.certain) == (False, True)
 
 
+@pytest.mark.soak
 def test_a_fraction_runs_and_is_compared(tmp_path: Path) -> None:
     began = time.monotonic()
     data = tmp_path / "rows"
@@ -307,6 +308,7 @@ def started(tmp_path: Path, budget_s: float) -> MachineStudy:
         raise
 
 
+@pytest.mark.soak
 def test_the_budget_ends_what_takes_longer_than_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -342,8 +342,8 @@ class TestCharts:
         "changes",
         [
             {"duration": "1ms"},
-            {"agent.0.rate": "1/s", "duration": "100ms"},
-            {"device": "flash", "duration": "100ms"},
+            pytest.param({"agent.0.rate": "1/s", "duration": "100ms"}, marks=pytest.mark.soak),
+            pytest.param({"device": "flash", "duration": "100ms"}, marks=pytest.mark.soak),
         ],
     )
     def test_little_can_be_drawn_too(

@@ -94,6 +94,7 @@ class TestRemarks:
         assert all(stayed in row for row in kept)
         assert f"MiB {stayed} (8 of 8 runs, 100.0 %" in remarks(out)
 
+    @pytest.mark.soak
     def test_pages_that_should_stay(self, tmp_path: Path, disk: Path) -> None:
         text = STUDY.replace("[factor.copies]", 'set = ["live.page_cache=keep"]\n[factor.copies]')
         run(study(tmp_path, text, JOB), tmp_path / "out", "--on", str(disk), "--create", "4MiB")
@@ -110,6 +111,7 @@ class TestRemarks:
             pytest.skip("the file system of the repository is memory")
         assert not any("stayed" in (row or "") or "not dropped" in (row or "") for row in kept)
 
+    @pytest.mark.soak
     def test_requests_that_came_late(self, tmp_path: Path) -> None:
         """More than any machine asks for in that time."""
         late = 'arrivals = { kind = "poisson", rate = "8000000/s" }\n'

@@ -499,6 +499,7 @@ def test_a_worker_that_dies_changes_nothing(tmp_path: Path) -> None:
     assert values(tmp_path / "here") == values(tmp_path / "there")
 
 
+@pytest.mark.soak
 def test_a_cluster_without_workers_ends_the_study_and_another_goes_on(tmp_path: Path) -> None:
     path, out = study(tmp_path, job=JOB.replace("100ms", "4s")), tmp_path / "out"
     with clustered(tmp_path) as cluster:
@@ -515,7 +516,7 @@ def test_a_cluster_without_workers_ends_the_study_and_another_goes_on(tmp_path: 
     assert 0 < found["resumed"] < found["done"] == 18
 
 
-@pytest.mark.parametrize("version", ["0.0.9", None])
+@pytest.mark.parametrize("version", ["0.0.9", pytest.param(None, marks=pytest.mark.soak)])
 def test_workers_have_the_version_of_the_study(tmp_path: Path, version: str | None) -> None:
     modules = tmp_path / "modules"
     if version is None:

@@ -80,7 +80,7 @@ def test_a_page_with_a_picture_for_each_question(tmp_path: Path, described: dict
     assert penstock("trace", "plot", TRACE, "-o", out).code == 0, "an earlier one is replaced"
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", pytest.param("svg", marks=pytest.mark.soak)])
 def test_one_picture_of_all(little: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"out.{ending}"
     for _ in range(2):
@@ -97,6 +97,7 @@ def test_one_picture_of_all(little: Path, tmp_path: Path, ending: str) -> None:
         assert not re.search(r"(href|src)=", text)
 
 
+@pytest.mark.soak
 def test_a_picture_each(little: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     ended = penstock("trace", "plot", little, "--plots", folder)
