@@ -69,10 +69,8 @@ sdist: $(VENV)/tools ## the package's sources in target/wheels
 	@rm -f $(PACKAGES)/*.tar.gz
 	$(BIN)/maturin sdist --out $(PACKAGES)
 
-# The first time nothing is compiled again, so what that would need is not kept.
-FIRST := $(if $(wildcard target/debug),,CARGO_INCREMENTAL=0)
 # The floors of the architecture are for `make lint`.
-CARGO_TEST = $(FIRST) cargo test --workspace --locked --exclude penstock-architecture
+CARGO_TEST = env -u MAKEFLAGS cargo test --workspace --locked --exclude penstock-architecture
 
 .PHONY: test rust-tests python-tests
 test: wheel ## all tests

@@ -204,10 +204,6 @@ SOURCE = {
             "{}            Self::Volley(_) => false,\n",
         ),
         (
-            "            Self::Trace(trace) => trace.on.clear(),\n",
-            "{}            Self::Volley(_) => (),\n",
-        ),
-        (
             "            Self::Merge(merges) => merges.jobs as usize,\n",
             "{}            Self::Volley(_) => 1,\n",
         ),

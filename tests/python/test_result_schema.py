@@ -71,6 +71,13 @@ MODELLED: dict[str, dict[str, Json]] = {
         "text": (ROOT / "examples/buffered.toml").read_text(),
         "sets": ["duration=3s", "warmup=1s"],
     },
+    "files on one device": {
+        "text": (ROOT / "examples/four-disks.toml").read_text(),
+        "sets": [
+            *("duration=300ms", "device=openpower-710", "file.data.count=2"),
+            "file.data.device=disk.0",
+        ],
+    },
     "a survey": {"policies": ["fcfs"], "survey": True},
     "emulated": {"target": Target(on="emulated:flash"), "sets": ["duration=100ms"]},
     "no device": {"target": Target(on="null"), "sets": ["duration=100ms"]},
