@@ -163,36 +163,55 @@ fn a_best_effort_request_goes_after_prio_aging_expire_under_a_flood_of_real_time
     }
 }
 
+/// Returns when each command is sent, in milliseconds, and its class, if requests arrive at these
+/// milliseconds. The device takes four at once, each of `each_ms`.
+fn sent(params: &Params, each_ms: u64, arrivals: &[(u64, u16)]) -> Vec<(u64, u16)> {
+    let io = |&(at, class): &(u64, u16)| Io {
+        due: Time::ZERO + Span::from_ms(at),
+        start: u64::from(class) << 30 | at << 20,
+        len: 4096,
+        stream: StreamId(class.into()),
+        class: ClassId(class),
+        op: Op::Read,
+        prio: Prio(0),
+        flags: Flags::NONE,
+    };
+    let cost = Cost::Linear { base: Span::from_ms(each_ms), per_mb: Span::ZERO };
+    let law = penstock_device::Law::of(cost);
+    let (device, commands) = noted(Fixed::with(law, law, 4, 1 << 40));
+    let mut stack = Queued::new(mq_deadline(params), device);
+    let mut source = Script::new(arrivals.iter().map(io).collect());
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
+    let commands = commands.borrow();
+    let ms = |at: Time| at.since(Time::ZERO).ns() / 1_000_000;
+    commands.iter().map(|&(at, command)| (ms(at), command.class.0)).collect()
+}
+
+fn milliseconds(ms: u64) -> Value {
+    Value::Duration(Span::from_ms(ms))
+}
+
 #[test]
 fn a_class_that_is_held_back_goes_on_with_an_arrival_or_after_prio_recheck() {
-    // Milliseconds of each command: of 1 ms, real-time (1) at 0, best-effort (0) from 0.
+    // Real-time (1) at 0, best-effort (0) from 0.
     let sent = |recheck: u64, arrivals: &[(u64, u16)]| {
-        let io = |&(at, class): &(u64, u16)| Io {
-            due: Time::ZERO + Span::from_ms(at),
-            start: u64::from(class) << 30 | at << 20,
-            len: 4096,
-            stream: StreamId(class.into()),
-            class: ClassId(class),
-            op: Op::Read,
-            prio: Prio(0),
-            flags: Flags::NONE,
-        };
-        let law =
-            penstock_device::Law::of(Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO });
-        let (device, commands) = noted(Fixed::with(law, law, 4, 1 << 40));
-        let recheck = Value::Duration(Span::from_ms(recheck));
-        let mut stack = Queued::new(mq_deadline(&defaults().with("prio_recheck", recheck)), device);
-        let mut source = Script::new(arrivals.iter().map(io).collect());
-        run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
-        let commands = commands.borrow();
-        let ms = |at: Time| at.since(Time::ZERO).ns() / 1_000_000;
-        commands.iter().map(|&(at, command)| (ms(at), command.class.0)).collect::<Vec<_>>()
+        sent(&defaults().with("prio_recheck", milliseconds(recheck)), 1, arrivals)
     };
     // The completion at 1 ms is no reason to look.
     assert_eq!(sent(6, &[(0, 1), (0, 0)]), [(0, 1), (6, 0)]);
     assert_eq!(sent(6, &[(0, 1), (0, 0), (3, 0)]), [(0, 1), (3, 0), (3, 0)]);
     assert_eq!(sent(6, &[(0, 1), (0, 0), (5, 1)]), [(0, 1), (5, 1), (11, 0)]);
     assert_eq!(sent(0, &[(0, 1), (0, 0)]), [(0, 1), (1, 0)]);
+}
+
+/// What was held back goes by its age at 10 ms, and nothing waits when it would be looked at again.
+#[test]
+fn nothing_is_looked_at_again_once_it_went_by_its_age() {
+    let params = defaults()
+        .with("prio_recheck", milliseconds(20))
+        .with("prio_aging_expire", milliseconds(5));
+    let found = sent(&params, 10, &[(0, 1), (2, 1), (3, 0), (30, 1)]);
+    assert_eq!(found, [(0, 1), (2, 1), (10, 0), (30, 1)]);
 }
 
 /// Runs an example of the folder; returns the results of each class under each policy: p99 in ns,

@@ -197,6 +197,8 @@ impl Policy for MqDeadline {
         let highest = (0..CLASSES).find(|&level| self.waits(level))?;
         let (lane, founder) = if let Some(aged) = self.aged(now, highest) {
             self.aged += 1;
+            // It may leave nothing to look at again.
+            self.held_until = None;
             aged
         } else if self.holds(now, highest) {
             return None;
