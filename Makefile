@@ -69,20 +69,10 @@ sdist: $(VENV)/tools ## the package's sources in target/wheels
 	@rm -f $(PACKAGES)/*.tar.gz
 	$(BIN)/maturin sdist --out $(PACKAGES)
 
-# The floors of the architecture are for `make lint`.
-CARGO_TEST = env -u MAKEFLAGS cargo test --workspace --locked --exclude penstock-architecture
-
-.PHONY: test rust-tests python-tests
-test: wheel ## all tests
-	$(CARGO_TEST) --no-run
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target rust-tests python-tests
-
-# Each leaves a processor idle at times.
-rust-tests:
-	$(CARGO_TEST) 2>&1 | tools/slowest
-
-python-tests:
-	$(BIN)/pytest --numprocesses 2
+.PHONY: test
+test: wheel ## all tests but the floors of the architecture, which `make lint` checks, and what takes hours
+	cargo test --workspace --locked --exclude penstock-architecture 2>&1 | tools/slowest
+	$(BIN)/pytest --numprocesses 3
 
 .PHONY: lint
 lint: $(VENV)/tools deny ## formatting, lints, types, the floors of the architecture, and `make deny`
