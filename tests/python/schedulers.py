@@ -354,11 +354,12 @@ documentation and are not the kernel's code ([limits](explanation/limits.md#poli
 
 `bfq` and `cfq` by slices have a queue for each stream of synchronous requests, for which they may
 keep the disk idle, and shared queues for all other requests. As in the kernel's block layer,
-requests that a program waits for are synchronous: reads, flushes, writes that are durable when
-they complete (`sync = true`), and all writes past the page cache (`cache = "direct"`), with every
-engine. Discards are not, and neither are the writes by which the page cache writes back. Some
-traces say it of each request, as the letter `S` of `blkparse` does; the writes of the others count
-as direct. The other schedulers make no difference.
+requests that a program waits for are synchronous: reads, flushes, writes that are durable when they
+complete (`sync = true`), and all writes past the page cache (`cache = "direct"`), with every
+engine. Discards are not, and neither are the writes by which the page cache writes back. On a real
+target a policy stands above the machine's page cache, and sees the buffered writes that programs
+wait for, which are synchronous too. Some traces say it of each request, as the letter `S` of
+`blkparse` does; the writes of the others count as direct. The other schedulers make no difference.
 
 ## Seven jobs under each scheduler
 
@@ -388,16 +389,15 @@ three jobs ([direct](../tests/data/schedulers/direct.toml),
 [priorities](../tests/data/schedulers/priorities.toml)) under each of the three and under its model,
 in turn, on one loop device over one file. The model decides above a loop device without a
 scheduler. The file is in memory. These are the medians of {rounds} rounds on a machine with
-{machine} and two processors, which had other work too, so that equal runs differ by up to ten
-times; a single row proves little:
+{machine} and two processors that did nothing else:
 
 {measured}
 
-A model stands above the page cache and the kernel's scheduler below it, so a buffered copy is
-ordered as it is written by the one, and as it is written back by the other: its p99 is 6 to 24
-times as long under a model. In the rows of direct requests under `mq-deadline` the model is slower
-too; in a second run of it p99 of the reads was 8.0 ms in the kernel and 7.9 ms in the model. The
-p99 of all other rows differ by less than six times, their throughput by less than twice.
+Throughputs differ by {rates:.1f} times at most. The p99 of direct requests, with and without
+priorities, differ by {direct:.1f} times at most. A model stands above the page cache and the
+kernel's scheduler below it, so a buffered copy is ordered as it is written by the one, and as it is
+written back by the other: there p99 differ by up to {buffered:.1f} times. On a machine with other
+work equal runs differed by up to ten times.
 
 ## The pictures
 
@@ -426,6 +426,9 @@ def page(every: list[Picture]) -> str:
         rounds=schedulers_live.ROUNDS,
         machine=schedulers_live.machine(),
         measured=schedulers_live.table(),
+        rates=schedulers_live.most(lambda row: (row.kernel_iops, row.model_iops)),
+        direct=schedulers_live.most(schedulers_live.latencies, "direct", "priorities"),
+        buffered=schedulers_live.most(schedulers_live.latencies, "buffered"),
         jobs="\n".join(described(job) for job in JOBS),
         sections="\n".join(sections),
     )

@@ -7,6 +7,7 @@ are kept in `measured.json`, from which `make schedulers` writes their table.
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -72,9 +73,25 @@ def measure(load: str, file: Path) -> list[Measured]:
     return rows
 
 
+def measured() -> list[Measured]:
+    """Return the rows that were measured last."""
+    return [Measured(**row) for row in json.loads(MEASURED.read_text())["rows"]]
+
+
+def latencies(row: Measured) -> tuple[float, float]:
+    """Return the p99 of a row under the kernel and under the model."""
+    return row.kernel_p99_ns, row.model_p99_ns
+
+
+def most(figures: Callable[[Measured], tuple[float, float]], *loads: str) -> float:
+    """Return the greatest factor between kernel and model in these loads, or in all of them."""
+    pairs = [figures(row) for row in measured() if not loads or row.load in loads]
+    return max(max(pair) / min(pair) for pair in pairs)
+
+
 def table() -> str:
     """Return the table of the page, of the figures that were measured last."""
-    rows = [Measured(**row) for row in json.loads(MEASURED.read_text())["rows"]]
+    rows = measured()
     cells = [
         [
             LOADS[row.load],

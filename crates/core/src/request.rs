@@ -102,10 +102,10 @@ impl Flags {
     /// Through the page cache, if the stack has one; without this flag, past it.
     pub const BUFFERED: Self = Self(4);
 
-    /// The flags of a program's request past the page cache. As in the kernel's block layer, a
-    /// direct write has a caller that waits for it, with every engine; a discard has none, and
-    /// neither have the writes by which a page cache writes back.
-    pub const fn direct(op: Op) -> Self {
+    /// The flags of a program's request. As in the kernel's block layer, a direct write has a caller
+    /// that waits for it, with every engine; so has a buffered one, where a policy stands above the
+    /// page cache. A discard has none, and neither have the writes by which a page cache writes back.
+    pub const fn of_program(op: Op) -> Self {
         if matches!(op, Op::Discard) { Self::NONE } else { Self::SYNC }
     }
 

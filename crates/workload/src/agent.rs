@@ -297,8 +297,7 @@ impl State {
         let Agent { region, class, prio, flags, .. } = &self.agent;
         // Forced unit access has no meaning for reads.
         let flags = if op == Op::Read { flags.without(Flags::FUA) } else { *flags };
-        let waits = if flags.has(Flags::BUFFERED) { Flags::NONE } else { Flags::direct(op) };
-        let flags = flags.with(waits);
+        let flags = flags.with(Flags::of_program(op));
         let start = region.start + offset;
         Io { due, start, len, stream: StreamId(index), class: *class, op, prio: *prio, flags }
     }

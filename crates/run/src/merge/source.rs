@@ -174,7 +174,8 @@ impl MergeSource {
             self.flights.resize(place + 1, None);
         }
         self.flights[place] = Some(flight);
-        let (class, prio, flags) = (ClassId(flight.job as u16), Prio::default(), Flags::direct(op));
+        let (class, prio, flags) =
+            (ClassId(flight.job as u16), Prio::default(), Flags::of_program(op));
         self.requests.push_back(Io { due: now, start, len, stream, class, op, prio, flags });
     }
 

@@ -305,7 +305,7 @@ impl<O: FnMut(Event)> Merges<O> {
             class: ClassId(job as u16),
             op,
             prio: prios[job as usize],
-            flags: Flags::direct(op),
+            flags: Flags::of_program(op),
         });
     }
 }

@@ -44,7 +44,7 @@ impl Trace {
 
     /// The flags of this request: as recorded, or those of a direct request.
     pub const fn flags(&self, record: &Record) -> Flags {
-        if self.tells_sync { record.flags } else { record.flags.with(Flags::direct(record.op)) }
+        if self.tells_sync { record.flags } else { record.flags.with(Flags::of_program(record.op)) }
     }
 
     /// Whether a caller waits for this request.
