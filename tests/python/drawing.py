@@ -4,6 +4,7 @@ The library takes nearly half a second for its first picture, and every command 
 own. A command that `forking` runs finds a `Drawer` in the library's place.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -79,6 +80,7 @@ def main(address: str) -> None:
 
         Thread(target=listen, daemon=True).start()
         sys.stdin.read()
+        os._exit(0)  # The folder may be gone, and the listener would look for it.
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ once and forks for each command: a real process with its own streams, folder and
 ends as the command ends.
 """
 
+import atexit
 import json
 import os
 import resource
@@ -138,7 +139,16 @@ def _become(
     sys.argv = ["penstock", *words]
     from penstock import command
 
-    command.main()
+    try:
+        command.main()
+        code: object = 0
+    except SystemExit as ended:
+        code = 0 if ended.code is None else ended.code
+    # Taking apart all that was read takes longer than most commands.
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 1)
 
 
 if __name__ == "__main__":
