@@ -69,10 +69,11 @@ sdist: $(VENV)/tools ## the package's sources in target/wheels
 	@rm -f $(PACKAGES)/*.tar.gz
 	$(BIN)/maturin sdist --out $(PACKAGES)
 
+# Twice as many at a time as a small machine has processors: many tests wait for real time.
 .PHONY: test
 test: wheel ## all tests but the floors of the architecture, which `make lint` checks, and what takes hours
-	cargo test --workspace --locked --exclude penstock-architecture 2>&1 | tools/slowest
-	$(BIN)/pytest --numprocesses 3
+	RUST_TEST_THREADS=4 cargo test --workspace --locked --exclude penstock-architecture 2>&1 | tools/slowest
+	$(BIN)/pytest --numprocesses 4
 
 .PHONY: lint
 lint: $(VENV)/tools deny ## formatting, lints, types, the floors of the architecture, and `make deny`
