@@ -204,7 +204,7 @@ fn a_class_that_is_held_back_goes_on_with_an_arrival_or_after_prio_recheck() {
     assert_eq!(sent(0, &[(0, 1), (0, 0)]), [(0, 1), (1, 0)]);
 }
 
-/// What was held back goes by its age at 10 ms, and nothing waits when it would be looked at again.
+/// A request that was held back goes by its age at 10 ms: nothing waits at the time of the next look.
 #[test]
 fn nothing_is_looked_at_again_once_it_went_by_its_age() {
     let params = defaults()
