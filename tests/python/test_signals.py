@@ -163,7 +163,7 @@ ANSWER = "interrupted: there is no answer yet\n"
 
 LONG = {
     "advise goal": (
-        ("advise", "job.toml", "--best", "batch.bw", "--set", "duration=1h"),
+        ("advise", "job.toml", "--best", "batch.bw", "--set", "agent.1.copies=2000"),
         ANSWER,
     ),
     "advise merge": (("advise", "merge", "--disks", "64", "--jobs", "64"), ANSWER),
