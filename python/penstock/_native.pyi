@@ -21,6 +21,7 @@ __all__ = [
     "__version__",
     "device",
     "devices",
+    "disks",
     "doctor",
     "drawn",
     "duration",
@@ -166,6 +167,9 @@ def devices() -> str:
 
 def engines() -> str:
     """The names of all engines, the preferred one first, as JSON."""
+
+def disks(name: str | None = None) -> str:
+    """Return the block devices of this machine, or one, with their queues, as JSON."""
 
 def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
     """Report what this machine can do, and what lies under a path, as JSON.

@@ -63,6 +63,7 @@ pub use stage::device::LiveDevice;
 pub use stage::guard::Guard;
 pub use stage::trouble::Trouble;
 pub use stage::{Settings, Stage};
+pub use targets::blocks::{Block, blocks};
 pub use targets::leftovers::{
     LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
 };

@@ -42,7 +42,7 @@ static ALLOCATOR: penstock_run::Noting = penstock_run::Noting;
 mod _native {
     #[pymodule_export]
     use super::{
-        Below, Failure, device, devices, doctor, engines, exit_without_memory, is_right,
+        Below, Failure, device, devices, disks, doctor, engines, exit_without_memory, is_right,
         merge_facts, policies, policy_named, replay_decisions, schema, text_file, without_detail,
     };
     #[pymodule_export]
@@ -147,6 +147,14 @@ fn text_file(py: Python<'_>, path: PathBuf, kind: Text, hint: Text) -> PyResult<
 #[pyo3(signature = (path, *, clean=false))]
 fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
     heeding(py, move || penstock_run::doctor::doctor(&path, clean))
+}
+
+/// Returns the block devices of this machine, or the one called `name`, and the settings of their queues,
+/// as JSON.
+#[pyfunction]
+#[pyo3(signature = (name=None))]
+fn disks(py: Python<'_>, name: Option<Text>) -> PyResult<String> {
+    heeding(py, move || penstock_run::doctor::disks(name.as_ref().map(|name| &*name.0)))
 }
 
 /// Returns the JSON Schema of the kind `job`, `device` or `result`, as JSON.

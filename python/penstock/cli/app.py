@@ -33,6 +33,7 @@ VERBS = {
     "calibrate": "Measure a disk and make a device of it.",
     "merge": "Merge sorted files side by side, each disk with a policy.",
     "doctor": "Say what this machine can do, and why not.",
+    "linux": "Show the kernel's schedulers and their tunables.",
     "new": "Write a commented job, after three questions.",
     "job": "Say what a job amounts to before it runs.",
     "schema": "Print the JSON Schema of jobs, devices and results.",

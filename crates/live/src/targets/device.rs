@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-pub(crate) use self::usage::{Listed, Roots};
+pub(crate) use self::usage::{Listed, Roots, partitions};
 use super::direct::Direct;
 use super::error::TargetError;
 use super::opened::{Locked, Opened, check_kind, not_ours};

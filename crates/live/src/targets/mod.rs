@@ -11,6 +11,7 @@
 //! checked again once it is locked; the file that was checked is the file that is used.
 
 mod adopted;
+pub(crate) mod blocks;
 mod create;
 pub(crate) mod device;
 mod direct;

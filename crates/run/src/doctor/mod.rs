@@ -6,6 +6,7 @@
 //! `/dev` are read below roots that a test may place elsewhere.
 
 mod check;
+mod disks;
 mod engines;
 mod kernel;
 mod leftovers;
@@ -23,6 +24,7 @@ use penstock_live::timer_lateness;
 use serde::Serialize;
 
 pub use self::check::{Check, State};
+pub use self::disks::{DiskSettings, Disks, disks};
 use self::leftovers::Leftovers;
 use self::roots::Roots;
 use crate::failure::Failure;

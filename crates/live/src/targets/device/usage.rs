@@ -62,6 +62,11 @@ impl Listed {
         Some(Self { folder, roots: roots.clone() })
     }
 
+    /// Returns the device that `/sys` describes in `folder`.
+    pub(crate) fn of_folder(roots: &Roots, folder: PathBuf) -> Self {
+        Self { folder, roots: roots.clone() }
+    }
+
     /// Returns its name in the kernel, such as `sda1`.
     pub(crate) fn name(&self) -> String {
         name(&self.folder)
@@ -272,7 +277,7 @@ fn held(related: &[Related]) -> Option<Obstacle> {
 }
 
 /// Returns the folders of a disk's partitions.
-fn partitions(disk: &Path) -> Vec<PathBuf> {
+pub(crate) fn partitions(disk: &Path) -> Vec<PathBuf> {
     let mut folders = entries(disk);
     folders.retain(|folder| folder.join("partition").exists());
     folders
