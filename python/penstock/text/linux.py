@@ -12,7 +12,7 @@ from penstock.text import units
 Disks: TypeAlias = dict[str, Any]
 """The JSON of `_native.disks`."""
 
-HEADINGS = ("device", "size", "schedulers", "turns", "requests", "depth", "a run may write to it")
+HEADINGS = ("device", "size", "schedulers", "turns", "requests", "depth", "obstacle to a run")
 
 TUNABLES = ("tunable", "value", "what it is")
 
@@ -74,7 +74,7 @@ def _row(disk: Mapping[str, Any]) -> Sequence[str]:
         turns,
         queue.get("nr_requests", NONE),
         disk["queue_depth"] or NONE,
-        "yes, if named twice" if disk["in_use"] is None else f"no: found {disk['in_use']}",
+        NONE if disk["obstacle"] is None else f"found {disk['obstacle']}",
     )
 
 

@@ -26,8 +26,9 @@ pub struct Block {
     pub queue: Vec<(String, String)>,
     /// The tunables of its scheduler: the files of `queue/iosched`, as `queue` has them.
     pub tunables: Vec<(String, String)>,
-    /// Use that keeps a run from writing to it; `None` if it is free, whatever data it has.
-    pub in_use: Option<String>,
+    /// Obstacle to a run that writes to it; `None` if there is none but perhaps the data on it, which
+    /// is not looked at.
+    pub obstacle: Option<String>,
 }
 
 /// Returns all block devices that are no partitions, in the order of their names.
@@ -54,7 +55,7 @@ fn block(roots: &Roots, folder: &Path) -> Block {
         queue_depth: text(&folder.join("device/queue_depth")),
         tunables: attributes(&queue.join("iosched")),
         queue: attributes(&queue),
-        in_use: obstacle
+        obstacle: obstacle
             .unwrap_or_else(|error| Some(format!("no word of what is in use ({error})"))),
     }
 }

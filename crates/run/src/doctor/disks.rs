@@ -37,8 +37,9 @@ pub struct DiskSettings {
     pub queue: BTreeMap<String, String>,
     /// The tunables of the scheduler in use: the files of `queue/iosched`.
     pub tunables: BTreeMap<String, String>,
-    /// Use that keeps a run from writing to it; null if it is free, whatever data it has.
-    pub in_use: Option<String>,
+    /// Obstacle to a run that writes to it; null if there is none but perhaps the data on it, which
+    /// is not looked at.
+    pub obstacle: Option<String>,
 }
 
 /// Lists all block devices that are no partitions, or the one called `name`, or at `/dev/name`.
@@ -71,7 +72,7 @@ impl Disks {
             queue_depth: block.queue_depth,
             queue: block.queue.into_iter().collect(),
             tunables: block.tunables.into_iter().collect(),
-            in_use: block.in_use,
+            obstacle: block.obstacle,
         };
         Self { penstock: VERSION, disks: blocks.into_iter().map(settings).collect() }
     }
