@@ -172,14 +172,13 @@ impl MachineSpec {
     pub(crate) fn of_job(node: &Node, folder: &Path) -> Result<Self, JobError> {
         let Value::Table(table) = &node.value else { return Err(node.expected("devices by name")) };
         let device = |entry: &KeyValue| {
-            let known =
-                |number: &str| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
+            let is_number =
+                |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
             // Devices of a machine that files share are written with their numbers.
-            let whole = entry.key.rsplit_once('.').filter(|(_, number)| known(number));
-            let name = whole.map_or(&*entry.key, |(name, _)| name);
+            let numbered = entry.key.rsplit_once('.').filter(|(_, number)| is_number(number));
+            let name = numbered.map_or(&*entry.key, |(name, _)| name);
             check_name(name, &entry.origin)?;
-            let base = if entry.node.origin.is_set() { Path::new("") } else { folder };
-            let spec = named_device::read(&entry.node, &entry.key, base)?;
+            let spec = named_device::read(&entry.node, &entry.key, folder)?;
             Ok(MachineDevices { name: entry.key.clone(), count: 1, spec })
         };
         let devices: Vec<_> = table.entries.iter().map(device).collect::<Result<_, JobError>>()?;

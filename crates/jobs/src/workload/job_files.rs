@@ -65,7 +65,7 @@ impl JobFiles {
         Ok(Self { sections: files, shared })
     }
 
-    /// Writes the devices that files share, and the sections, with every default in place.
+    /// Writes the sections with every default in place.
     pub(super) fn write(&self, out: &mut Lines) {
         self.sections.iter().for_each(|file| file.write(&self.shared, out));
     }

@@ -33,8 +33,8 @@ use crate::workload::Load;
 pub(crate) struct DeviceStats {
     warmup: Time,
     disks: Vec<Rc<DiskObserver>>,
-    /// Files, or devices of a trace, that each have a device of their own, with the number of its
-    /// disks; empty if one device serves all.
+    /// Names of the devices of files or of a trace, with the number of the disks of each; empty if
+    /// one device serves all.
     lanes: Vec<(String, u32)>,
     /// The lane of each file.
     files: Vec<usize>,
