@@ -38,6 +38,7 @@ __all__ = [
     "policy_named",
     "replay_decisions",
     "schema",
+    "set_disk",
     "size",
     "study",
     "text_file",
@@ -170,6 +171,9 @@ def engines() -> str:
 
 def disks(name: str | None = None) -> str:
     """Return the block devices of this machine, or one, with their queues, as JSON."""
+
+def set_disk(name: str, scheduler: str, sets: Sequence[str]) -> str:
+    """Set a disk to a scheduler with tunables; return what it had and has, as JSON."""
 
 def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
     """Report what this machine can do, and what lies under a path, as JSON.

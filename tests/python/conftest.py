@@ -49,19 +49,32 @@ def disk() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def paper_report(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Makes the report of a paper in its usual settings, once for all processes of a test run."""
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Makes a file or folder of a name once for all processes of a test run."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
 
-    def report(name: str) -> Path:
-        path = folder / f"{name}.html"
+    def made(name: str, make: Callable[[Path], None]) -> Path:
+        path = folder / name
         with (folder / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists():
-                ended = penstock("paper", name, "--report", path)
-                assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {path}")
+                make(path)
         return path
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def paper_report(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str], Path]:
+    """Makes the report of a paper in its usual settings, once."""
+
+    def report(name: str) -> Path:
+        def make(path: Path) -> None:
+            ended = penstock("paper", name, "--report", path)
+            assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {path}")
+
+        return made_once(f"{name}.html", make)
 
     return report

@@ -1,6 +1,8 @@
-"""`penstock linux show`: what the kernel has set for each block device."""
+"""`penstock linux`: what the kernel has set for each block device, and changes of that."""
 
 import json
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,88 @@ def test_a_partition_is_refused_with_its_disk() -> None:
     ended = penstock("linux", "show", parts[0].name)
     assert ended.code == 2
     assert f"name the disk: {parts[0].parent.name}" in ended.err
+
+
+@pytest.fixture
+def loop(disk: Path) -> Iterator[str]:
+    """A loop device of the test's own, under `none`."""
+    with disk.open("wb") as made:
+        made.truncate(64 << 20)
+    done = subprocess.run(
+        ["losetup", "--find", "--show", disk], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no loop device can be made here: {done.stderr.strip()}")
+    node = done.stdout.strip()
+    name = node.removeprefix("/dev/")
+    if "mq-deadline" not in (BLOCKS / name / "queue/scheduler").read_text():
+        pytest.skip("the kernel has no mq-deadline for it")
+    (BLOCKS / name / "queue/scheduler").write_text("none")
+    yield name
+    (BLOCKS / name / "queue/scheduler").write_text("none")
+    subprocess.run(["losetup", "--detach", node], check=True)
+
+
+def state(name: str) -> dict[str, str]:
+    """The settings of a disk: its scheduler, all attributes of its queue, its tunables."""
+    queue = BLOCKS / name / "queue"
+    return attributes(queue) | attributes(queue / "iosched")
+
+
+def test_what_is_set_is_there_and_the_undo_restores_all(loop: str) -> None:
+    before = state(loop)
+    ended = penstock("linux", "set", loop, "mq-deadline", "read_expire=48", "rotational=0")
+    assert (ended.code, ended.err) == (0, "")
+    now = state(loop)
+    assert now["scheduler"] == before["scheduler"].replace("[none] mq-", "none [mq-").replace(
+        "deadline", "deadline]", 1
+    )
+    assert (now["read_expire"], now["rotational"]) == ("48", "0")
+    first, was, undo = ended.out.splitlines()
+    assert first == f"{loop} is now under mq-deadline read_expire=48 rotational=0"
+    assert was.startswith("before: none ")
+    # Tunables that are not the usual ones come back too.
+    changed = json.loads(penstock("linux", "set", loop, "bfq", "low_latency=0", "--json").out)
+    assert penstock(*changed["undo"]).code == 0
+    assert state(loop) == now
+    assert penstock(*undo.removeprefix("undo:   penstock ").split()).code == 0
+    assert state(loop) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["cfq"], 2, "error: {} has no scheduler cfq\nhint: did you mean"),
+        (["mq-deadline", "low_latency=0"], 2, "error: {}: found no tunable low_latency of mq-"),
+        (["mq-deadline", "read_expire=soon"], 2, "error: {}: cannot set iosched/read_expire to"),
+        (["none", "nr_requests"], 2, "error: found \"nr_requests\"; expected KEY=VALUE"),
+        (["none", "scheduler=bfq"], 2, "error: {}: found no tunable scheduler of none; expected"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_and_leaves_all_as_it_was(
+    loop: str, words: list[str], code: int, message: str
+) -> None:
+    before = state(loop)
+    ended = penstock("linux", "set", loop, *words)
+    assert (ended.code, ended.out) == (code, "")
+    assert ended.err.startswith(message.format(loop)), ended.err
+    assert "\nhint: " in ended.err
+    assert state(loop) == before
+
+
+def test_a_value_that_the_kernel_changes_is_shown_as_it_is(loop: str) -> None:
+    ended = penstock("linux", "set", loop, "none", "nr_requests=1")
+    assert ended.code == 0
+    assert ended.out.startswith(f"{loop} is now under none nr_requests=4\n")
+    assert state(loop)["nr_requests"] == "4"
+
+
+def test_a_partition_names_its_disk_and_a_device_without_a_queue_is_refused() -> None:
+    partitions = sorted(path.parent.name for path in BLOCKS.glob("*/*/partition"))
+    for partition in partitions[:1]:
+        ended = penstock("linux", "set", partition, "none")
+        assert (ended.code, ended.out) == (2, "")
+        assert "is a partition" in ended.err
+    ended = penstock("linux", "set", "nothing", "none")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: there is no block device nothing\nhint: ")

@@ -23,7 +23,7 @@ ENDING = [(number, 128 + number) for number in (signal.SIGHUP, signal.SIGQUIT)]
 """Those that came after Ctrl-C and SIGTERM, and what the command exits with."""
 
 NOTES = Path("/run/penstock")
-"""Where a run notes a scheduler that it switched."""
+"""Where a run notes the settings that it changes."""
 
 
 @pytest.mark.parametrize(("number", "code"), ENDING)
@@ -69,7 +69,7 @@ def test_a_disk_has_its_own_scheduler_again(
             time.sleep(0.5)
             ended = command.end(number)
         assert scheduler.read_text() == before
-        assert not NOTES.joinpath(f"scheduler.{Path(node).name}").exists()
+        assert not NOTES.joinpath(f"queue.{Path(node).name}").exists()
     finally:
         losetup("--detach", node)
     assert ended.code == code

@@ -22,23 +22,28 @@ REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:htt
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(
+    made_once: Callable[[str, Callable[[Path], None]], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The built site, over crates that were not documented."""
-    folder = tmp_path_factory.mktemp("site")
-    for found in re.findall(r"\.\./rust/(\w+)/index\.html", site_hooks.RUST.text()):
-        (folder / "doc" / found).mkdir(parents=True, exist_ok=True)
-        (folder / "doc" / found / "index.html").write_text("<!DOCTYPE html>")
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder / "built"],
-        cwd=ROOT,
-        env=os.environ | {"PENSTOCK_RUST_DOCS": str(folder / "doc"), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    assert "WARNING" not in built.stderr
-    return folder / "built"
+
+    def make(path: Path) -> None:
+        rust = tmp_path_factory.mktemp("rust") / "doc"
+        for name in re.findall(r"\.\./rust/(\w+)/index\.html", site_hooks.RUST.text()):
+            (rust / name).mkdir(parents=True, exist_ok=True)
+            (rust / name / "index.html").write_text("<!DOCTYPE html>")
+        built = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", path],
+            cwd=ROOT,
+            env=os.environ | {"PENSTOCK_RUST_DOCS": str(rust), "NO_MKDOCS_2_WARNING": "1"},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert built.returncode == 0, built.stderr
+        assert "WARNING" not in built.stderr
+
+    return made_once("site", make)
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

@@ -22,6 +22,7 @@ use crate::job_device::{DEVICE, NamedPlace, device};
 use crate::keys::{Keys, keys, names, required, table_with};
 use crate::live::{LIVE, Live};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
+use crate::policies::{KERNEL, KernelTunables};
 use crate::policy_keys::POLICY;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -94,6 +95,8 @@ pub struct Job {
     pub workload: WorkloadSpec,
     /// Parameters of every registered policy.
     pub policies: Vec<(&'static str, Params)>,
+    /// Tunables of the kernel's schedulers.
+    pub kernel: Vec<KernelTunables>,
 }
 
 impl Job {
@@ -249,6 +252,12 @@ impl Job {
                 out.line(name, text::param(value));
             }
         }
+        for KernelTunables { scheduler, values } in &self.kernel {
+            out.section(&format!("[{}.\"{KERNEL}{scheduler}\"]", POLICY.name));
+            for (name, value) in values {
+                out.line(name, text::quoted(value));
+            }
+        }
         out.done()
     }
 }
@@ -306,6 +315,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let device = device(&reader, on, &mut workload)?;
     let stop = reader.get(&STOP)?.resolve(reader.place(&STOP), earliest, &classes, &workload)?;
     let policies = policies::all(reader.node(&POLICY), folder)?;
+    let kernel = policies::of_kernel(reader.node(&POLICY))?;
     let buffered = workload.agents().iter().any(|agent| agent.buffered);
     let job = Job {
         name: name.into(),
@@ -320,6 +330,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         classes,
         workload,
         policies,
+        kernel,
     };
     check_copies(&job)?;
     check_depth(&job, reader.origin(&MAX_OUTSTANDING))?;

@@ -1,13 +1,14 @@
-//! Keys of the parameters of policies, as the registry declares them.
+//! Keys of the parameters of policies, as the registry declares them, and of the kernel's schedulers.
 
 use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
 
 use crate::describe::{
-    NAMED_DEVICE, any, count, defined, described, from_digit, switch, table, words,
+    NAMED_DEVICE, any, count, defined, described, from_digit, matching, switch, table, with, words,
 };
 use crate::keys::keys;
 use crate::kinds::section;
+use crate::policies::KERNEL;
 use crate::text::param_json;
 use crate::tree::Node;
 
@@ -16,13 +17,19 @@ keys! {
     POLICY policy: Node = section(sections);
 }
 
-/// Describes a section for each policy.
+/// Describes a section for each policy, and those of the kernel's schedulers.
 fn sections() -> Value {
-    table(
+    let sections = table(
         POLICIES
             .iter()
             .map(|policy| (policy.name, described(params(policy.params), policy.summary, None))),
-    )
+    );
+    let values = any([matching("^\\S+$"), json!({"type": "integer"})]);
+    let tunables = json!({"type": "object", "additionalProperties": values});
+    let meaning =
+        "Tunables of a scheduler of the kernel, or attributes of its queue, as /sys has them.";
+    let tunables = described(tunables, meaning, None);
+    with(sections, json!({"patternProperties": {format!("^{KERNEL}"): tunables}}))
 }
 
 /// Describes a table of parameters.

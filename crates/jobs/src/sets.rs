@@ -1,7 +1,8 @@
 //! Applies `--set key=value` to a job before it is read.
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
-//! of a policy (`size-priority.split`). An agent with a name may be addressed by it
+//! of a policy (`size-priority.split`) or of a scheduler of the kernel (`kernel:bfq.low_latency`). An
+//! agent with a name may be addressed by it
 //! (`agent.reader.size`), and `*` stands for every agent, file or program (`agent.*.cache`). A part
 //! of a device may be addressed if the job names the device or its file (`device.queue.depth`);
 //! this includes the devices on which a trace is played (`trace.on.sda.queue.depth`) and those of
@@ -22,6 +23,7 @@ use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Cases, foreign, names};
 use crate::named_device;
 use crate::nearest::suggest;
+use crate::policies::KERNEL;
 use crate::policy_keys::POLICY;
 use crate::tree::{Node, Table, Value};
 use crate::units::OFF;
@@ -184,7 +186,8 @@ fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<St
 /// Completes a path: `policy` goes before `POLICY.param`, and `arrivals` before a key of theirs.
 fn expand(mut path: Vec<Step>, known: &[&str]) -> Result<Vec<Step>, JobError> {
     let first = &path[0];
-    if POLICIES.iter().any(|policy| policy.name == first.key) {
+    let of_kernel = first.key.starts_with(KERNEL) && path.len() > 1;
+    if of_kernel || POLICIES.iter().any(|policy| policy.name == first.key) {
         let policy = Step { key: POLICY.name.into(), origin: first.origin.clone() };
         path.insert(0, policy);
     } else if !known.contains(&first.key.as_str()) {

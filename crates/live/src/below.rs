@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use crate::kernel::sysfs::{Disk, Stack, Sysfs};
-use crate::scheduler::{LeftBehind, left_behind};
+use crate::queue_settings::{LeftBehind, left_behind};
 use crate::targets::{self, Target};
 
 /// The greatest depth of files on devices on files on devices.

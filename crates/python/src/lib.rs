@@ -43,7 +43,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         Below, Failure, device, devices, disks, doctor, engines, exit_without_memory, is_right,
-        merge_facts, policies, policy_named, replay_decisions, schema, text_file, without_detail,
+        merge_facts, policies, policy_named, replay_decisions, schema, set_disk, text_file,
+        without_detail,
     };
     #[pymodule_export]
     use crate::amounts::{job_amounts, job_from_fio, trace_made};
@@ -155,6 +156,14 @@ fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
 #[pyo3(signature = (name=None))]
 fn disks(py: Python<'_>, name: Option<Text>) -> PyResult<String> {
     heeding(py, move || penstock_run::doctor::disks(name.as_ref().map(|name| &*name.0)))
+}
+
+/// Sets the disk called `name` to `scheduler` with `sets`, as `read_expire=50`, and returns what it had
+/// and has, as JSON.
+#[pyfunction]
+fn set_disk(py: Python<'_>, name: Text, scheduler: Text, sets: Vec<Text>) -> PyResult<String> {
+    let sets: Vec<String> = sets.into_iter().map(|set| set.0).collect();
+    heeding(py, move || penstock_run::doctor::set_disk(&name.0, &scheduler.0, &sets))
 }
 
 /// Returns the JSON Schema of the kind `job`, `device` or `result`, as JSON.

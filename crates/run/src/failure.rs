@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use penstock_jobs::diagnose::JobError;
-use penstock_live::scheduler::SchedulerError;
+use penstock_live::queue_settings::QueueError;
 use penstock_live::{EngineError, RecordError, TargetError};
 
 /// A message with the exit code that goes with it.
@@ -46,6 +46,11 @@ impl Failure {
         let message = format!("error: cannot {doing}: {error}");
         Self::new(message, CANNOT)
             .hint("the machine is short of it, or limits it: look at `ulimit -u` and `ulimit -v`")
+    }
+
+    /// Something that this machine or this user cannot do.
+    pub fn cannot(message: impl fmt::Display, hint: impl fmt::Display) -> Self {
+        Self::new(format!("error: {message}"), CANNOT).hint(hint)
     }
 
     /// A file that cannot be read.
@@ -160,8 +165,8 @@ impl From<RecordError> for Failure {
     }
 }
 
-impl From<SchedulerError> for Failure {
-    fn from(error: SchedulerError) -> Self {
+impl From<QueueError> for Failure {
+    fn from(error: QueueError) -> Self {
         Self::new(format!("error: {error}"), error.exit_code())
     }
 }

@@ -224,7 +224,7 @@ fn a_run_fails_if_another_program_switches_the_scheduler() {
         let comparison = run(file, scheduler, &[], &mut progress).unwrap();
         let disk = changed.expect("the run reports while it goes on");
         let failure = comparison.runs[0].failure.as_ref().expect("it says so");
-        assert!(failure.starts_with(&format!("{disk}: found it under ")), "{failure}");
+        assert!(failure.starts_with(&format!("{disk}: found scheduler at ")), "{failure}");
     });
 }
 
@@ -247,9 +247,9 @@ fn an_ordinary_run_names_the_scheduler_and_says_if_a_killed_run_left_it() {
         assert!(now(disk).unwrap().contains(&format!("[{own}]")), "as the kernel says");
         assert!(!run.remarks.iter().any(|remark| remark.contains("was killed")));
         // As after a run that is killed under another scheduler.
-        let note = PathBuf::from(format!("/run/penstock/scheduler.{disk}"));
+        let note = PathBuf::from(format!("/run/penstock/queue.{disk}"));
         std::fs::create_dir_all(note.parent().unwrap()).unwrap();
-        std::fs::write(&note, &own).unwrap();
+        std::fs::write(&note, format!("switch {own} scheduler {own}\n")).unwrap();
         std::fs::write(format!("/sys/block/{disk}/queue/scheduler"), scheduler).unwrap();
         let left = ordinary();
         std::fs::write(format!("/sys/block/{disk}/queue/scheduler"), &own).unwrap();

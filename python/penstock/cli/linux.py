@@ -13,7 +13,6 @@ from penstock.cli.verb import group
 from penstock.text import linux as linux_text
 
 app = group()
-app.callback()(lambda: None)  # Without it a group of one verb would be that verb.
 
 Device = Annotated[
     str | None,
@@ -31,3 +30,28 @@ def show(device: Device = None, *, as_json: Json = False) -> None:
     text = _native.disks(device)
     disks: linux_text.Disks = json.loads(text)
     give(Answer(data=lambda: text, blocks=linux_text.blocks(disks)), as_json=as_json)
+
+
+@app.command("set", short_help="Switch the kernel's scheduler of a disk, and set its tunables.")
+def set_(
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help="The disk, as sda.")],
+    scheduler: Annotated[str, typer.Argument(metavar="SCHEDULER", help="As mq-deadline.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]…",
+            help="Tunables of the scheduler, or attributes of the queue, as read_expire=50 or "
+            "nr_requests=64. The values are those of /sys/block.",
+        ),
+    ] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Switch the kernel's scheduler of a disk, and set its tunables.
+
+    They stay until they are changed again, or until the machine starts anew. What was set is read
+    back, and the command that restores the old settings is printed. Only root may. A run that
+    holds the disk's settings is not disturbed. For the time of a run: --policies kernel:SCHEDULER.
+    """
+    text = _native.set_disk(device, scheduler, settings or [])
+    give(Answer(data=lambda: text, blocks=linux_text.change(json.loads(text))), as_json=as_json)

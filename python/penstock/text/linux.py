@@ -55,6 +55,18 @@ def blocks(disks: Disks) -> Iterator[Sequence[Part]]:
         yield [Table(TUNABLES, rows, words=1, sentences=1, title=title)]
 
 
+def change(changed: Mapping[str, Any]) -> Iterator[Sequence[Part]]:
+    """Yield what a disk has now, what it had, and the command that restores that."""
+    now, before = (_settings(changed[when]) for when in ("now", "before"))
+    undo = " ".join(["penstock", *changed["undo"]])
+    yield [f"{changed['disk']} is now under {now}", f"before: {before}", f"undo:   {undo}"]
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    values = [f"{key}={value}" for key, value in settings["settings"].items()]
+    return " ".join([settings["scheduler"], *values])
+
+
 def in_use(schedulers: str) -> str:
     """Return the scheduler in brackets, or the only one."""
     words = schedulers.split()

@@ -15,6 +15,8 @@ use penstock_jobs::Job;
 use penstock_jobs::diagnose::quote;
 use penstock_jobs::nearest::suggest;
 use penstock_jobs::params;
+use penstock_jobs::policies::KERNEL;
+use penstock_live::queue_settings::Setting;
 use penstock_policy::{ALL, Entry, Facts, POLICIES, Params, USUAL, fcfs};
 use serde_json::{Value, json};
 
@@ -77,14 +79,12 @@ pub enum Quit {
 pub(crate) enum Chosen {
     Known(&'static Entry, Params),
     Foreign(Foreign),
-    /// No Penstock policy: each class by itself, under this scheduler of the kernel.
-    Kernel(String),
+    /// No Penstock policy: each class by itself, under this scheduler of the kernel, with these
+    /// tunables.
+    Kernel(String, Vec<Setting>),
     /// A class with the device to itself, unscheduled.
     Alone(ClassId, String),
 }
-
-/// Prefix of the name of a scheduler of the kernel.
-const KERNEL: &str = "kernel:";
 
 /// The name for the scheduler that each disk already has.
 pub(crate) const AS_IS: &str = "as-is";
@@ -118,7 +118,7 @@ impl Chosen {
                 }
                 Candidate::Named(name) => {
                     match (name.strip_prefix(KERNEL), name.strip_prefix(ALONE)) {
-                        (Some(_), _) => Self::Kernel(name.clone()),
+                        (Some(scheduler), _) => Self::kernel_of(job, name, scheduler)?,
                         (_, Some(class)) => Self::alone(job, class)?,
                         _ => named(name)?,
                     }
@@ -130,6 +130,17 @@ impl Chosen {
             });
         }
         Ok(all)
+    }
+
+    fn kernel_of(job: &Job, name: &str, scheduler: &str) -> Result<Self, Failure> {
+        let of_it = job.kernel.iter().filter(|tunables| tunables.scheduler == scheduler);
+        let values = of_it.flat_map(|tunables| &tunables.values).cloned();
+        let settings: Vec<Setting> = values.map(|(key, value)| Setting { key, value }).collect();
+        if let (AS_IS, Some(Setting { key, .. })) = (scheduler, settings.first()) {
+            let message = format!("{name} leaves the disk as it is, and {key} would be set");
+            return Err(Failure::wrong(message, "name the scheduler, as in kernel:mq-deadline"));
+        }
+        Ok(Self::Kernel(name.into(), settings))
     }
 
     fn alone(job: &Job, class: &str) -> Result<Self, Failure> {
@@ -145,14 +156,16 @@ impl Chosen {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Known(entry, _) => entry.name,
-            Self::Foreign(Foreign { name, .. }) | Self::Kernel(name) | Self::Alone(_, name) => name,
+            Self::Foreign(Foreign { name, .. }) | Self::Kernel(name, _) | Self::Alone(_, name) => {
+                name
+            }
         }
     }
 
-    /// The name of the kernel's scheduler; `None` if it is another candidate.
-    pub(crate) fn kernel(&self) -> Option<&str> {
+    /// The name of the kernel's scheduler and its tunables; `None` if it is another candidate.
+    pub(crate) fn kernel(&self) -> Option<(&str, &[Setting])> {
         match self {
-            Self::Kernel(name) => name.strip_prefix(KERNEL),
+            Self::Kernel(name, settings) => Some((name.strip_prefix(KERNEL)?, settings)),
             _ => None,
         }
     }
@@ -161,7 +174,12 @@ impl Chosen {
     pub(crate) fn params_json(&self) -> Value {
         match self {
             Self::Known(_, params) => params::params_json(params),
-            Self::Foreign(_) | Self::Kernel(_) | Self::Alone(..) => json!({}),
+            Self::Kernel(_, settings) => settings
+                .iter()
+                .map(|Setting { key, value }| (key.clone(), json!(value)))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            Self::Foreign(_) | Self::Alone(..) => json!({}),
         }
     }
 
@@ -176,7 +194,7 @@ impl Chosen {
         match self {
             Self::Known(entry, _) => fact(&entry.facts),
             Self::Foreign(_) => true,
-            Self::Kernel(_) | Self::Alone(..) => false,
+            Self::Kernel(..) | Self::Alone(..) => false,
         }
     }
 
@@ -185,7 +203,7 @@ impl Chosen {
         match self {
             Self::Known(entry, params) => (entry.build)(params, served),
             Self::Foreign(foreign) => (foreign.build)(served, quit.clone()),
-            Self::Kernel(_) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
+            Self::Kernel(..) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
         }
     }
 }
@@ -218,7 +236,7 @@ pub(crate) fn can_run_without_a_target(
     on: &str,
     null: bool,
 ) -> Result<(), Failure> {
-    let needs = |policy: &&Chosen| policy.kernel().is_some_and(|name| !null || name != AS_IS);
+    let needs = |policy: &&Chosen| policy.kernel().is_some_and(|(name, _)| !null || name != AS_IS);
     let Some(kernel) = policies.iter().find(needs) else { return Ok(()) };
     let message = format!("{} schedules a real disk, and {on} is not one", kernel.name());
     Err(Failure::wrong(message, "name a file on one with --on, as in --on ./data.img"))

@@ -1,9 +1,11 @@
-//! The block devices of this machine and what the kernel has set for each. `penstock linux show`
-//! prints them.
+//! The block devices of this machine and what the kernel has set for each: `penstock linux show`
+//! prints it, `penstock linux set` changes it.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 
 use penstock_jobs::nearest::suggest;
+use penstock_live::queue_settings::{self, QueueError, Setting};
 use penstock_live::{Block, blocks};
 use serde::Serialize;
 
@@ -47,19 +49,115 @@ pub struct DiskSettings {
 /// # Errors
 /// There is no such device, or it is a partition.
 pub fn disks(name: Option<&str>) -> Result<Disks, Failure> {
-    let all = blocks();
-    let Some(name) = name else { return Ok(Disks::of(all)) };
+    match name {
+        Some(name) => Ok(Disks::of([block(name)?])),
+        None => Ok(Disks::of(blocks())),
+    }
+}
+
+/// The output of `linux set --json`.
+#[derive(Debug, Serialize)]
+pub struct DiskChange {
+    /// Version of Penstock.
+    pub penstock: &'static str,
+    /// Name of the disk, as `sda`.
+    pub disk: String,
+    /// Its old settings.
+    pub before: SchedulerSettings,
+    /// Its settings now: those that were set.
+    pub now: SchedulerSettings,
+    /// The arguments of `penstock` that restore the old settings.
+    pub undo: Vec<String>,
+}
+
+/// A scheduler of the kernel and settings of it and of the queue.
+#[derive(Debug, Serialize)]
+pub struct SchedulerSettings {
+    /// Its name.
+    pub scheduler: String,
+    /// Tunables, or attributes of the queue, with their values.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl SchedulerSettings {
+    fn new(scheduler: &str, settings: &[Setting]) -> Self {
+        let pairs = settings.iter().map(|one| (one.key.clone(), one.value.clone()));
+        Self { scheduler: scheduler.into(), settings: pairs.collect() }
+    }
+}
+
+/// Sets the disk called `name` to `scheduler` with `sets`, as `read_expire=50`, for good.
+///
+/// # Errors
+/// There is no such disk, scheduler or tunable, a value that the kernel refuses, a run that has
+/// changed the disk's settings, or no permission.
+pub fn set_disk(name: &str, scheduler: &str, sets: &[String]) -> Result<DiskChange, Failure> {
+    let Block { name: disk, queue, .. } = block(name)?;
+    if !queue.iter().any(|(attribute, _)| attribute == "scheduler") {
+        let message = format!("{disk} has no schedulers");
+        return Err(Failure::wrong(
+            message,
+            "`penstock linux show` lists the disks that have some",
+        ));
+    }
+    let settings = sets.iter().map(|set| setting(set)).collect::<Result<Vec<_>, _>>()?;
+    let (before, now) =
+        queue_settings::set(&disk, scheduler, &settings).map_err(|error| match error {
+            QueueError::Unknown { disk, name, known } => {
+                let message = format!("{disk} has no scheduler {name}");
+                let hint = suggest(&name, known.iter().map(String::as_str));
+                Failure::wrong(
+                    message,
+                    format!("{hint}; others may be modules that are not loaded"),
+                )
+            }
+            QueueError::Refused { disk, attribute, value, source }
+                if matches!(source.kind(), ErrorKind::PermissionDenied) =>
+            {
+                let words = command(&disk, scheduler, &settings).join(" ");
+                let message = format!("cannot set {attribute} of {disk} to {value}: {source}");
+                Failure::cannot(message, format!("as root: `penstock {words}`"))
+            }
+            other => other.into(),
+        })?;
+    let undo = command(&disk, &before.scheduler, &before.settings);
+    let now = SchedulerSettings::new(scheduler, &now);
+    let before = SchedulerSettings::new(&before.scheduler, &before.settings);
+    Ok(DiskChange { penstock: VERSION, disk, before, now, undo })
+}
+
+/// Parses a setting, as `read_expire=50`.
+fn setting(text: &str) -> Result<Setting, Failure> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
+            Ok(Setting { key: key.into(), value: value.into() })
+        }
+        _ => Err(Failure::wrong(
+            format_args!("found {text:?}; expected KEY=VALUE"),
+            "as read_expire=50 or nr_requests=64",
+        )),
+    }
+}
+
+/// Returns the arguments of `penstock` that set `disk` to `scheduler` with `settings`.
+fn command(disk: &str, scheduler: &str, settings: &[Setting]) -> Vec<String> {
+    let words = ["linux", "set", disk, scheduler].into_iter().map(String::from);
+    words.chain(settings.iter().map(|one| format!("{}={}", one.key, one.value))).collect()
+}
+
+/// Finds the block device called `name`, or at `/dev/name`, among those that are no partitions.
+fn block(name: &str) -> Result<Block, Failure> {
+    let mut all = blocks();
     let wanted = name.strip_prefix("/dev/").unwrap_or(name);
-    let names: Vec<&str> = all.iter().map(|block| &*block.name).collect();
-    if names.contains(&wanted) {
-        return Ok(Disks::of(all.into_iter().filter(|block| block.name == wanted)));
+    if let Some(at) = all.iter().position(|block| block.name == wanted) {
+        return Ok(all.swap_remove(at));
     }
     if let Some(disk) = all.iter().find(|block| block.partitions.iter().any(|one| one == wanted)) {
         let message = format!("{wanted} is a partition, and its disk has the scheduler");
         return Err(Failure::wrong(message, format!("name the disk: {}", disk.name)));
     }
     let message = format!("there is no block device {wanted}");
-    Err(Failure::wrong(message, suggest(wanted, names)))
+    Err(Failure::wrong(message, suggest(wanted, all.iter().map(|block| &*block.name))))
 }
 
 impl Disks {

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use penstock_live::scheduler::{self, LeftBehind};
+use penstock_live::queue_settings::{self, LeftBehind};
 use penstock_live::{
     LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
 };
@@ -21,7 +21,7 @@ pub(super) enum Leftovers {
 
 pub(super) fn checks(path: &Path, what: Leftovers) -> Vec<Check> {
     let mut checks = loops(what);
-    checks.extend(scheduler::left_behind().iter().map(|left| switched(left, what)));
+    checks.extend(queue_settings::left_behind().iter().map(|left| changed(left, what)));
     checks.extend(half_made(path).iter().map(|file| half(file)));
     checks.extend(unfinished_outputs(path).iter().map(|file| unfinished(file, what)));
     if checks.is_empty() {
@@ -83,21 +83,21 @@ fn unfinished(file: &Path, what: Leftovers) -> Check {
     check.fact("file", shown.to_string()).fact("removed", removed)
 }
 
-/// Checks a disk whose scheduler a killed run changed.
-fn switched(left: &LeftBehind, what: Leftovers) -> Check {
-    const NAME: &str = "scheduler";
+/// Checks a disk whose settings a killed run changed.
+fn changed(left: &LeftBehind, what: Leftovers) -> Check {
+    const NAME: &str = "disk settings";
     let LeftBehind { disk, scheduler, .. } = left;
     let check = match what {
         Leftovers::Report => {
-            let found = format!("{disk} is not under {scheduler}, of a run that is gone");
-            Check::limited(NAME, found, "put it back with `penstock doctor --clean`")
+            let found = format!("those of {disk} are of a run that is gone");
+            let advice = "put its own back with `penstock doctor --clean`";
+            Check::limited(NAME, found, advice)
         }
-        Leftovers::Remove => match scheduler::restore_left_behind(left) {
-            Ok(()) => Check::ok(NAME, format!("put back: {disk} under {scheduler}")),
+        Leftovers::Remove => match queue_settings::restore_left_behind(left) {
+            Ok(()) => Check::ok(NAME, format!("put back: {disk}, under {scheduler}")),
             Err(error) => {
-                let found = format!("{disk} cannot be put back under {scheduler}: {error}");
-                let advice = "as root, write its name to /sys/block/DISK/queue/scheduler";
-                Check::limited(NAME, found, advice)
+                let found = format!("those of {disk} cannot be put back: {error}");
+                Check::limited(NAME, found, "as root: `penstock doctor --clean`")
             }
         },
     };

@@ -24,7 +24,7 @@ use penstock_live::timer_lateness;
 use serde::Serialize;
 
 pub use self::check::{Check, State};
-pub use self::disks::{DiskSettings, Disks, disks};
+pub use self::disks::{DiskChange, DiskSettings, Disks, SchedulerSettings, disks, set_disk};
 use self::leftovers::Leftovers;
 use self::roots::Roots;
 use crate::failure::Failure;

@@ -7,7 +7,8 @@
 //! class has one thread on a target; with an engine that blocks, one for each of its agents there.
 
 use penstock_core::ClassId;
-use penstock_live::{Engine, Target, scheduler};
+use penstock_live::queue_settings::{self, Held, Setting};
+use penstock_live::{Engine, Target};
 
 use crate::ask::candidate::AS_IS;
 use crate::failure::Failure;
@@ -22,11 +23,12 @@ use crate::workload::Load;
 const REMARK: &str = "each class ran at the same time as the others on threads and engines of its own: device time is what each of \
                       them saw, and counts twice where both had something at the disk";
 
-/// Runs `runner` at `place` with the disks below it under the kernel's scheduler `name`.
+/// Runs `runner` at `place` with the disks below it under the kernel's scheduler `name` with
+/// `settings`.
 pub(crate) fn run(
     runner: &Runner<'_>,
     place: &Place,
-    name: &str,
+    (name, settings): (&str, &[Setting]),
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
     let loads = loads(runner, place)?;
@@ -34,16 +36,26 @@ pub(crate) fn run(
     threads::check(runner, &tasks)?;
     let targets: Vec<&Target> = place.targets().iter().map(|live| &live.target).collect();
     let switches = name != AS_IS && !targets.is_empty();
-    let switched = switches.then(|| scheduler::switch(&targets, name)).transpose()?;
+    let held = switches.then(|| queue_settings::hold(&targets, name, settings)).transpose()?;
+    let rounded = held.as_ref().map(|held| rounded(held, settings)).unwrap_or_default();
     let mut all = threads::run(runner, place, &tasks, progress)?;
     if runner.load.classes.len() > 1 {
         all.remarks.push(REMARK.into());
     }
     all.remarks.extend(threads::engines(&tasks));
-    if let Some(Err(changed)) = switched.map(|switched| switched.check()) {
+    all.remarks.extend(rounded);
+    if let Some(Err(changed)) = held.map(|held| held.check()) {
         all.failure.get_or_insert(changed.to_string());
     }
     Ok(all)
+}
+
+/// Remarks on the values of `asked` for which the kernel took others.
+fn rounded(held: &Held, asked: &[Setting]) -> Vec<String> {
+    let others = held.settings().filter(|(_, taken)| !asked.contains(taken));
+    others
+        .map(|(disk, Setting { key, value })| format!("the kernel set {key} of {disk} to {value}"))
+        .collect()
 }
 
 /// The load of each thread.

@@ -363,7 +363,7 @@ fn one_run(
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
     match (runner.policy, place) {
-        (Chosen::Kernel(_), _) => {
+        (Chosen::Kernel(..), _) => {
             let scheduler = runner.policy.kernel().expect("it is one");
             independent::run(runner, place, scheduler, progress)
         }
