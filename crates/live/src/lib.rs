@@ -34,6 +34,7 @@ mod null;
 mod paced;
 pub mod queue_settings;
 mod record;
+pub mod serve;
 mod stage;
 mod targets;
 mod verify;

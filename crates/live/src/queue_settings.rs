@@ -26,8 +26,25 @@ use crate::targets::Target;
 /// The folder in which runs note their changes. Like a disk's settings, it does not survive a reboot.
 const NOTES: &str = "/run/penstock";
 
-/// The beginning of a note's name; the disk follows.
-const NOTE: &str = "queue.";
+/// The reason why the settings of a disk are held. What is held for a run is put back before what is held for as
+/// long as the disk is served.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Purpose {
+    Run,
+    Serving,
+}
+
+impl Purpose {
+    const ALL: [Self; 2] = [Self::Run, Self::Serving];
+
+    /// Returns the beginning of a note's name; the disk follows.
+    const fn note(self) -> &'static str {
+        match self {
+            Self::Run => "queue.",
+            Self::Serving => "served.",
+        }
+    }
+}
 
 /// The attribute with the schedulers.
 const SCHEDULER: &str = "scheduler";
@@ -231,11 +248,12 @@ impl Noted {
 struct Places {
     sys: PathBuf,
     notes: PathBuf,
+    purpose: Purpose,
 }
 
 impl Places {
-    fn real() -> Self {
-        Self { sys: "/sys".into(), notes: NOTES.into() }
+    fn real(purpose: Purpose) -> Self {
+        Self { sys: "/sys".into(), notes: NOTES.into(), purpose }
     }
 
     fn queue(&self, disk: &str) -> PathBuf {
@@ -244,7 +262,7 @@ impl Places {
 
     /// Returns the path of the note on `disk`.
     fn note(&self, disk: &str) -> PathBuf {
-        self.notes.join(format!("{NOTE}{disk}"))
+        self.notes.join(format!("{}{disk}", self.purpose.note()))
     }
 
     /// Reads an attribute of the queue of `disk`; of the schedulers, the one in use.
@@ -316,15 +334,20 @@ fn read_note(note: &mut File) -> io::Result<Vec<Noted>> {
     Ok(text.split_inclusive('\n').filter_map(Noted::parse).collect())
 }
 
-/// Sets every disk under `targets` to the kernel's scheduler `scheduler` with `settings`.
+/// A scheduler of the kernel, and what is set under it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The scheduler, as `bfq`.
+    pub scheduler: String,
+    /// Its tunables, and attributes of the queue.
+    pub settings: Vec<Setting>,
+}
+
+/// Sets every disk under `targets` to the schedulers of `steps`, one after another.
 ///
 /// # Errors
 /// [`QueueError`]; disks changed by then are put back.
-pub fn hold(
-    targets: &[&Target],
-    scheduler: &str,
-    settings: &[Setting],
-) -> Result<Held, QueueError> {
+pub fn hold(targets: &[&Target], steps: &[Step]) -> Result<Held, QueueError> {
     let mut disks: Vec<String> = Vec::new();
     for target in targets {
         let none = || QueueError::NoDisk { path: target.path().to_owned() };
@@ -341,7 +364,16 @@ pub fn hold(
             }
         }
     }
-    Held::new(Places::real(), disks, scheduler, settings)
+    Held::new(Places::real(Purpose::Run), disks, steps)
+}
+
+/// Sets the disk called `disk` to the schedulers of `steps`, one after another, for as long as it is served. A
+/// run may hold its settings meanwhile.
+///
+/// # Errors
+/// [`QueueError`]; what was changed by then is put back.
+pub fn hold_served(disk: &str, steps: &[Step]) -> Result<Held, QueueError> {
+    Held::new(Places::real(Purpose::Serving), vec![disk.into()], steps)
 }
 
 /// The old settings of a disk.
@@ -353,47 +385,43 @@ pub struct Before {
     pub settings: Vec<Setting>,
 }
 
-/// Sets the disk called `disk` to `scheduler` with `settings`, for good. Returns what it had, and the values that
+/// Sets the disk called `disk` as `step` says, for good. Returns what it had, and the values that
 /// the kernel took.
 ///
 /// # Errors
 /// [`QueueError`]; what was changed by then is put back.
-pub fn set(
-    disk: &str,
-    scheduler: &str,
-    settings: &[Setting],
-) -> Result<(Before, Vec<Setting>), QueueError> {
-    let held = Held::new(Places::real(), vec![disk.into()], scheduler, settings)?;
+pub fn set(disk: &str, step: Step) -> Result<(Before, Vec<Setting>), QueueError> {
+    let held = Held::new(Places::real(Purpose::Run), vec![disk.into()], &[step])?;
     let now = held.settings().map(|(_, setting)| setting).collect();
     Ok((held.keep(), now))
 }
 
 impl Held {
-    fn new(
-        places: Places,
-        disks: Vec<String>,
-        scheduler: &str,
-        settings: &[Setting],
-    ) -> Result<Self, QueueError> {
+    fn new(places: Places, disks: Vec<String>, steps: &[Step]) -> Result<Self, QueueError> {
         let mut this = Self { places, disks: Vec::new() };
         for disk in disks {
             let list = text(&this.places.queue(&disk).join(SCHEDULER)).unwrap_or_default();
             let known = schedulers(&list).1;
-            if !known.iter().any(|known| known == scheduler) {
-                return Err(QueueError::Unknown { disk, name: scheduler.into(), known });
+            let unknown = |step: &&Step| !known.contains(&step.scheduler);
+            if let Some(Step { scheduler, .. }) = steps.iter().find(unknown) {
+                return Err(QueueError::Unknown { disk, name: scheduler.clone(), known });
             }
             let taken = this.places.take(&disk).map_err(|source| QueueError::Refused {
                 disk: disk.clone(),
                 attribute: SCHEDULER.into(),
-                value: scheduler.into(),
+                value: steps.last().map(|step| step.scheduler.clone()).unwrap_or_default(),
                 source,
             })?;
             this.disks.push(taken.ok_or_else(|| QueueError::InUse { disk: disk.clone() })?);
             let taken = this.disks.last_mut().expect("it was just added");
-            taken.change(&this.places, SCHEDULER, scheduler)?;
-            for Setting { key, value } in settings {
-                let attribute = taken.attribute(&this.places, scheduler, key)?;
-                taken.change(&this.places, &attribute, value)?;
+            for Step { scheduler, settings } in steps {
+                // Settings of an earlier step may show other values under this scheduler.
+                taken.set.clear();
+                taken.change(&this.places, SCHEDULER, scheduler)?;
+                for Setting { key, value } in settings {
+                    let attribute = taken.attribute(&this.places, scheduler, key)?;
+                    taken.change(&this.places, &attribute, value)?;
+                }
             }
         }
         Ok(this)
@@ -581,30 +609,32 @@ fn gone(written: io::Result<()>) -> io::Result<()> {
     })
 }
 
-/// A disk whose settings were not put back, because the run that changed them was killed.
+/// A disk whose settings were not put back, because the process that changed them was killed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftBehind {
     /// The disk.
     pub disk: String,
     /// Its own scheduler.
     pub scheduler: String,
+    purpose: Purpose,
 }
 
-/// Returns the disks whose settings were not put back by a run that has ended.
+/// Returns the disks whose settings were not put back by a process that has ended, in the order in which they are
+/// to be put back.
 pub fn left_behind() -> Vec<LeftBehind> {
-    left_in(&Places::real())
+    Purpose::ALL.into_iter().flat_map(|purpose| left_in(&Places::real(purpose))).collect()
 }
 
 fn left_in(places: &Places) -> Vec<LeftBehind> {
     let notes = fs::read_dir(&places.notes).into_iter().flatten().flatten();
     let read = |entry: fs::DirEntry| {
         let name = entry.file_name();
-        let disk = name.to_str()?.strip_prefix(NOTE)?.to_owned();
+        let disk = name.to_str()?.strip_prefix(places.purpose.note())?.to_owned();
         let mut note = File::open(entry.path()).ok()?;
-        // A living run holds the lock. Dropping the file releases this one.
+        // A living process holds the lock. Dropping the file releases this one.
         rustix::fs::flock(&note, FlockOperation::NonBlockingLockShared).ok()?;
         let scheduler = read_note(&mut note).ok()?.into_iter().next()?.under;
-        Some(LeftBehind { disk, scheduler })
+        Some(LeftBehind { disk, scheduler, purpose: places.purpose })
     };
     let mut left: Vec<_> = notes.filter_map(read).collect();
     left.sort_unstable_by(|a, b| a.disk.cmp(&b.disk));
@@ -614,9 +644,9 @@ fn left_in(places: &Places) -> Vec<LeftBehind> {
 /// Puts back the settings of a disk that was left behind.
 ///
 /// # Errors
-/// The system refuses, or a run has the disk by now; the note stays.
+/// The system refuses, or a process has the disk by now; the note stays.
 pub fn restore_left_behind(left: &LeftBehind) -> io::Result<()> {
-    restore_in(&Places::real(), left)
+    restore_in(&Places::real(left.purpose), left)
 }
 
 fn restore_in(places: &Places, left: &LeftBehind) -> io::Result<()> {
@@ -634,7 +664,8 @@ mod tests {
     impl Tree {
         fn new(name: &str) -> (Self, Places) {
             let root = std::env::temp_dir().join(format!("penstock-{name}-{}", std::process::id()));
-            let places = Places { sys: root.join("sys"), notes: root.join("notes") };
+            let places =
+                Places { sys: root.join("sys"), notes: root.join("notes"), purpose: Purpose::Run };
             fs::create_dir_all(places.sys.join("block/sda/queue")).unwrap();
             fs::create_dir(places.queue("sda").join(TUNABLES)).unwrap();
             let attributes = [
@@ -663,8 +694,9 @@ mod tests {
     ) -> Result<Held, QueueError> {
         let setting =
             |&(key, value): &(&str, &str)| Setting { key: key.into(), value: value.into() };
-        let settings: Vec<_> = settings.iter().map(setting).collect();
-        Held::new(places.clone(), vec!["sda".into()], scheduler, &settings)
+        let settings = settings.iter().map(setting).collect();
+        let step = Step { scheduler: scheduler.into(), settings };
+        Held::new(places.clone(), vec!["sda".into()], &[step])
     }
 
     fn raw(places: &Places, attribute: &str) -> String {
@@ -723,7 +755,8 @@ mod tests {
         fs::create_dir_all(places.queue("sdb")).unwrap();
         fs::write(places.queue("sdb").join("scheduler"), "none\n").unwrap();
         let disks = vec!["sda".into(), "sdb".into()];
-        let error = Held::new(places.clone(), disks, "kyber", &[]).unwrap_err();
+        let step = Step { scheduler: "kyber".into(), settings: vec![] };
+        let error = Held::new(places.clone(), disks, &[step]).unwrap_err();
         assert_eq!(error.exit_code(), 77);
         assert!(error.to_string().starts_with("sdb: found the schedulers none; expected kyber"));
         assert_eq!(raw(&places, "scheduler"), "mq-deadline");
@@ -752,6 +785,39 @@ mod tests {
         assert_eq!(before.scheduler, "mq-deadline");
         assert_eq!(old, [("read_expire", "500"), ("rotational", "0")]);
         assert_eq!((raw(&places, "iosched/read_expire"), left_in(&places)), ("50".into(), vec![]));
+    }
+
+    #[test]
+    fn steps_are_undone_from_the_last_and_each_under_its_own_scheduler() {
+        let (_tree, places) = Tree::new("steps");
+        let depth = Setting { key: "nr_requests".into(), value: "4".into() };
+        let steps = [
+            Step { scheduler: "none".into(), settings: vec![depth] },
+            Step { scheduler: "none".into(), settings: vec![] },
+        ];
+        let changed = Held::new(places.clone(), vec!["sda".into()], &steps).unwrap();
+        let note = fs::read_to_string(places.note("sda")).unwrap();
+        assert!(note.ends_with("\nset none nr_requests 256\n"), "{note}");
+        assert_eq!(changed.settings().count(), 0, "the depth may look otherwise by now");
+        drop(changed);
+        assert_eq!(
+            (raw(&places, "scheduler"), raw(&places, "nr_requests")),
+            ("mq-deadline".into(), "256".into())
+        );
+    }
+
+    #[test]
+    fn what_is_held_for_a_run_is_put_back_before_what_is_held_for_serving() {
+        let (_tree, places) = Tree::new("purposes");
+        let serving = Places { purpose: Purpose::Serving, ..places.clone() };
+        let served = held(&serving, "none", &[("nr_requests", "4")]).unwrap();
+        drop(held(&places, "none", &[("rotational", "1")]).unwrap());
+        assert_eq!(
+            (raw(&places, "scheduler"), raw(&places, "nr_requests")),
+            ("none".into(), "4".into())
+        );
+        drop(served);
+        assert_eq!(raw(&places, "nr_requests"), "256");
     }
 
     #[test]

@@ -110,6 +110,11 @@ impl Control {
     }
 }
 
+/// Returns the node of the loop device `device`.
+pub(crate) fn name_of(device: &File) -> io::Result<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", device.as_raw_fd()))
+}
+
 /// Detaches the file from the loop device `device`.
 pub(crate) fn clear(device: &File) -> io::Result<()> {
     call(device, LOOP_CLR_FD, 0).map(drop)

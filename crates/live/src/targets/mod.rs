@@ -18,7 +18,7 @@ mod direct;
 pub(crate) mod error;
 mod file_systems;
 pub(crate) mod leftovers;
-mod loops;
+pub(crate) mod loops;
 mod mark;
 pub(crate) mod new_file;
 mod opened;

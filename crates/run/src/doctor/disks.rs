@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 use penstock_jobs::nearest::suggest;
-use penstock_live::queue_settings::{self, QueueError, Setting};
+use penstock_live::queue_settings::{self, QueueError, Setting, Step};
 use penstock_live::{Block, blocks};
 use serde::Serialize;
 
@@ -100,26 +100,23 @@ pub fn set_disk(name: &str, scheduler: &str, sets: &[String]) -> Result<DiskChan
             "`penstock linux show` lists the disks that have some",
         ));
     }
-    let settings = sets.iter().map(|set| setting(set)).collect::<Result<Vec<_>, _>>()?;
-    let (before, now) =
-        queue_settings::set(&disk, scheduler, &settings).map_err(|error| match error {
-            QueueError::Unknown { disk, name, known } => {
-                let message = format!("{disk} has no scheduler {name}");
-                let hint = suggest(&name, known.iter().map(String::as_str));
-                Failure::wrong(
-                    message,
-                    format!("{hint}; others may be modules that are not loaded"),
-                )
-            }
-            QueueError::Refused { disk, attribute, value, source }
-                if matches!(source.kind(), ErrorKind::PermissionDenied) =>
-            {
-                let words = command(&disk, scheduler, &settings).join(" ");
-                let message = format!("cannot set {attribute} of {disk} to {value}: {source}");
-                Failure::cannot(message, format!("as root: `penstock {words}`"))
-            }
-            other => other.into(),
-        })?;
+    let settings: Vec<Setting> = sets.iter().map(|set| setting(set)).collect::<Result<_, _>>()?;
+    let step = Step { scheduler: scheduler.into(), settings: settings.clone() };
+    let (before, now) = queue_settings::set(&disk, step).map_err(|error| match error {
+        QueueError::Unknown { disk, name, known } => {
+            let message = format!("{disk} has no scheduler {name}");
+            let hint = suggest(&name, known.iter().map(String::as_str));
+            Failure::wrong(message, format!("{hint}; others may be modules that are not loaded"))
+        }
+        QueueError::Refused { disk, attribute, value, source }
+            if matches!(source.kind(), ErrorKind::PermissionDenied) =>
+        {
+            let words = command(&disk, scheduler, &settings).join(" ");
+            let message = format!("cannot set {attribute} of {disk} to {value}: {source}");
+            Failure::cannot(message, format!("as root: `penstock {words}`"))
+        }
+        other => other.into(),
+    })?;
     let undo = command(&disk, &before.scheduler, &before.settings);
     let now = SchedulerSettings::new(scheduler, &now);
     let before = SchedulerSettings::new(&before.scheduler, &before.settings);

@@ -7,7 +7,7 @@
 //! class has one thread on a target; with an engine that blocks, one for each of its agents there.
 
 use penstock_core::ClassId;
-use penstock_live::queue_settings::{self, Held, Setting};
+use penstock_live::queue_settings::{self, Held, Setting, Step};
 use penstock_live::{Engine, Target};
 
 use crate::ask::candidate::AS_IS;
@@ -35,8 +35,9 @@ pub(crate) fn run(
     let tasks: Vec<_> = loads.into_iter().map(|load| ThreadTask::alone(load, place)).collect();
     threads::check(runner, &tasks)?;
     let targets: Vec<&Target> = place.targets().iter().map(|live| &live.target).collect();
+    let step = Step { scheduler: name.into(), settings: settings.to_vec() };
     let switches = name != AS_IS && !targets.is_empty();
-    let held = switches.then(|| queue_settings::hold(&targets, name, settings)).transpose()?;
+    let held = switches.then(|| queue_settings::hold(&targets, &[step])).transpose()?;
     let rounded = held.as_ref().map(|held| rounded(held, settings)).unwrap_or_default();
     let mut all = threads::run(runner, place, &tasks, progress)?;
     if runner.load.classes.len() > 1 {

@@ -1,0 +1,170 @@
+//! The block device: the file system, its mount, and the loop device over its file.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fuser::{BackgroundSession, Config, Session, SessionACL};
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount,
+    fsopen,
+};
+
+use super::file_system::{DISK, FileSystem, Front, REPORT};
+use super::store::Store;
+use crate::exit_codes::{CANNOT, FAILED};
+use crate::targets::TargetError;
+use crate::targets::loops::{Control, clear, name_of};
+
+/// Why a block device cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The machine or the user lacks something.
+    #[error("cannot serve a block device: {doing}: {source}\nhint: {hint}")]
+    Cannot {
+        /// What failed.
+        doing: &'static str,
+        /// The system's error.
+        source: io::Error,
+        /// What it needs.
+        hint: &'static str,
+    },
+    /// No loop device could be made.
+    #[error(transparent)]
+    Loop(#[from] TargetError),
+    /// The process could not do something that every process can.
+    #[error("cannot serve a block device: {doing}: {source}")]
+    Failed {
+        /// What failed.
+        doing: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl ServeError {
+    /// Returns the exit code of the command: 77 for what this machine or user cannot do, else 1.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Cannot { .. } => CANNOT,
+            Self::Loop(error) => error.exit_code(),
+            Self::Failed { .. } => FAILED,
+        }
+    }
+}
+
+/// A served block device. Dropping it detaches the loop device and ends the file system: later requests fail.
+pub struct Served {
+    node: PathBuf,
+    /// The loop device. Exclusive, so that no other run takes it for its own before it is handed out.
+    device: Option<File>,
+    mount: OwnedFd,
+    session: Option<BackgroundSession>,
+}
+
+impl Served {
+    /// Serves the bytes of `store` as a block device with blocks of `block` bytes; `front` takes its requests.
+    /// `shown` is the name of its file where the kernel lists it.
+    ///
+    /// # Errors
+    /// [`ServeError`]: the kernel lacks FUSE or loop devices, or the user may not use them.
+    pub fn new(
+        front: impl Front,
+        store: Arc<Store>,
+        block: u32,
+        shown: &str,
+    ) -> Result<Self, ServeError> {
+        let shown = Path::new(shown);
+        let control = Control::open(shown)?;
+        let len = store.len();
+        let fuse = File::options().read(true).write(true).open("/dev/fuse").map_err(|source| {
+            let doing = "open /dev/fuse";
+            let hint = match source.kind() {
+                io::ErrorKind::PermissionDenied => "it needs root",
+                _ => "load the module as root (`modprobe fuse`); containers often have none",
+            };
+            ServeError::Cannot { doing, source, hint }
+        })?;
+        let mount = mount(&fuse).map_err(|errno| ServeError::Cannot {
+            doing: "mount a file system of FUSE",
+            source: errno.into(),
+            hint: "it needs root, and a kernel of 5.2 or later",
+        })?;
+        let failed = |doing| move |source| ServeError::Failed { doing, source };
+        let file_system = FileSystem { front, store };
+        let session =
+            Session::from_fd(file_system, fuse.into(), SessionACL::Owner, Config::default())
+                .and_then(Session::spawn)
+                .map_err(failed("start its file system"))?;
+        let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+        let file = openat(&mount, DISK, flags, Mode::empty())
+            .map_err(|errno| failed("open its file")(errno.into()))?;
+        let device = control.make(shown, &File::from(file), len, block)?;
+        let node = name_of(&device).map_err(failed("find its name"))?;
+        Ok(Self { node, device: Some(device), mount, session: Some(session) })
+    }
+
+    /// Returns its node, as `/dev/loop3`.
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Returns where the report of the front lies, for processes of the same user.
+    pub fn report(&self) -> PathBuf {
+        let (process, mount) = (std::process::id(), self.mount.as_fd().as_raw_fd());
+        format!("/proc/{process}/fd/{mount}/{REPORT}").into()
+    }
+
+    /// Lets others open the device exclusively: so far this process has it alone.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn hand_out(&mut self) -> io::Result<()> {
+        // Opened again before the first is closed, which would detach it.
+        let shared = File::options().read(true).write(true).open(&self.node)?;
+        self.device = Some(shared);
+        Ok(())
+    }
+
+    /// Returns the processes that have it open besides this one, and whether it is mounted or held by a device.
+    pub fn is_in_use(&self) -> bool {
+        let exclusive = File::options()
+            .read(true)
+            .custom_flags(OFlags::EXCL.bits().cast_signed())
+            .open(&self.node);
+        exclusive.is_err()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // If it is mounted, the kernel detaches it when its last user is gone. Its requests fail from now on.
+        if let Some(device) = self.device.take() {
+            let _ = clear(&device);
+        }
+        drop(self.session.take());
+    }
+}
+
+/// Mounts a file system that the descriptor `fuse` serves, in no folder.
+fn mount(fuse: &File) -> rustix::io::Result<OwnedFd> {
+    let context = fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let options = [
+        ("fd", fuse.as_raw_fd().to_string()),
+        ("rootmode", "40000".into()),
+        ("user_id", user.as_raw().to_string()),
+        ("group_id", group.as_raw().to_string()),
+        ("source", "penstock".into()),
+        ("subtype", "penstock".into()),
+    ];
+    for (key, value) in &options {
+        fsconfig_set_string(context.as_fd(), *key, value.as_str())?;
+    }
+    fsconfig_create(context.as_fd())?;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+}
