@@ -17,6 +17,7 @@ __all__ = [
     "Gate",
     "MergeSession",
     "Pace",
+    "Served",
     "Session",
     "__version__",
     "device",
@@ -101,6 +102,27 @@ class Pace:
         """Of a run that goes on."""
 
 @final
+class Served:
+    """A modelled disk as a block device; closing it takes it down."""
+
+    def __new__(
+        cls,
+        device: str,
+        *,
+        size: str | None = None,
+        depth: int | None = None,
+        keep: str | PathLike[str] | None = None,
+    ) -> Served: ...
+    @property
+    def places(self) -> tuple[str, str]:
+        """Its node, and the file with its report."""
+    def report(self) -> str:
+        """How many requests it has answered, and how late, as JSON."""
+    def is_in_use(self) -> bool:
+        """Whether a file system on it is mounted, or another device holds it."""
+    def close(self) -> None:
+        """Take it down; a second call does nothing."""
+
 class Session:
     """A target that stays open and locked while jobs run on it; `penstock.session` is its face."""
 

@@ -4,6 +4,7 @@ An option of targets is declared here once, for programs and for the command lin
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
@@ -11,6 +12,10 @@ from os import PathLike, fspath
 from typing import Annotated, TypedDict, TypeVar, get_type_hints
 
 from penstock import _native
+
+
+SERVED = "block:"
+"""Prefix of the name of a model that is served as a block device, by a process of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +87,7 @@ class Target:
     """Where a command runs, and what it may do there."""
 
     on: str | None = None
-    """A device's name, a device file, a target's path, `emulated:…` or `null`; by default the job's
+    """A device's name, a device file, a target's path, `emulated:…`, `block:…` or `null`; by default the job's
     own device, or the targets of its files."""
     options: TargetOptions = field(default_factory=TargetOptions)
 
@@ -93,7 +98,9 @@ class Target:
 
     def json(self) -> str:
         """Return the target for the engine; an option that is `None` is left out."""
-        options = {"on": self.on, **self.options}
+        options: dict[str, object] = {"on": self.on, **self.options}
+        if self.on is not None and self.on.startswith(SERVED):
+            options["server"] = [sys.executable, "-m", "penstock", "serve"]
         options = {name: value for name, value in options.items() if value is not None}
         return json.dumps(options, default=_plain, ensure_ascii=False)
 

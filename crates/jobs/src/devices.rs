@@ -155,6 +155,11 @@ impl DeviceSpec {
         row.and_then(|array| NonZeroU32::new(array.disks)).unwrap_or(NonZeroU32::MIN)
     }
 
+    /// Whether its disks have an arm: the kernel calls such a disk rotational.
+    pub fn has_arm(&self) -> bool {
+        matches!(self.model, Model::Hdd(_) | Model::Linear(_))
+    }
+
     /// Number of disks.
     pub fn disks(&self) -> u32 {
         self.array.map_or(1, |array| array.disks)

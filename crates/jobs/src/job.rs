@@ -14,6 +14,7 @@ use penstock_workload::{Agent, Program};
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, TIME};
+use crate::block::{self, BLOCK};
 use crate::classes::{CLASS, Class, classes};
 use crate::describe::{all, any, with, words};
 use crate::devices::DeviceSpec;
@@ -65,7 +66,7 @@ const AGENTS_MOST: u64 = 1 << 18;
 
 /// Keys and sections of a job, in the order in which they are written.
 const SECTIONS: &[Keys] =
-    &[KEYS, &[&DEVICE, &LIVE, &PAGE_CACHE, &CLASS], workload::SECTIONS, &[&POLICY]];
+    &[KEYS, &[&DEVICE, &LIVE, &BLOCK, &PAGE_CACHE, &CLASS], workload::SECTIONS, &[&POLICY]];
 
 /// A checked job.
 #[derive(Clone, PartialEq, Debug)]
@@ -87,6 +88,8 @@ pub struct Job {
     pub device: Option<DeviceSpec>,
     /// Options of a real target.
     pub live: Live,
+    /// Most requests at once at a model that is served as a block device.
+    pub block_depth: Option<u32>,
     /// The page cache, if it is described or an agent needs it.
     pub page_cache: Option<PageCacheSpec>,
     /// Classes in the order of the file; a `ClassId` is an index into them.
@@ -237,6 +240,7 @@ impl Job {
             device.write(DEVICE.name, &mut out);
         }
         self.live.write(&mut out);
+        block::write(self.block_depth, &mut out);
         if let Some(spec) = &self.page_cache {
             spec.write(PAGE_CACHE.name, &mut out);
         }
@@ -299,6 +303,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let devices = on.as_ref().and_then(NamedPlace::devices);
     let machine = on.as_ref().and_then(NamedPlace::machine);
     let memory = machine.map(|machine| &machine.page_cache);
+    let block_depth = reader.node(&BLOCK).map(block::depth).transpose()?.flatten();
     let page_cache = reader.node(&PAGE_CACHE);
     let page_cache = page_cache.map(|node| PageCacheSpec::read(node, memory)).transpose()?;
     let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
@@ -326,6 +331,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         max_outstanding,
         device,
         live,
+        block_depth,
         page_cache: page_cache.or_else(|| buffered.then(|| memory.unwrap_or_default())),
         classes,
         workload,

@@ -23,6 +23,7 @@ pub mod units;
 pub mod workload;
 
 mod amount;
+mod block;
 mod classes;
 mod describe;
 mod file;

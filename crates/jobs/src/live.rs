@@ -31,7 +31,7 @@ keys! {
     /// at least 2 and at most 8.
     BATCH batch: u32 = COMMANDS;
     /// Threads of each class where no policy of Penstock is in front of the target (`kernel:NAME`).
-    /// If not given, one; with an engine that blocks, one for each agent.
+    /// If not given, one for each agent: that is what the kernel's schedulers tell apart.
     THREADS threads: u32 = Count(1, 1024);
     /// Time for which a command may be in flight before the run ends; `off`: without limit.
     TIMEOUT timeout: Option<Span> = or_off(TIME.above_zero().hint("to wait for ever, write `off`")),

@@ -88,6 +88,12 @@ impl Answers {
         self.last.get()
     }
 
+    /// Forgets how late completions were so far.
+    pub fn reset(&self) {
+        self.lateness.replace(Lateness::new());
+        self.file_waits.replace(Lateness::new());
+    }
+
     /// Returns how late the model's completions were reported, compared with its schedule.
     pub fn lateness(&self) -> Ref<'_, Lateness> {
         self.lateness.borrow()

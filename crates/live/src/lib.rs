@@ -16,7 +16,7 @@
 //! one of them. Layers above cannot tell that time is real. For models there is [`Paced`]:
 //! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
-//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `faults`, `libaio`, `loops`,
+//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `faults`, `io_priority`, `libaio`, `loops`,
 //! `mapped`, `memory`, `posix_aio`, `psync`, `record_file`, `residency`, `uring` and `vsync`; the only one
 //! that reads the machine's clock, in `clock`, `paced` and `report_timer`; nothing outside the usable bytes
 //! of a target is ever written, except an unnamed file that a trial makes for itself; no allocation per
@@ -47,6 +47,7 @@ pub use engine::error::EngineError;
 pub use engine::uring::registered_buffers;
 pub use filling::fill;
 pub use handover::{Handover, Panic};
+pub use kernel::io_priority::set_io_priority;
 pub use kernel::memory::{Noting, exit_without_memory};
 pub use kernel::processor::{lower_priority, process_time, processor_time, use_processor};
 pub use kernel::report_timer::ReportTimer;

@@ -174,6 +174,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Creates a setting.
+    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { key: key.into(), value: value.into() }
+    }
+
     /// Returns the setting of an attribute of the queue's folder.
     fn of(attribute: &str, value: &str) -> Self {
         let key = attribute.strip_prefix(TUNABLES).map_or(attribute, |name| &name[1..]);

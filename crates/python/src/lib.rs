@@ -15,6 +15,7 @@ mod ledger;
 mod merge;
 mod papers;
 mod policy;
+mod served;
 mod session;
 mod study;
 mod target;
@@ -54,6 +55,8 @@ mod _native {
     use crate::merge::MergeSession;
     #[pymodule_export]
     use crate::papers::{merge_layout, merge_rings, online_batch};
+    #[pymodule_export]
+    use crate::served::Served;
     #[pymodule_export]
     use crate::session::{Pace, Session};
     #[pymodule_export]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use penstock_jobs::diagnose::JobError;
 use penstock_live::queue_settings::QueueError;
+use penstock_live::serve::ServeError;
 use penstock_live::{EngineError, RecordError, TargetError};
 
 /// A message with the exit code that goes with it.
@@ -23,6 +24,8 @@ const ERROR: &str = "error: ";
 const RUN_FAILED: u8 = 1;
 /// Exit code for wrong use or wrong input.
 const WRONG_INPUT: u8 = 2;
+/// Exit code for what is unsafe to use, as another process uses it.
+const UNSAFE: u8 = 5;
 /// Exit code if this machine lacks something that the command needs.
 const CANNOT: u8 = 77;
 
@@ -51,6 +54,16 @@ impl Failure {
     /// Something that this machine or this user cannot do.
     pub fn cannot(message: impl fmt::Display, hint: impl fmt::Display) -> Self {
         Self::new(format!("error: {message}"), CANNOT).hint(hint)
+    }
+
+    /// The failure of another command of ours that printed `said`.
+    pub(crate) fn said(said: &str, exit_code: u8) -> Self {
+        Self::new(said.trim_end().to_owned(), exit_code)
+    }
+
+    /// Something that another process uses.
+    pub fn in_use(message: impl fmt::Display, hint: impl fmt::Display) -> Self {
+        Self::new(format!("error: {message}"), UNSAFE).hint(hint)
     }
 
     /// A file that cannot be read.
@@ -161,6 +174,12 @@ impl From<EngineError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
+        Self::new(format!("error: {error}"), error.exit_code())
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
         Self::new(format!("error: {error}"), error.exit_code())
     }
 }

@@ -1,5 +1,6 @@
 //! Services of the kernel: its lists of disks and open files, processor time, and the handler for a lack of memory.
 
+pub(crate) mod io_priority;
 pub(crate) mod memory;
 pub(crate) mod openers;
 pub(crate) mod processor;

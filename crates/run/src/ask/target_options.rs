@@ -12,12 +12,15 @@ pub(crate) const EMULATED: &str = "emulated:";
 /// Prefix of the path of a file over which a loop device is made.
 pub(crate) const LOOP: &str = "loop:";
 
+/// Prefix of the name of a model that is served as a block device.
+pub(crate) const BLOCK: &str = "block:";
+
 /// Where a command runs, and what it may do there.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TargetOptions {
     /// A device's name, a device file, a target (its path, or `loop:` and the path of a file),
-    /// `emulated:DEVICE[@SPEED][:PATH]` or `null`; the job's device, or the targets of its files, if not
+    /// `emulated:DEVICE[@SPEED][:PATH]`, `block:DEVICE[@SPEED]` or `null`; the job's device, or the targets of its files, if not
     /// given.
     pub on: Option<String>,
     /// Size of the owned file to create at the path, if it is missing.
@@ -32,6 +35,8 @@ pub struct TargetOptions {
     pub read_only: bool,
     /// How a target is driven; the first engine that works if not given.
     pub engine: Option<String>,
+    /// The words of the command that serves a model as a block device; they come before the model.
+    pub server: Vec<String>,
 }
 
 impl TargetOptions {
@@ -42,14 +47,14 @@ impl TargetOptions {
 
     /// Whether `on` names a machine.
     pub(crate) fn machine(&self) -> Result<bool, Failure> {
-        let on = self.on.as_deref().filter(|on| !on.starts_with(EMULATED));
+        let on = self.on.as_deref().filter(|on| !is_real_time(on));
         Ok(on.map(machines::find).transpose()?.flatten().is_some())
     }
 
     /// Takes out the modelled device that `on` names, if it does, as an argument that makes it the
     /// job's: then further ones can change parts of it.
     pub fn take_device(&mut self) -> Option<String> {
-        let on = self.on.take_if(|on| !on.starts_with(EMULATED) && devices::is_one(on))?;
+        let on = self.on.take_if(|on| !is_real_time(on) && devices::is_one(on))?;
         Some(format!("device={on}"))
     }
 
@@ -76,6 +81,16 @@ impl TargetOptions {
         }
     }
 
+    /// Checks that nothing is given for `on`, a model that is served, that is about a target of the
+    /// user's.
+    pub(crate) fn check_serving(&self, on: &str) -> Result<(), Failure> {
+        let others = self.of_a_target();
+        let other = others.iter().find(|(option, given, _)| *given && *option != "--engine");
+        let Some((option, ..)) = other else { return Ok(()) };
+        let message = format!("{option} does not go with {on}");
+        Err(Failure::wrong(message, "the device is made for the run: leave it out"))
+    }
+
     /// Checks that nothing is given that makes or writes the target `on`, which is only read.
     /// `looped`: whether a loop device is to be made over it.
     pub(crate) fn check_reading(&self, on: &str, looped: bool) -> Result<(), Failure> {
@@ -85,6 +100,11 @@ impl TargetOptions {
         let message = format!("--read-only does not go with {other}");
         Err(Failure::wrong(message, format!("nothing is made or written: --on {on} alone")))
     }
+}
+
+/// Whether `on` names a model that answers in real time.
+fn is_real_time(on: &str) -> bool {
+    on.starts_with(EMULATED) || on.starts_with(BLOCK)
 }
 
 /// Reads one name, or several.

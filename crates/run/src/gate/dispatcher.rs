@@ -10,12 +10,12 @@ use penstock_live::{Cargo, Guard, LiveClock, Load, Trouble};
 
 use super::carrier::WINDOW;
 use super::counters::{Class, Counters};
-use super::inbox::{Answer, Inbox};
+use super::inbox::{Answer, Inbox, Order};
 use super::register::{Entry, Register};
 
 /// Takes orders from the inbox, and answers them.
 pub(super) struct GateLoop {
-    pub(super) inbox: Arc<Inbox>,
+    pub(super) inbox: Arc<Inbox<Order>>,
     pub(super) cargo: Cargo,
     pub(super) register: Register,
     pub(super) counters: Arc<Mutex<Counters>>,
@@ -45,7 +45,7 @@ impl Source for GateLoop {
     }
 
     fn take(&mut self, _: Time) -> Option<Io> {
-        let order = self.inbox.take()?;
+        let (due, order) = self.inbox.take()?;
         let (op, len) = (order.op, order.bytes.len() as u32);
         let start = u64::from(order.file) * WINDOW + order.offset;
         let class = match op {
@@ -59,7 +59,7 @@ impl Source for GateLoop {
         // from merging; the carrier removes the flag where the caller did not ask for it.
         let flags = Flags::SYNC.with(Flags::FUA);
         let class = ClassId(class as u16);
-        Some(Io { due: order.at, start, len, stream, class, op, prio: Prio::default(), flags })
+        Some(Io { due, start, len, stream, class, op, prio: Prio::default(), flags })
     }
 
     fn finished(&mut self, _: Time, req: &Request, done: &Done) {
@@ -83,7 +83,7 @@ impl Drop for GateLoop {
 }
 
 /// Ends the loop when the device does not answer.
-struct Guarded<'a>(&'a Guard);
+pub(super) struct Guarded<'a>(pub(super) &'a Guard);
 
 impl Observer for Guarded<'_> {
     fn turn(&mut self, now: Time) -> bool {

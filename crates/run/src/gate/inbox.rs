@@ -1,4 +1,4 @@
-//! Orders of an application's threads on their way to the dispatcher.
+//! Orders of other threads on their way to a dispatcher.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -19,8 +19,6 @@ pub(super) struct Order {
     pub(super) bytes: Vec<u8>,
     /// Whether it must be on stable media when it is answered.
     pub(super) sync: bool,
-    /// Time of the request.
-    pub(super) at: Time,
     pub(super) reply: SyncSender<Answer>,
 }
 
@@ -33,17 +31,18 @@ pub(super) struct Answer {
     pub(super) error: Option<Errno>,
 }
 
-/// A queue of orders with a limit.
-pub(super) struct Inbox {
-    state: Mutex<InboxState>,
+/// A queue of orders `T` with a limit.
+pub(super) struct Inbox<T> {
+    state: Mutex<InboxState<T>>,
     /// Notified when an order has been answered.
     room: Condvar,
     most: u32,
     bell: Bell,
 }
 
-struct InboxState {
-    orders: VecDeque<Order>,
+struct InboxState<T> {
+    /// Orders, each with the time at which it was put.
+    orders: VecDeque<(Time, T)>,
     /// Orders taken in and not yet answered.
     outstanding: u32,
     /// Why no order is taken any more; `None` while the inbox is open.
@@ -79,26 +78,27 @@ impl Closed {
     }
 }
 
-impl Inbox {
+impl<T> Inbox<T> {
     /// Creates an inbox for `most` unanswered orders, whose dispatcher is woken by `bell`.
     pub(super) fn new(most: u32, bell: Bell) -> Self {
         let state = InboxState { orders: VecDeque::new(), outstanding: 0, closed: None };
         Self { state: Mutex::new(state), room: Condvar::new(), most, bell }
     }
 
-    /// Adds an order once there is room for it. Meanwhile calls `interrupted` once a `beat`, and
+    /// Adds an order of the time `at` once there is room for it. Meanwhile calls `interrupted` once a `beat`, and
     /// gives up if that returns `true`.
     ///
     /// # Errors
     /// The reason why the order is not taken.
     pub(super) fn put(
         &self,
-        order: Order,
+        at: Time,
+        order: T,
         beat: Duration,
         interrupted: impl Fn() -> bool,
     ) -> Result<(), Closed> {
         let full =
-            |state: &mut InboxState| state.closed.is_none() && state.outstanding >= self.most;
+            |state: &mut InboxState<T>| state.closed.is_none() && state.outstanding >= self.most;
         let mut state = self.lock();
         while full(&mut state) {
             let waited = self.room.wait_timeout_while(state, beat, full);
@@ -115,7 +115,7 @@ impl Inbox {
             return Err(why.clone());
         }
         state.outstanding += 1;
-        state.orders.push_back(order);
+        state.orders.push_back((at, order));
         // A caller whose order was not the first relies on the ring for the first.
         let first = state.orders.len() == 1;
         drop(state);
@@ -166,14 +166,25 @@ impl Inbox {
         const SOME_DAY: Time = Time::from_ns(Time::NEVER.ns() - 1);
         let state = self.lock();
         match (state.orders.front(), &state.closed) {
-            (Some(order), _) => order.at,
+            (Some((at, _)), _) => *at,
             (None, None) => SOME_DAY,
             (None, Some(_)) => Time::NEVER,
         }
     }
 
-    pub(super) fn take(&self) -> Option<Order> {
+    /// Takes the first order, with the time at which it was put.
+    pub(super) fn take(&self) -> Option<(Time, T)> {
         self.lock().orders.pop_front()
+    }
+
+    /// Wakes the dispatcher.
+    pub(super) fn ring(&self) {
+        self.bell.ring();
+    }
+
+    /// Number of orders that are not answered.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.lock().outstanding
     }
 
     /// Records that an order has been answered.
@@ -182,7 +193,7 @@ impl Inbox {
         self.room.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, InboxState> {
+    fn lock(&self) -> MutexGuard<'_, InboxState<T>> {
         // Each statement leaves the guarded value consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -200,19 +211,18 @@ mod tests {
     const BEAT: Duration = Duration::from_millis(1);
 
     fn order() -> Order {
-        let (bytes, at) = (vec![1], Time::ZERO);
         let reply = sync_channel(1).0;
-        Order { op: Op::Write, file: 0, offset: 0, bytes, sync: false, at, reply }
+        Order { op: Op::Write, file: 0, offset: 0, bytes: vec![1], sync: false, reply }
     }
 
     #[test]
     fn who_asks_for_more_than_there_is_room_for_waits_until_something_is_answered() {
         let inbox = Inbox::new(1, LiveClock::bare().bell().expect("it can be woken"));
-        assert!(inbox.put(order(), BEAT, || false).is_ok());
+        assert!(inbox.put(Time::ZERO, order(), BEAT, || false).is_ok());
         let through = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
-                let put = inbox.put(order(), BEAT, || false);
+                let put = inbox.put(Time::ZERO, order(), BEAT, || false);
                 through.store(true, Ordering::Relaxed);
                 put.is_ok()
             });
@@ -223,7 +233,8 @@ mod tests {
             assert!(second.join().unwrap());
         });
         assert!(inbox.take().is_some());
-        let interrupted = inbox.put(order(), BEAT, || true).map_err(|closed| closed.kind);
+        let interrupted =
+            inbox.put(Time::ZERO, order(), BEAT, || true).map_err(|closed| closed.kind);
         assert_eq!(interrupted, Err(ErrorKind::Interrupted), "it is full again");
     }
 
@@ -232,10 +243,10 @@ mod tests {
         let inbox = Inbox::new(2, LiveClock::bare().bell().expect("it can be woken"));
         let refused = || {
             inbox
-                .put(order(), BEAT, || false)
+                .put(Time::ZERO, order(), BEAT, || false)
                 .map_err(|closed| (closed.kind, closed.why.to_string()))
         };
-        assert!(inbox.put(order(), BEAT, || false).is_ok());
+        assert!(inbox.put(Time::ZERO, order(), BEAT, || false).is_ok());
         inbox.close();
         assert_eq!(refused(), Err((ErrorKind::BrokenPipe, "the gate is closed".into())));
         inbox.fail(ErrorKind::TimedOut, "no answer");

@@ -23,6 +23,7 @@ mod files;
 mod inbox;
 mod open;
 mod register;
+mod served;
 
 use std::fmt;
 use std::io;
@@ -41,6 +42,7 @@ use self::files::Files;
 use self::inbox::{Answer, Closed, Inbox, Order};
 pub use self::open::{GateFile, GateOptions};
 use self::open::{Opened, open};
+pub use self::served::{ServedDevice, ServedOptions, ServedReport};
 use crate::failure::Failure;
 
 /// Interval at which a waiting thread checks whether it is interrupted.
@@ -49,7 +51,7 @@ const BEAT: Duration = Duration::from_millis(100);
 /// A gate. Any thread of the process that opened it may use it; dropping it closes it.
 pub struct Gate {
     files: Files,
-    inbox: Arc<Inbox>,
+    inbox: Arc<Inbox<Order>>,
     stopwatch: Stopwatch,
     counters: Arc<Mutex<Counters>>,
     dispatcher: Mutex<Option<Handover<()>>>,
@@ -214,8 +216,8 @@ impl Gate {
         sync: bool,
     ) -> Result<Answer, Failed> {
         let (reply, answer) = sync_channel(1);
-        let order = Order { op, file, offset, bytes, sync, at: self.now(), reply };
-        let put = self.inbox.put(order, BEAT, || self.is_interrupted());
+        let order = Order { op, file, offset, bytes, sync, reply };
+        let put = self.inbox.put(self.now(), order, BEAT, || self.is_interrupted());
         put.map_err(|why| Failed::before(&why))?;
         let answer = self.answer(&answer)?;
         match answer.error {

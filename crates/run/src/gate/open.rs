@@ -22,7 +22,7 @@ use super::carrier::Carrier;
 use super::counters::{Class, Counters};
 use super::dispatcher::GateLoop;
 use super::files::Files;
-use super::inbox::Inbox;
+use super::inbox::{Inbox, Order};
 use super::register::Register;
 use crate::ask::engines;
 use crate::ask::target_options::TargetOptions;
@@ -165,12 +165,12 @@ struct Parts {
 }
 
 /// The dispatcher's inbox and clock, or why it did not start.
-type Started = Result<(Arc<Inbox>, Stopwatch), EngineError>;
+type Started = Result<(Arc<Inbox<Order>>, Stopwatch), EngineError>;
 
 /// The parts of an open gate, whose dispatcher runs.
 pub(super) struct Opened {
     pub(super) files: Files,
-    pub(super) inbox: Arc<Inbox>,
+    pub(super) inbox: Arc<Inbox<Order>>,
     pub(super) stopwatch: Stopwatch,
     pub(super) counters: Arc<Mutex<Counters>>,
     pub(super) dispatcher: Handover<()>,

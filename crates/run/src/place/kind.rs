@@ -3,7 +3,7 @@
 use penstock_jobs::{Job, devices};
 
 use crate::ask::candidate;
-use crate::ask::target_options::{EMULATED, TargetOptions};
+use crate::ask::target_options::{BLOCK, EMULATED, TargetOptions};
 use crate::failure::Failure;
 use crate::place::refusals::Asked;
 use crate::place::{Backend, NULL, Place, target};
@@ -16,6 +16,8 @@ pub(super) enum Kind {
     Model,
     /// A model that answers in real time.
     Emulated,
+    /// A model that is served as a block device.
+    Block,
     /// A real target.
     Target,
     /// Real targets, one for each file.
@@ -49,6 +51,9 @@ impl Kind {
         if on.starts_with(EMULATED) {
             return Self::Emulated;
         }
+        if on.starts_with(BLOCK) {
+            return Self::Block;
+        }
         if on == NULL {
             return Self::Null;
         }
@@ -59,7 +64,7 @@ impl Kind {
     pub(super) const fn world(self) -> World {
         match self {
             Self::Model => World::Simulated,
-            Self::Emulated => World::Emulated,
+            Self::Emulated | Self::Block => World::Emulated,
             Self::Target | Self::Targets | Self::Null => World::Measured,
         }
     }
@@ -73,7 +78,7 @@ impl Kind {
         match self {
             Self::Model => &[KernelSchedulers],
             Self::Emulated => &[OutsidePolicies, KernelSchedulers, SeveralDevices, Programs, Speed],
-            Self::Target => &[OutsidePolicies, SeveralDevices, Programs, Speed],
+            Self::Target | Self::Block => &[OutsidePolicies, SeveralDevices, Programs, Speed],
             Self::Targets => &[OutsidePolicies, Programs, Speed],
             Self::Null => &[OutsidePolicies, SetKernelSchedulers, PageCache, Programs, Speed],
         }
@@ -105,6 +110,7 @@ impl Place {
         match self.backend() {
             Backend::Modelled(_) | Backend::Mapped(_) => Kind::Model,
             Backend::Emulated { .. } => Kind::Emulated,
+            Backend::Live(live) if live.server.is_some() => Kind::Block,
             Backend::Live(_) => Kind::Target,
             Backend::Targets(_) => Kind::Targets,
             Backend::Null => Kind::Null,

@@ -1,12 +1,16 @@
 //! A real target and how it is driven.
 
+use std::sync::Arc;
+
 use penstock_jobs::Job;
-use penstock_live::{Engine, Target};
+use penstock_live::{Contents, Engine, Target};
 
 use crate::ask::candidate::Chosen;
 use crate::ask::engines::RunEngine;
-use crate::ask::target_options::TargetOptions;
+use crate::ask::target_options::{BLOCK, TargetOptions};
 use crate::failure::Failure;
+use crate::place::block::BlockServer;
+use crate::place::open;
 use crate::place::target::{self, Creation, Named};
 
 /// A real target and how it is driven.
@@ -18,6 +22,8 @@ pub(crate) struct Live {
     pub(crate) path: String,
     /// Whether this session made its file and no run has taken place on it yet.
     made: bool,
+    /// The process that serves it, if it is a model.
+    pub(crate) server: Option<Arc<BlockServer>>,
 }
 
 impl Live {
@@ -33,7 +39,25 @@ impl Live {
         progress: &mut Creation<'_>,
     ) -> Result<Self, Failure> {
         let Named { target, made } = target::open(path, jobs, options, progress)?;
-        Ok(Self { target, engine, path: path.into(), made })
+        Ok(Self { target, engine, path: path.into(), made, server: None })
+    }
+
+    /// Serves the model of `on`, which begins with `block:`, and opens it behind `engine`.
+    ///
+    /// # Errors
+    /// An unknown model, or a machine that cannot serve it.
+    pub(crate) fn serve(
+        on: &str,
+        engine: RunEngine,
+        options: &TargetOptions,
+    ) -> Result<Self, Failure> {
+        let device = on.strip_prefix(BLOCK).unwrap_or(on);
+        open::model(device)?;
+        let server = BlockServer::start(&options.server, device)?;
+        let node = server.node();
+        let named = node.to_string_lossy();
+        let target = Target::open_device(node, Some(&named), Contents::Empty)?;
+        Ok(Self { target, engine, path: on.into(), made: false, server: Some(Arc::new(server)) })
     }
 
     /// The engine that drives it behind a Penstock policy.

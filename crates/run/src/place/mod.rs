@@ -1,6 +1,7 @@
 //! Places where a job runs: a model in virtual time, a model that answers in real time, a real
 //! target, or the null target.
 
+pub(crate) mod block;
 pub(crate) mod cached_devices;
 pub(crate) mod extents;
 pub(crate) mod geometry;

@@ -51,6 +51,10 @@ impl Place {
         let jobs: Vec<&Job> = asked.iter().map(|request| request.job).collect();
         let place = match (kind, on.strip_prefix(EMULATED)) {
             (_, Some(what)) => Self::emulated(on, what, &jobs, target, progress)?,
+            (Kind::Block, _) => {
+                target.check_serving(on)?;
+                Self::live(Live::serve(on, engine_for(asked, target)?, target)?)
+            }
             (Kind::Null, _) => {
                 target.check_without_a_target(on).map(|()| Self::new(NULL, Backend::Null))?
             }

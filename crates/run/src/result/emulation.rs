@@ -2,10 +2,10 @@
 
 use penstock_live::Lateness;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How late the completions of an emulated device were, against its model's own schedule.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
 #[schemars(rename = "Emulation")]
 pub struct EmulationResult {
     /// Number of completions.

@@ -1,18 +1,18 @@
 //! Load on threads without a Penstock policy: what an unscheduled machine gives to programs that
 //! share its disk, under a scheduler of the kernel.
 //!
-//! Each class has its own threads on each target, and each thread has its own engine and clock, as
+//! Each agent has its own thread on each target, and each thread has its own engine and clock, as
 //! independent processes have: to the block layer a thread is a process with its own I/O context,
-//! by which the kernel's fair schedulers share. Above the kernel, no class waits for another. A
-//! class has one thread on a target; with an engine that blocks, one for each of its agents there.
+//! by which the kernel's fair schedulers share. Above the kernel, no agent waits for another. Each
+//! agent has a thread on a target, with the I/O priority of its class.
 
 use penstock_core::ClassId;
+use penstock_live::Target;
 use penstock_live::queue_settings::{self, Held, Setting, Step};
-use penstock_live::{Engine, Target};
 
 use crate::ask::candidate::AS_IS;
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::place::{Place, block};
 use crate::progress::report::Progress;
 use crate::result::RunResult;
 use crate::session::runner::Runner;
@@ -31,13 +31,16 @@ pub(crate) fn run(
     (name, settings): (&str, &[Setting]),
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    let loads = loads(runner, place)?;
-    let tasks: Vec<_> = loads.into_iter().map(|load| ThreadTask::alone(load, place)).collect();
+    let loads = loads(runner)?.into_iter();
+    let tasks: Vec<_> = loads.map(|(class, load)| ThreadTask::alone(class, load, place)).collect();
     threads::check(runner, &tasks)?;
     let targets: Vec<&Target> = place.targets().iter().map(|live| &live.target).collect();
+    let served = place.targets().iter().any(|live| live.server.is_some());
+    let depth = served.then(|| block::depth(runner.job.block_depth));
     let step = Step { scheduler: name.into(), settings: settings.to_vec() };
+    let steps: Vec<Step> = depth.into_iter().chain([step]).collect();
     let switches = name != AS_IS && !targets.is_empty();
-    let held = switches.then(|| queue_settings::hold(&targets, &[step])).transpose()?;
+    let held = switches.then(|| queue_settings::hold(&targets, &steps)).transpose()?;
     let rounded = held.as_ref().map(|held| rounded(held, settings)).unwrap_or_default();
     let mut all = threads::run(runner, place, &tasks, progress)?;
     if runner.load.classes.len() > 1 {
@@ -59,21 +62,17 @@ fn rounded(held: &Held, asked: &[Setting]) -> Vec<String> {
         .collect()
 }
 
-/// The load of each thread.
-fn loads(runner: &Runner<'_>, place: &Place) -> Result<Vec<Load>, Failure> {
-    let live = place.targets().first();
-    let threads = |engine: Option<Engine>| {
-        let blocks = live.is_some_and(|live| live.engine_of(engine).is_blocking());
-        let usual = if blocks { usize::MAX } else { 1 };
-        runner.job.live.threads.map_or(usual, |threads| threads as usize)
-    };
+/// The load of each thread, with its class.
+fn loads(runner: &Runner<'_>) -> Result<Vec<(ClassId, Load)>, Failure> {
+    let threads = |_| runner.job.live.threads.map_or(usize::MAX, |threads| threads as usize);
     let mut loads = Vec::new();
     for class in 0..runner.load.classes.len() {
-        for part in runner.load.split(ClassId(class as u16), &threads)? {
+        let class = ClassId(class as u16);
+        for part in runner.load.split(class, &threads)? {
             if part.lanes.len() > 1 {
-                loads.extend(part.split_by_lane());
+                loads.extend(part.split_by_lane().into_iter().map(|lane| (class, lane)));
             } else {
-                loads.push(part);
+                loads.push((class, part));
             }
         }
     }

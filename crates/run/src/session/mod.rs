@@ -21,7 +21,7 @@ use penstock_jobs::Job;
 use penstock_jobs::diagnose::JobError;
 use std::path::Path;
 
-use penstock_live::Engine;
+use penstock_live::{Engine, queue_settings};
 
 use self::cells::Report;
 use self::design::{Cell, Task};
@@ -36,8 +36,8 @@ use crate::foresee::law;
 use crate::measures::arm::Stretch;
 use crate::measures::machine::machine;
 use crate::measures::shares;
-use crate::place::Place;
 use crate::place::refusals::Asked;
+use crate::place::{Place, block};
 use crate::progress::report::Progress;
 use crate::progress::snapshot::Watch;
 use crate::progress::step::Step;
@@ -355,9 +355,36 @@ fn failed(policy: &Chosen, failure: &Failure) -> RunResult {
     }
 }
 
+/// Runs `runner` at `place`, and reports how late a served model was.
+fn one_run(
+    runner: &Runner<'_>,
+    place: &Place,
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    let Some(server) = place.targets().first().and_then(|live| live.server.as_ref()) else {
+        return under_policy(runner, place, progress);
+    };
+    let depth = block::depth(runner.job.block_depth);
+    // A run under a scheduler of the kernel sets the depth itself, before the scheduler.
+    let targets = [&place.targets()[0].target];
+    let own = runner.policy.kernel().is_none();
+    let held = own.then(|| queue_settings::hold(&targets, &[depth])).transpose()?;
+    server.reset()?;
+    let mut result = under_policy(runner, place, progress)?;
+    let report = server.report()?;
+    drop(held);
+    if let Some(depth) = runner.job.block_depth.filter(|depth| *depth < report.most_at_once) {
+        result.remarks.push(format!(
+            "block.depth is {depth}, and the device had {} requests at once",
+            report.most_at_once
+        ));
+    }
+    Ok(RunResult { emulation: Some(report.emulation), ..result })
+}
+
 /// Runs `runner` at `place`: all classes over one stack, one class alone, or each class on threads
 /// of its own under a scheduler of the kernel.
-fn one_run(
+fn under_policy(
     runner: &Runner<'_>,
     place: &Place,
     progress: &mut dyn Progress,

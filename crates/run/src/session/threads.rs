@@ -5,8 +5,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use penstock_core::Time;
-use penstock_live::Engine;
+use penstock_core::{ClassId, Time};
+use penstock_jobs::Class;
+use penstock_live::{Engine, set_io_priority};
 
 use crate::failure::Failure;
 use crate::measures;
@@ -32,25 +33,25 @@ pub(crate) struct ThreadTask<'a> {
     load: Load,
     /// The target that this thread reads and writes; `None` for `--on null`.
     live: Option<&'a Live>,
-    /// Whether it runs without a Penstock policy.
-    is_alone: bool,
+    /// The class whose load it is, if it runs without a Penstock policy.
+    alone: Option<ClassId>,
 }
 
 impl<'a> ThreadTask<'a> {
     /// Creates a task that runs `load` at `place`: on the target of its file, if there are several.
     pub(crate) fn new(load: Load, place: &'a Place) -> Self {
         let live = place.targets().get(load.lane.unwrap_or(0));
-        Self { load, live, is_alone: false }
+        Self { load, live, alone: None }
     }
 
-    /// Creates a task that runs `load` at `place` without a Penstock policy.
-    pub(crate) fn alone(load: Load, place: &'a Place) -> Self {
-        Self { is_alone: true, ..Self::new(load, place) }
+    /// Creates a task that runs `load`, of `class`, at `place` without a Penstock policy.
+    pub(crate) fn alone(class: ClassId, load: Load, place: &'a Place) -> Self {
+        Self { alone: Some(class), ..Self::new(load, place) }
     }
 
     /// The engine that drives `live`; an agent without a Penstock policy may name its own.
     fn engine(&self, live: &Live) -> Engine {
-        if self.is_alone { live.engine_of(self.load.engine()) } else { live.engine() }
+        if self.alone.is_some() { live.engine_of(self.load.engine()) } else { live.engine() }
     }
 }
 
@@ -205,10 +206,25 @@ fn run_task(
         start.wait();
         return runner.run_null(place, &mut reporter);
     };
+    let refused =
+        task.alone.and_then(|class| set_own_priority(&runner.job.classes[class.index()]).err());
     let staged = runner.stage(live, task.engine(live), task.load.workload.caching());
     // Every thread comes here, whether its stage failed or not.
     start.wait();
-    runner.run_live(place, staged?, &mut reporter)
+    let mut result = runner.run_live(place, staged?, &mut reporter)?;
+    result.remarks.extend(refused);
+    Ok(result)
+}
+
+/// Gives this thread the I/O priority of `class`, if it has one of its own. Fails with a remark if the
+/// kernel refuses.
+fn set_own_priority(class: &Class) -> Result<(), String> {
+    if !class.has_ioprio() {
+        return Ok(());
+    }
+    set_io_priority(class.ioprio).map_err(|error| {
+        format!("{} runs without its ioprio {}: {error}", class.name, class.ioprio)
+    })
 }
 
 /// The progress of one of the threads.

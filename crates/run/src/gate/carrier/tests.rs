@@ -141,8 +141,8 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
             at += Span::from_us(one.gap_us);
             let (op, file, offset) = (one.op, one.file, one.offset);
             let bytes = vec![0; one.len as usize];
-            let order = Order { op, file, offset, bytes, sync: false, at, reply };
-            assert!(inbox.put(order, Duration::from_secs(1), || false).is_ok());
+            let order = Order { op, file, offset, bytes, sync: false, reply };
+            assert!(inbox.put(at, order, Duration::from_secs(1), || false).is_ok());
             answer
         })
         .collect();

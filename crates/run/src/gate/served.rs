@@ -1,0 +1,348 @@
+//! A modelled disk as a block device: requests of the kernel, answered in real time.
+//!
+//! Use it to run the kernel's own schedulers, page cache and file systems, and any program, over a disk
+//! that is not there. One thread takes the requests from the file system that serves the device, and
+//! one has the model. The model gets each request with the time at which it arrived; how late its
+//! completions are answered is measured, and reported.
+//!
+//! Source: Griffin and others, "Timing-accurate Storage Emulation" (FAST 2002).
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use penstock_core::{
+    ClassId, Device, Done, Flags, Io, Limits, Observer, Prio, Request, Seed, Source, StreamId,
+    Time, run,
+};
+use penstock_jobs::devices::DeviceSpec;
+use penstock_jobs::units;
+use penstock_live::queue_settings::{self, Held, Setting, Step};
+use penstock_live::serve::{BlockRequest, Front, Served, Store};
+use penstock_live::{Answers, Emulated, Handover, LiveClock, Speed, Stopwatch};
+use serde::{Deserialize, Serialize};
+
+use super::inbox::Inbox;
+use crate::failure::Failure;
+use crate::place::open;
+use crate::result::EmulationResult;
+
+/// The options of a served device.
+#[derive(Clone, Debug, Default)]
+pub struct ServedOptions {
+    /// The model, as `DEVICE[@SPEED]`.
+    pub device: String,
+    /// Its size, as `64GiB`; that of the model if not given.
+    pub size: Option<String>,
+    /// Commands that the driver gives it at once; the kernel's usual number if not given.
+    pub depth: Option<u32>,
+    /// A file that keeps its data; in memory if not given.
+    pub keep: Option<PathBuf>,
+}
+
+/// What a served device did since the last report was reset.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ServedReport {
+    /// Requests that it has answered.
+    pub requests: u64,
+    /// Most requests that it had at once.
+    pub most_at_once: u32,
+    /// How late it answered.
+    pub emulation: EmulationResult,
+}
+
+/// A served device. Dropping it takes all down.
+pub struct ServedDevice {
+    /// Settings of its queue, put back first.
+    held: Option<Held>,
+    served: Option<Served>,
+    desk: Arc<Desk>,
+    node: PathBuf,
+    report: PathBuf,
+    dispatcher: Option<Handover<Result<(), String>>>,
+}
+
+/// Answers of the dispatcher to threads that ask for a report.
+struct Desk {
+    inbox: Inbox<BlockRequest>,
+    stopwatch: Stopwatch,
+    asked: Mutex<Asked>,
+    answered: Condvar,
+}
+
+/// A question to the dispatcher, and its answer.
+#[derive(Default)]
+struct Asked {
+    reset: bool,
+    report: bool,
+    answer: Option<ServedReport>,
+}
+
+/// Longest wait for an answer of the dispatcher, which answers between two requests.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Requests at the model at once: no queue of the kernel has as many.
+const MOST: u32 = 1 << 16;
+
+impl Desk {
+    /// Asks the dispatcher, and waits for its answer; `None` if it has ended.
+    fn ask(&self, reset: bool) -> Option<ServedReport> {
+        let mut asked = self.lock();
+        *asked = Asked { reset, report: true, answer: None };
+        self.inbox.ring();
+        let waits = |asked: &mut Asked| asked.answer.is_none();
+        let waited = self.answered.wait_timeout_while(asked, PATIENCE, waits);
+        waited.unwrap_or_else(PoisonError::into_inner).0.answer.take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The front of the file system.
+struct Desks(Arc<Desk>);
+
+impl Front for Desks {
+    fn take(&self, request: BlockRequest) {
+        // A request that is not taken is dropped, which answers it with an error.
+        let _ = self.0.inbox.put(self.0.stopwatch.now(), request, PATIENCE, || true);
+    }
+
+    fn report(&self) -> String {
+        let report = self.0.ask(false);
+        report.and_then(|report| serde_json::to_string(&report).ok()).unwrap_or_default()
+    }
+
+    fn reset(&self) {
+        self.0.ask(true);
+    }
+}
+
+impl ServedDevice {
+    /// Serves the device of `options` until it is dropped.
+    ///
+    /// # Errors
+    /// [`Failure`]: an unknown device or size, a file in use, or a machine that lacks what it needs.
+    pub fn new(options: &ServedOptions) -> Result<Self, Failure> {
+        let (spec, speed) = open::model(&options.device)?;
+        let model = spec.build(Seed(0));
+        let (capacity, block) = (model.capacity(), model.block());
+        drop(model);
+        let len = size(options, capacity, block)?;
+        let store = Arc::new(match &options.keep {
+            None => {
+                Store::in_memory(len).map_err(|error| Failure::here("reserve memory", &error))?
+            }
+            Some(path) => Store::in_file(path, len).map_err(|error| kept(path, &error))?,
+        });
+        let (desk, dispatcher) = dispatcher(spec.clone(), speed, Arc::clone(&store))?;
+        let front = Desks(Arc::clone(&desk));
+        // Made before anything that may fail, so that the dispatcher ends in any case.
+        let mut this = Self {
+            held: None,
+            served: None,
+            desk,
+            node: PathBuf::new(),
+            report: PathBuf::new(),
+            dispatcher: Some(dispatcher),
+        };
+        let name = format!("penstock {}", options.device);
+        let mut served = Served::new(front, store, block.max(512), &name)?;
+        this.node = served.node().to_owned();
+        this.report = served.report();
+        let disk = this.node.file_name().unwrap_or_default().to_string_lossy();
+        let mut settings = vec![Setting::new("rotational", u8::from(spec.has_arm()).to_string())];
+        settings.extend(options.depth.map(|depth| Setting::new("nr_requests", depth.to_string())));
+        let step = Step { scheduler: "none".into(), settings };
+        this.held = Some(queue_settings::hold_served(&disk, &[step])?);
+        served.hand_out().map_err(|error| Failure::here("open the device", &error))?;
+        this.served = Some(served);
+        Ok(this)
+    }
+
+    /// Returns its node, as `/dev/loop3`.
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Returns the file with its report as JSON, which begins anew when it is truncated.
+    pub fn report_file(&self) -> &Path {
+        &self.report
+    }
+
+    /// Returns its report.
+    ///
+    /// # Errors
+    /// The dispatcher has ended.
+    pub fn report(&self) -> Result<ServedReport, Failure> {
+        self.desk.ask(false).ok_or_else(|| Failure::run("the model has ended"))
+    }
+
+    /// Whether a file system on it is mounted, or another device holds it.
+    pub fn is_in_use(&self) -> bool {
+        self.served.as_ref().is_some_and(Served::is_in_use)
+    }
+}
+
+impl Drop for ServedDevice {
+    fn drop(&mut self) {
+        drop(self.held.take());
+        drop(self.served.take());
+        self.desk.inbox.close();
+        // If it panicked, it has written the panic to stderr, and requests have their errors.
+        while let Some(true) =
+            self.dispatcher.as_mut().map(|it| matches!(it.wait(PATIENCE), Ok(None)))
+        {}
+    }
+}
+
+/// Returns the size of the device in bytes.
+fn size(options: &ServedOptions, capacity: u64, block: u32) -> Result<u64, Failure> {
+    let Some(text) = &options.size else { return Ok(capacity) };
+    let size = units::parse_size(text)
+        .map_err(|error| Failure::wrong(format_args!("--size: {}", error.message()), "as 64GiB"))?;
+    let block = u64::from(block);
+    if size > capacity {
+        let message =
+            format!("--size {text} is more than the {capacity} bytes of {}", options.device);
+        return Err(Failure::wrong(message, "name a smaller size, or a larger device"));
+    }
+    if size == 0 || !size.is_multiple_of(block) {
+        let message = format!("--size {text} is no multiple of {block} bytes, the device's block");
+        return Err(Failure::wrong(message, "as 64GiB"));
+    }
+    Ok(size)
+}
+
+/// The failure of the file that should keep the data.
+fn kept(path: &Path, error: &std::io::Error) -> Failure {
+    let shown = path.display();
+    match error.kind() {
+        ErrorKind::ResourceBusy => Failure::in_use(
+            format_args!("{shown} is served by another process"),
+            "one at a time: name another file, or end the other",
+        ),
+        ErrorKind::InvalidInput => {
+            Failure::wrong(format_args!("{shown}: {error}"), "name its --size, or another file")
+        }
+        _ => Failure::unwritable(path, error),
+    }
+}
+
+type Dispatcher = Handover<Result<(), String>>;
+
+/// Starts the thread of the model.
+fn dispatcher(
+    spec: DeviceSpec,
+    speed: Speed,
+    store: Arc<Store>,
+) -> Result<(Arc<Desk>, Dispatcher), Failure> {
+    let (started, starts) = sync_channel(1);
+    let dispatcher = Handover::spawn("penstock-served", move || {
+        let mut clock = LiveClock::bare();
+        let bell = clock.bell().expect("a clock without an engine can be woken");
+        let desk = Arc::new(Desk {
+            inbox: Inbox::new(u32::MAX, bell),
+            stopwatch: clock.stopwatch(),
+            asked: Mutex::default(),
+            answered: Condvar::new(),
+        });
+        let _ = started.send(Arc::clone(&desk));
+        // An idle model begins when a request arrived, however late this thread wakes.
+        let device = Emulated::new(spec.build(Seed(0)), speed, None::<Box<dyn Device>>);
+        let mut device = device.answers_are_due();
+        let mut watch = Counts::new(Arc::clone(&desk), Rc::clone(device.answers()));
+        let mut source =
+            ServedLoop { desk, store, requests: Vec::new(), free: Vec::new(), buffer: Vec::new() };
+        let limits = Limits { until: Time::NEVER, max_outstanding: MOST };
+        let end = run(&mut source, &mut device, &mut clock, &mut watch, limits);
+        end.map(drop).map_err(|error| error.to_string())
+    });
+    let dispatcher = dispatcher.map_err(|error| Failure::here("start a thread", &error))?;
+    let desk = starts.recv().map_err(|_| Failure::run("the model has ended"))?;
+    Ok((desk, dispatcher))
+}
+
+/// The requests of the kernel as a source.
+struct ServedLoop {
+    desk: Arc<Desk>,
+    store: Arc<Store>,
+    /// Requests at the model, by stream.
+    requests: Vec<Option<BlockRequest>>,
+    free: Vec<u32>,
+    buffer: Vec<u8>,
+}
+
+impl Source for ServedLoop {
+    fn next_due(&self) -> Time {
+        self.desk.inbox.next_due()
+    }
+
+    fn take(&mut self, _: Time) -> Option<Io> {
+        let (due, request) = self.desk.inbox.take()?;
+        let stream = self.free.pop().unwrap_or(self.requests.len() as u32);
+        let (op, start, len) = (request.op, request.start, request.len);
+        match self.requests.get_mut(stream as usize) {
+            Some(place) => *place = Some(request),
+            None => self.requests.push(Some(request)),
+        }
+        let (class, prio, flags) = (ClassId(0), Prio::default(), Flags::of_program(op));
+        Some(Io { due, start, len, stream: StreamId(stream), class, op, prio, flags })
+    }
+
+    fn finished(&mut self, _: Time, req: &Request, done: &Done) {
+        let StreamId(stream) = req.stream;
+        let request = self.requests[stream as usize].take().expect("a request is answered once");
+        self.free.push(stream);
+        request.answer(done.error.map_or(Ok(()), Err), &self.store, &mut self.buffer);
+        self.desk.inbox.answered();
+    }
+}
+
+impl Drop for ServedLoop {
+    fn drop(&mut self) {
+        self.desk.inbox.end();
+    }
+}
+
+/// Counts requests, and answers those that ask for a report.
+struct Counts {
+    desk: Arc<Desk>,
+    answers: Rc<Answers>,
+    requests: u64,
+    most_at_once: u32,
+}
+
+impl Counts {
+    fn new(desk: Arc<Desk>, answers: Rc<Answers>) -> Self {
+        Self { desk, answers, requests: 0, most_at_once: 0 }
+    }
+}
+
+impl Observer for Counts {
+    fn turn(&mut self, _: Time) -> bool {
+        self.most_at_once = self.most_at_once.max(self.desk.inbox.outstanding());
+        let mut asked = self.desk.lock();
+        if std::mem::take(&mut asked.report) {
+            asked.answer = Some(ServedReport {
+                requests: self.requests,
+                most_at_once: self.most_at_once,
+                emulation: (&*self.answers.lateness()).into(),
+            });
+            if asked.reset {
+                self.answers.reset();
+                (self.requests, self.most_at_once) = (0, 0);
+            }
+            self.desk.answered.notify_all();
+        }
+        true
+    }
+
+    fn finished(&mut self, _: Time, _: &Request, _: &Done) {
+        self.requests += 1;
+    }
+}
