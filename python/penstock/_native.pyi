@@ -114,7 +114,7 @@ class Served:
         keep: str | PathLike[str] | None = None,
     ) -> Served: ...
     @property
-    def places(self) -> tuple[str, str]:
+    def places(self) -> tuple[PathLike[str], PathLike[str]]:
         """Its node, and the file with its report."""
     def report(self) -> str:
         """How many requests it has answered, and how late, as JSON."""

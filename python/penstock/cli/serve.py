@@ -64,7 +64,7 @@ def serve(
 
     def work(_: Progress) -> Answer:
         with closing(_native.Served(device, size=size, depth=depth, keep=keep)) as served:
-            node, report = served.places
+            node, report = map(os.fspath, served.places)
             if as_json:
                 output.data(json.dumps({"node": node, "report": report}) + "\n")
             else:

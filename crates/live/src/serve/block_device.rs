@@ -124,13 +124,14 @@ impl Served {
     /// # Errors
     /// The system's error.
     pub fn hand_out(&mut self) -> io::Result<()> {
-        // Opened again before the first is closed, which would detach it.
-        let shared = File::options().read(true).write(true).open(&self.node)?;
+        // Opened again before the first is closed, which would detach it. Not for writing: others may look
+        // for writers before they use it.
+        let shared = File::open(&self.node)?;
         self.device = Some(shared);
         Ok(())
     }
 
-    /// Returns the processes that have it open besides this one, and whether it is mounted or held by a device.
+    /// Returns whether it is mounted, held by another device, or open exclusively.
     pub fn is_in_use(&self) -> bool {
         let exclusive = File::options()
             .read(true)

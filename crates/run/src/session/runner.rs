@@ -57,7 +57,10 @@ impl Runner<'_> {
 
     /// Maximum number of commands in flight of `engine` at `live`.
     pub(crate) fn depth(&self, live: &Live, engine: Engine) -> u32 {
-        let depth = self.job.live.target_depth();
+        // More than the kernel gives the device at once would wait there in their order of arrival.
+        let served = live.server.is_some() && self.policy.kernel().is_none();
+        let most = self.job.block_depth.filter(|_| served).unwrap_or(u32::MAX);
+        let depth = self.job.live.target_depth().min(most);
         // The depth set for the run need not suit the engine of an agent.
         if engine == live.engine() { depth } else { depth.min(engine.most_in_flight()) }
     }
