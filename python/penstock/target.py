@@ -13,7 +13,6 @@ from typing import Annotated, TypedDict, TypeVar, get_type_hints
 
 from penstock import _native
 
-
 SERVED = "block:"
 """Prefix of the name of a model that is served as a block device, by a process of its own."""
 
@@ -87,8 +86,8 @@ class Target:
     """Where a command runs, and what it may do there."""
 
     on: str | None = None
-    """A device's name, a device file, a target's path, `emulated:…`, `block:…` or `null`; by default the job's
-    own device, or the targets of its files."""
+    """A device's name, a device file, a target's path, `emulated:…`, `block:…` or `null`; by
+    default the job's own device, or the targets of its files."""
     options: TargetOptions = field(default_factory=TargetOptions)
 
     def __post_init__(self) -> None:

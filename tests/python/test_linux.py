@@ -136,7 +136,7 @@ def test_what_is_set_is_there_and_the_undo_restores_all(loop: str) -> None:
         (["cfq"], 2, "error: {} has no scheduler cfq\nhint: did you mean"),
         (["mq-deadline", "low_latency=0"], 2, "error: {}: found no tunable low_latency of mq-"),
         (["mq-deadline", "read_expire=soon"], 2, "error: {}: cannot set iosched/read_expire to"),
-        (["none", "nr_requests"], 2, "error: found \"nr_requests\"; expected KEY=VALUE"),
+        (["none", "nr_requests"], 2, 'error: found "nr_requests"; expected KEY=VALUE'),
         (["none", "scheduler=bfq"], 2, "error: {}: found no tunable scheduler of none; expected"),
     ],
 )

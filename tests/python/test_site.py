@@ -23,7 +23,8 @@ REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:htt
 
 @pytest.fixture(scope="module")
 def site(
-    made_once: Callable[[str, Callable[[Path], None]], Path], tmp_path_factory: pytest.TempPathFactory
+    made_once: Callable[[str, Callable[[Path], None]], Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """The built site, over crates that were not documented."""
 

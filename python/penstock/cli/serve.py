@@ -41,8 +41,8 @@ def serve(
         int | None,
         typer.Option(
             min=4,
-            help="Most requests that the kernel gives it at once. The fewer, the more its scheduler "
-            "has to decide; the kernel's own number is 128.",
+            help="Most requests that the kernel gives it at once. The fewer, the more its "
+            "scheduler has to decide; the kernel's own number is 128.",
         ),
     ] = None,
     keep: Annotated[
@@ -76,11 +76,13 @@ def serve(
                     served.report()  # Raises what ended the model.
             except KeyboardInterrupt:
                 if served.is_in_use():
-                    output.talk(f"{node} is mounted or held: whoever uses it gets errors from now on")
-            found = json.loads(served.report())
+                    output.talk(
+                        f"{node} is mounted or held: whoever uses it gets errors from now on"
+                    )
+            answered = json.loads(served.report())
         return Answer(
-            data=lambda: json.dumps(found),
-            blocks=[[headline("emulated", device), _words(found)]],
+            data=lambda: json.dumps(answered),
+            blocks=[[headline("emulated", device), _words(answered)]],
             partial=not until_stdin_ends,
         )
 
@@ -93,11 +95,12 @@ def _ended(stdin: int | None) -> bool:
     return stdin is not None and bool(readable) and not os.read(stdin, 1)
 
 
-def _words(found: dict[str, Any]) -> str:
-    late = found["emulation"]
+def _words(report: dict[str, Any]) -> str:
+    late = report["emulation"]
     if not late["completions"]:
         return "no request"
     return (
-        f"{found['requests']:,} requests, at most {found['most_at_once']} at once; answered late by "
-        f"{units.latency(late['p50_ns'])} (median), {units.latency(late['p99_ns'])} (p99)"
+        f"{units.count(report['requests'])} requests, at most {report['most_at_once']} at once; "
+        f"answered late by {units.latency(late['p50_ns'])} (median), "
+        f"{units.latency(late['p99_ns'])} (p99)"
     )

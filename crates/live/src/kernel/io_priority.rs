@@ -1,6 +1,6 @@
 //! The I/O priority of a thread.
 //!
-//! Source: ioprio_set(2).
+//! Source: `ioprio_set(2)`.
 
 use std::ffi::c_long;
 use std::io;

@@ -26,11 +26,11 @@ pub enum ServeError {
     /// The machine or the user lacks something.
     #[error("cannot serve a block device: {doing}: {source}\nhint: {hint}")]
     Cannot {
-        /// What failed.
+        /// The step that failed.
         doing: &'static str,
         /// The system's error.
         source: io::Error,
-        /// What it needs.
+        /// The missing right or part of the kernel.
         hint: &'static str,
     },
     /// No loop device could be made.
@@ -39,7 +39,7 @@ pub enum ServeError {
     /// The process could not do something that every process can.
     #[error("cannot serve a block device: {doing}: {source}")]
     Failed {
-        /// What failed.
+        /// The step that failed.
         doing: &'static str,
         /// The system's error.
         source: io::Error,
@@ -80,7 +80,7 @@ impl Served {
     ) -> Result<Self, ServeError> {
         let shown = Path::new(shown);
         let control = Control::open(shown)?;
-        let len = store.len();
+        let len = store.bytes();
         let fuse = File::options().read(true).write(true).open("/dev/fuse").map_err(|source| {
             let doing = "open /dev/fuse";
             let hint = match source.kind() {
@@ -143,6 +143,8 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
+        // What programs wrote through the page cache and have not flushed.
+        let _ = self.device.as_ref().map(File::sync_data);
         // If it is mounted, the kernel detaches it when its last user is gone. Its requests fail from now on.
         if let Some(device) = self.device.take() {
             let _ = clear(&device);

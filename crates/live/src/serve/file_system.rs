@@ -23,7 +23,7 @@ const DISK_FILE: INodeNo = INodeNo(2);
 const REPORT_FILE: INodeNo = INodeNo(3);
 
 /// How long the kernel may keep names and attributes: they do not change.
-const DAY: Duration = Duration::from_secs(86_400);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Length in bytes that the report has for those that ask before they read it.
 const REPORT_LEN: u64 = 4096;
@@ -99,7 +99,7 @@ impl<F: Front> FileSystem<F> {
     fn attributes(&self, file: INodeNo) -> Option<FileAttr> {
         let (kind, perm, size) = match file {
             FOLDER => (FileType::Directory, 0o700, 0),
-            DISK_FILE => (FileType::RegularFile, 0o600, self.store.len()),
+            DISK_FILE => (FileType::RegularFile, 0o600, self.store.bytes()),
             REPORT_FILE => (FileType::RegularFile, 0o600, REPORT_LEN),
             _ => return None,
         };
@@ -157,7 +157,6 @@ impl<F: Front> Filesystem for FileSystem<F> {
     }
 
     /// Begins the report anew when it is truncated, and leaves all else as it is.
-    #[expect(clippy::too_many_arguments, reason = "the library declares it")]
     fn setattr(
         &self,
         _: &Request,
@@ -203,7 +202,7 @@ impl<F: Front> Filesystem for FileSystem<F> {
     ) {
         match file {
             DISK_FILE => {
-                let left = self.store.len().saturating_sub(start);
+                let left = self.store.bytes().saturating_sub(start);
                 let len = len.min(u32::try_from(left).unwrap_or(u32::MAX));
                 if len == 0 {
                     return reply.data(&[]);
@@ -264,7 +263,7 @@ impl<F: Front> Filesystem for FileSystem<F> {
         if file != DISK_FILE || mode & CLEARS == 0 {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let end = start.saturating_add(len).min(self.store.len());
+        let end = start.saturating_add(len).min(self.store.bytes());
         let len = end.saturating_sub(start);
         if len == 0 {
             return reply.ok();

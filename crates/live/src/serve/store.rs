@@ -51,7 +51,7 @@ impl Store {
     }
 
     /// Returns its length in bytes.
-    pub fn len(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.len
     }
 

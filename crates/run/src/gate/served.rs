@@ -43,7 +43,7 @@ pub struct ServedOptions {
     pub keep: Option<PathBuf>,
 }
 
-/// What a served device did since the last report was reset.
+/// Counts of a served device since its report was reset.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServedReport {
     /// Requests that it has answered.
@@ -152,7 +152,7 @@ impl ServedDevice {
         };
         let name = format!("penstock {}", options.device);
         let mut served = Served::new(front, store, block.max(512), &name)?;
-        this.node = served.node().to_owned();
+        served.node().clone_into(&mut this.node);
         this.report = served.report();
         let disk = this.node.file_name().unwrap_or_default().to_string_lossy();
         let mut settings = vec![Setting::new("rotational", u8::from(spec.has_arm()).to_string())];

@@ -41,7 +41,7 @@ impl BlockServer {
                 "use the command `penstock`, or its Python package",
             ));
         };
-        let child = Command::new(program)
+        let mut child = Command::new(program)
             .args(words)
             .args([device, "--json", "--until-stdin-ends"])
             .stdin(Stdio::piped())
@@ -49,7 +49,6 @@ impl BlockServer {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| Failure::here("start the process that serves it", &error))?;
-        let mut child = Child::from(child);
         let mut line = String::new();
         let stdout = child.stdout.take().expect("it is piped");
         let read = BufReader::new(stdout).read_line(&mut line);
@@ -73,7 +72,7 @@ impl BlockServer {
         reset.map(drop).map_err(|error| self.gone(&error))
     }
 
-    /// What it did since the reset.
+    /// Its report since the reset.
     ///
     /// # Errors
     /// The process has ended.
