@@ -20,10 +20,10 @@ use crate::describe::{all, any, with, words};
 use crate::devices::DeviceSpec;
 use crate::diagnose::{JobError, Origin, Source};
 use crate::job_device::{DEVICE, NamedPlace, device};
+use crate::kernel_tunables::{self, KERNEL, KernelTunables};
 use crate::keys::{Keys, keys, names, required, table_with};
 use crate::live::{LIVE, Live};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
-use crate::policies::{KERNEL, KernelTunables};
 use crate::policy_keys::POLICY;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -320,7 +320,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let device = device(&reader, on, &mut workload)?;
     let stop = reader.get(&STOP)?.resolve(reader.place(&STOP), earliest, &classes, &workload)?;
     let policies = policies::all(reader.node(&POLICY), folder)?;
-    let kernel = policies::of_kernel(reader.node(&POLICY))?;
+    let kernel = kernel_tunables::all(reader.node(&POLICY))?;
     let buffered = workload.agents().iter().any(|agent| agent.buffered);
     let job = Job {
         name: name.into(),

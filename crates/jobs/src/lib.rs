@@ -31,6 +31,7 @@ mod fio;
 mod from_fio;
 mod job;
 mod job_device;
+pub mod kernel_tunables;
 mod keys;
 mod kinds;
 mod live;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::describe::{
     NAMED_DEVICE, any, count, defined, described, from_digit, matching, switch, table, with, words,
 };
+use crate::kernel_tunables::KERNEL;
 use crate::keys::keys;
 use crate::kinds::section;
-use crate::policies::KERNEL;
 use crate::text::param_json;
 use crate::tree::Node;
 

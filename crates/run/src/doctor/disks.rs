@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 use penstock_jobs::nearest::suggest;
-use penstock_live::queue_settings::{self, QueueError, Setting, Step};
+use penstock_live::queue_settings::{self, QueueError, SchedulerStep, Setting};
 use penstock_live::{Block, blocks};
 use serde::Serialize;
 
@@ -101,7 +101,7 @@ pub fn set_disk(name: &str, scheduler: &str, sets: &[String]) -> Result<DiskChan
         ));
     }
     let settings: Vec<Setting> = sets.iter().map(|set| setting(set)).collect::<Result<_, _>>()?;
-    let step = Step { scheduler: scheduler.into(), settings: settings.clone() };
+    let step = SchedulerStep { scheduler: scheduler.into(), settings: settings.clone() };
     let (before, now) = queue_settings::set(&disk, step).map_err(|error| match error {
         QueueError::Unknown { disk, name, known } => {
             let message = format!("{disk} has no scheduler {name}");

@@ -42,7 +42,7 @@ use self::files::Files;
 use self::inbox::{Answer, Closed, Inbox, Order};
 pub use self::open::{GateFile, GateOptions};
 use self::open::{Opened, open};
-pub use self::served::{ServedDevice, ServedOptions, ServedReport};
+pub use self::served::{ServedDevice, ServedOptions};
 use crate::failure::Failure;
 
 /// Interval at which a waiting thread checks whether it is interrupted.

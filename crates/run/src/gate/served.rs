@@ -20,15 +20,14 @@ use penstock_core::{
 };
 use penstock_jobs::devices::DeviceSpec;
 use penstock_jobs::units;
-use penstock_live::queue_settings::{self, Held, Setting, Step};
+use penstock_live::queue_settings::{self, Held, SchedulerStep, Setting};
 use penstock_live::serve::{BlockRequest, Front, Served, Store};
 use penstock_live::{Answers, Emulated, Handover, LiveClock, Speed, Stopwatch};
-use serde::{Deserialize, Serialize};
 
 use super::inbox::Inbox;
 use crate::failure::Failure;
 use crate::place::open;
-use crate::result::EmulationResult;
+use crate::result::ServedReport;
 
 /// The options of a served device.
 #[derive(Clone, Debug, Default)]
@@ -41,17 +40,6 @@ pub struct ServedOptions {
     pub depth: Option<u32>,
     /// A file that keeps its data; in memory if not given.
     pub keep: Option<PathBuf>,
-}
-
-/// Counts of a served device since its report was reset.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ServedReport {
-    /// Requests that it has answered.
-    pub requests: u64,
-    /// Most requests that it had at once.
-    pub most_at_once: u32,
-    /// How late it answered.
-    pub emulation: EmulationResult,
 }
 
 /// A served device. Dropping it takes all down.
@@ -69,13 +57,13 @@ pub struct ServedDevice {
 struct Desk {
     inbox: Inbox<BlockRequest>,
     stopwatch: Stopwatch,
-    asked: Mutex<Asked>,
+    asked: Mutex<Question>,
     answered: Condvar,
 }
 
 /// A question to the dispatcher, and its answer.
 #[derive(Default)]
-struct Asked {
+struct Question {
     reset: bool,
     report: bool,
     answer: Option<ServedReport>,
@@ -91,14 +79,14 @@ impl Desk {
     /// Asks the dispatcher, and waits for its answer; `None` if it has ended.
     fn ask(&self, reset: bool) -> Option<ServedReport> {
         let mut asked = self.lock();
-        *asked = Asked { reset, report: true, answer: None };
+        *asked = Question { reset, report: true, answer: None };
         self.inbox.ring();
-        let waits = |asked: &mut Asked| asked.answer.is_none();
+        let waits = |asked: &mut Question| asked.answer.is_none();
         let waited = self.answered.wait_timeout_while(asked, PATIENCE, waits);
         waited.unwrap_or_else(PoisonError::into_inner).0.answer.take()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Asked> {
+    fn lock(&self) -> MutexGuard<'_, Question> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -157,7 +145,7 @@ impl ServedDevice {
         let disk = this.node.file_name().unwrap_or_default().to_string_lossy();
         let mut settings = vec![Setting::new("rotational", u8::from(spec.has_arm()).to_string())];
         settings.extend(options.depth.map(|depth| Setting::new("nr_requests", depth.to_string())));
-        let step = Step { scheduler: "none".into(), settings };
+        let step = SchedulerStep { scheduler: "none".into(), settings };
         this.held = Some(queue_settings::hold_served(&disk, &[step])?);
         served.hand_out().map_err(|error| Failure::here("open the device", &error))?;
         this.served = Some(served);
@@ -255,7 +243,7 @@ fn dispatcher(
         // An idle model begins when a request arrived, however late this thread wakes.
         let device = Emulated::new(spec.build(Seed(0)), speed, None::<Box<dyn Device>>);
         let mut device = device.answers_are_due();
-        let mut watch = Counts::new(Arc::clone(&desk), Rc::clone(device.answers()));
+        let mut watch = ServedCounts::new(Arc::clone(&desk), Rc::clone(device.answers()));
         let mut source =
             ServedLoop { desk, store, requests: Vec::new(), free: Vec::new(), buffer: Vec::new() };
         let limits = Limits { until: Time::NEVER, max_outstanding: MOST };
@@ -310,20 +298,20 @@ impl Drop for ServedLoop {
 }
 
 /// Counts requests, and answers those that ask for a report.
-struct Counts {
+struct ServedCounts {
     desk: Arc<Desk>,
     answers: Rc<Answers>,
     requests: u64,
     most_at_once: u32,
 }
 
-impl Counts {
+impl ServedCounts {
     fn new(desk: Arc<Desk>, answers: Rc<Answers>) -> Self {
         Self { desk, answers, requests: 0, most_at_once: 0 }
     }
 }
 
-impl Observer for Counts {
+impl Observer for ServedCounts {
     fn turn(&mut self, _: Time) -> bool {
         self.most_at_once = self.most_at_once.max(self.desk.inbox.outstanding());
         let mut asked = self.desk.lock();

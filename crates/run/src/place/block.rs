@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use penstock_live::queue_settings::{Setting, Step};
+use penstock_live::queue_settings::{SchedulerStep, Setting};
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::gate::ServedReport;
+use crate::result::ServedReport;
 
 /// The process that serves a model. Dropping it takes the device down.
 pub(crate) struct BlockServer {
@@ -109,7 +109,7 @@ impl Drop for BlockServer {
 }
 
 /// The first step of the settings of a served device: as many requests at once as the job says.
-pub(crate) fn depth(depth: Option<u32>) -> Step {
+pub(crate) fn depth(depth: Option<u32>) -> SchedulerStep {
     let settings = depth.map(|depth| Setting::new("nr_requests", depth.to_string()));
-    Step { scheduler: "none".into(), settings: settings.into_iter().collect() }
+    SchedulerStep { scheduler: "none".into(), settings: settings.into_iter().collect() }
 }

@@ -7,10 +7,9 @@ use penstock_live::{Contents, Engine, Target};
 
 use crate::ask::candidate::Chosen;
 use crate::ask::engines::RunEngine;
-use crate::ask::target_options::{BLOCK, TargetOptions};
+use crate::ask::target_options::TargetOptions;
 use crate::failure::Failure;
 use crate::place::block::BlockServer;
-use crate::place::open;
 use crate::place::target::{self, Creation, Named};
 
 /// A real target and how it is driven.
@@ -42,22 +41,19 @@ impl Live {
         Ok(Self { target, engine, path: path.into(), made, server: None })
     }
 
-    /// Serves the model of `on`, which begins with `block:`, and opens it behind `engine`.
+    /// Opens the device of `server`, called `name` in results, behind `engine`.
     ///
     /// # Errors
-    /// An unknown model, or a machine that cannot serve it.
-    pub(crate) fn serve(
-        on: &str,
+    /// The device cannot be opened.
+    pub(crate) fn served(
+        name: &str,
+        server: BlockServer,
         engine: RunEngine,
-        options: &TargetOptions,
     ) -> Result<Self, Failure> {
-        let device = on.strip_prefix(BLOCK).unwrap_or(on);
-        open::model(device)?;
-        let server = BlockServer::start(&options.server, device)?;
         let node = server.node();
         let named = node.to_string_lossy();
         let target = Target::open_device(node, Some(&named), Contents::Empty)?;
-        Ok(Self { target, engine, path: on.into(), made: false, server: Some(Arc::new(server)) })
+        Ok(Self { target, engine, path: name.into(), made: false, server: Some(Arc::new(server)) })
     }
 
     /// The engine that drives it behind a Penstock policy.

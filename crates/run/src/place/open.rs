@@ -7,8 +7,9 @@ use penstock_live::Speed;
 use crate::ask::engines::RunEngine;
 use crate::ask::loops;
 use crate::ask::options::Options;
-use crate::ask::target_options::{EMULATED, TargetOptions};
+use crate::ask::target_options::{BLOCK, EMULATED, TargetOptions};
 use crate::failure::Failure;
+use crate::place::block::BlockServer;
 use crate::place::kind::Kind;
 use crate::place::lane_models::LaneModels;
 use crate::place::lane_targets::{self, LaneTargets};
@@ -53,7 +54,11 @@ impl Place {
             (_, Some(what)) => Self::emulated(on, what, &jobs, target, progress)?,
             (Kind::Block, _) => {
                 target.check_serving(on)?;
-                Self::live(Live::serve(on, engine_for(asked, target)?, target)?)
+                let device = on.strip_prefix(BLOCK).unwrap_or(on);
+                self::model(device)?;
+                let engine = engine_for(asked, target)?;
+                let server = BlockServer::start(&target.server, device)?;
+                Self::live(Live::served(on, server, engine)?)
             }
             (Kind::Null, _) => {
                 target.check_without_a_target(on).map(|()| Self::new(NULL, Backend::Null))?

@@ -20,6 +20,17 @@ pub struct EmulationResult {
     pub max_ns: u64,
 }
 
+/// Counts of a served device since its report was reset.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ServedReport {
+    /// Requests that it has answered.
+    pub requests: u64,
+    /// Most requests that it had at once.
+    pub most_at_once: u32,
+    /// How late it answered.
+    pub emulation: EmulationResult,
+}
+
 impl From<&Lateness> for EmulationResult {
     fn from(late: &Lateness) -> Self {
         Self {

@@ -46,7 +46,7 @@ pub use self::demand::DemandResult;
 pub use self::detail::{ClassDetail, CounterKind, CounterSeries, Detail, Row};
 pub use self::device::{DeviceStatsResult, DiskResult, EachDiskResult, Travel};
 pub use self::distribution::{Distribution, Milliseconds};
-pub use self::emulation::EmulationResult;
+pub use self::emulation::{EmulationResult, ServedReport};
 pub use self::ended::Ended;
 pub use self::errors::{ErrorResult, FirstError, OpResult};
 pub use self::file::FileResult;

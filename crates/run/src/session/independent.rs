@@ -8,7 +8,7 @@
 
 use penstock_core::ClassId;
 use penstock_live::Target;
-use penstock_live::queue_settings::{self, Held, Setting, Step};
+use penstock_live::queue_settings::{self, Held, SchedulerStep, Setting};
 
 use crate::ask::candidate::AS_IS;
 use crate::failure::Failure;
@@ -37,8 +37,8 @@ pub(crate) fn run(
     let targets: Vec<&Target> = place.targets().iter().map(|live| &live.target).collect();
     let served = place.targets().iter().any(|live| live.server.is_some());
     let depth = served.then(|| block::depth(runner.job.block_depth));
-    let step = Step { scheduler: name.into(), settings: settings.to_vec() };
-    let steps: Vec<Step> = depth.into_iter().chain([step]).collect();
+    let step = SchedulerStep { scheduler: name.into(), settings: settings.to_vec() };
+    let steps: Vec<SchedulerStep> = depth.into_iter().chain([step]).collect();
     let switches = name != AS_IS && !targets.is_empty();
     let held = switches.then(|| queue_settings::hold(&targets, &steps)).transpose()?;
     let rounded = held.as_ref().map(|held| rounded(held, settings)).unwrap_or_default();
