@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -202,3 +203,19 @@ def test_options_about_a_target_do_not_go_with_it() -> None:
     ended = penstock("run", JOB_FILE, "--policy", "noop", "--on", "block:flash", "--create", "1GiB")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error: --create does not go with block:flash\nhint: ")
+
+
+def test_the_example_prints_a_row_for_each_scheduler() -> None:
+    command = Path(sys.executable).with_name("penstock")
+    done = subprocess.run(
+        [ROOT / "examples/served-disk.sh", "flash", "1"],
+        env=os.environ | {"PENSTOCK": str(command)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    heading, *rows = [line.split() for line in done.stdout.splitlines()]
+    assert heading[0] == "scheduler"
+    assert [row[0] for row in rows] == ["none", "mq-deadline", "bfq"]
+    assert all(float(figure) > 0 for row in rows for figure in row[1:])
