@@ -48,6 +48,7 @@ __all__ = [
     "trace_formats",
     "trace_made",
     "trace_races",
+    "tracefs",
     "without_detail",
 ]
 
@@ -196,6 +197,9 @@ def disks(name: str | None = None) -> str:
 
 def set_disk(name: str, scheduler: str, sets: Sequence[str]) -> str:
     """Set a disk to a scheduler with tunables; return what it had and has, as JSON."""
+
+def tracefs() -> int:
+    """Mount tracefs in no folder; return a descriptor of it, which the caller closes."""
 
 def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
     """Report what this machine can do, and what lies under a path, as JSON.

@@ -93,7 +93,7 @@ def test_no_file_is_overwritten(tmp_path: Path) -> None:
 
 def test_the_manual_has_every_command_and_option() -> None:
     page = command("man").out
-    for word in ("compare", "sweep", "advise goal", "trace record", "--vary", "--goal", "--repeat"):
+    for word in ("compare", "sweep", "advise goal", "capture", "--vary", "--goal", "--repeat"):
         assert word.replace("-", "\\-") in page
     assert ".SH EXIT STATUS" in page
     # A line that begins with a point is troff's own.

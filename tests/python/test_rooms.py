@@ -47,7 +47,7 @@ FLOORS = (
     {"experiment"},
     {"sweeps"},
     {""},
-    {"advise", "calibrate", "merging", "papers", "recording", "study", "watch"},
+    {"advise", "calibrate", "merging", "papers", "capturing", "study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},
 )

@@ -109,7 +109,7 @@ def test_a_trace_of_issues_alone_or_of_one_process_is_refused(tmp_path: Path) ->
         "none of its 2 requests has a completion; arrival times alone do not show which"
         in ended.err
     )
-    assert "hint: record completions too (`penstock trace record`)" in ended.err
+    assert "hint: record completions too (`penstock capture`)" in ended.err
     trace.write_text("time_ms,op,offset,size,process,latency_ms\n0,read,0,4096,a,1\n")
     ended = penstock("trace", "races", trace)
     assert (ended.code, ended.out) == (2, "")

@@ -37,6 +37,7 @@ mod record;
 pub mod serve;
 mod stage;
 mod targets;
+mod tracing;
 mod verify;
 
 pub use below::Below;
@@ -72,6 +73,7 @@ pub use targets::leftovers::{
 pub use targets::new_file::{NewFile, folder_of};
 pub use targets::plain::{Input, Output, PageCache};
 pub use targets::{Contents, DirectIo, Target, TargetError, User, file_system};
+pub use tracing::{Tracefs, remove_instance};
 pub use verify::verifier::{
     DIFFERENCES_KEPT, Difference, RereadError, Verified, Verifier, VerifyPlan,
 };

@@ -45,7 +45,7 @@ mod _native {
     use super::{
         Below, Failure, device, devices, disks, doctor, engines, exit_without_memory, is_right,
         merge_facts, policies, policy_named, replay_decisions, schema, set_disk, text_file,
-        without_detail,
+        tracefs, without_detail,
     };
     #[pymodule_export]
     use crate::amounts::{job_amounts, job_from_fio, trace_made};
@@ -167,6 +167,13 @@ fn disks(py: Python<'_>, name: Option<Text>) -> PyResult<String> {
 fn set_disk(py: Python<'_>, name: Text, scheduler: Text, sets: Vec<Text>) -> PyResult<String> {
     let sets: Vec<String> = sets.into_iter().map(|set| set.0).collect();
     heeding(py, move || penstock_run::doctor::set_disk(&name.0, &scheduler.0, &sets))
+}
+
+/// Mounts tracefs in no folder, and returns a descriptor of it, which the caller closes.
+#[pyfunction]
+fn tracefs() -> PyResult<i32> {
+    let mounted = penstock_run::Tracefs::mount()?;
+    Ok(std::os::fd::IntoRawFd::into_raw_fd(mounted.into_descriptor()))
 }
 
 /// Returns the JSON Schema of the kind `job`, `device` or `result`, as JSON.

@@ -4,12 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock import _native, recording
+from penstock import _native
 from penstock.answer.table import Table
 from penstock.answer.value import Answer, Blocks
 from penstock.cli import output
@@ -200,59 +199,6 @@ def _left_out(made: trace_table.Description) -> str:
     """How many requests a format could not express."""
     left = made["left_out"]
     return f"; {units.count(left)} left out, which {made['into']} has no words for" if left else ""
-
-
-@app.command("record", short_help="Record a disk's requests.")
-def record(
-    device: Annotated[
-        str, typer.Argument(metavar="DEV", help="The disk, as /dev/sdb.", show_default=False)
-    ],
-    *,
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="The file to make, packed if it ends in .gz; it may not exist.",
-        ),
-    ],
-    lasts: Annotated[
-        str | None,
-        typer.Option("--for", metavar="TIME", help="How long. If not given, until Ctrl-C."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Record the requests of programs to a disk, in the format blkparse. Needs root.
-
-    The kernel's block tracing is switched on for this disk, and off again at the end. Nothing is
-    written to the disk, unless the file lies there.
-    """
-    path, disk = Path(out), recording.disk(Path(device))
-    seconds = None if lasts is None else _native.duration(lasts) / 1e9
-    recording.check_out(path)
-    tracefs = recording.tracing()
-    output.talk(f"recording {device}; Ctrl-C ends it, with what there is")
-    recorded = recording.record(disk, path, seconds=seconds, tracefs=tracefs)
-    figures = {name: getattr(recorded, name) for name in ("requests", "completions", "lost")}
-    line = (
-        f"{units.count(recorded.requests)} requests in {recorded.seconds:.1f} s, "
-        f"{units.count(recorded.completions)} completions"
-    )
-    lost = (
-        f"warning: the kernel lost {units.count(recorded.lost)} events, as they came faster than "
-        "they were read"
-    )
-    early = recorded.asked_by is not None and lasts is not None
-    give(
-        Answer(
-            data=lambda: json.dumps({"file": out, **figures, "seconds": recorded.seconds}),
-            blocks=[[line]],
-            messages=[*([lost] if recorded.lost else []), f"wrote {out}"],
-            exit_code=128 + (recorded.asked_by or 0) if early else 0,
-        ),
-        as_json=as_json,
-    )
 
 
 @app.command("formats", short_help="What formats there are.")

@@ -130,6 +130,9 @@ def _check_name(path: Path) -> None:
         if error.errno == errno.ELOOP:
             problem = f"{path} leads in a circle of symbolic links"
             raise wrong(problem, "name the place itself") from None
+        if error.errno == errno.EACCES:
+            message = f"{path} cannot be written: {error.strerror}"
+            raise wrong(message, "name a place that you may write to") from None
         if error.errno == errno.ENAMETOOLONG:
             message = f"{path} cannot be written: {error.strerror}"
             raise wrong(message, "shorten the name") from None

@@ -2,6 +2,7 @@
 
 pub(crate) mod io_priority;
 pub(crate) mod memory;
+pub(crate) mod mounts;
 pub(crate) mod openers;
 pub(crate) mod processor;
 pub(crate) mod report_timer;

@@ -9,14 +9,11 @@ use std::sync::Arc;
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use rustix::fs::{Mode, OFlags, openat};
-use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount,
-    fsopen,
-};
 
 use super::file_system::{DISK, FileSystem, Front, REPORT};
 use super::store::Store;
 use crate::exit_codes::{CANNOT, FAILED};
+use crate::kernel::mounts::mount;
 use crate::targets::TargetError;
 use crate::targets::loops::{Control, clear, name_of};
 
@@ -89,7 +86,7 @@ impl Served {
             };
             ServeError::Cannot { doing, source, hint }
         })?;
-        let mount = mount(&fuse).map_err(|errno| ServeError::Cannot {
+        let mount = mount_served(&fuse).map_err(|errno| ServeError::Cannot {
             doing: "mount a file system of FUSE",
             source: errno.into(),
             hint: "it needs root, and a kernel of 5.2 or later",
@@ -153,21 +150,18 @@ impl Drop for Served {
     }
 }
 
-/// Mounts a file system that the descriptor `fuse` serves, in no folder.
-fn mount(fuse: &File) -> rustix::io::Result<OwnedFd> {
-    let context = fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+/// Mounts a file system that the descriptor `fuse` serves.
+fn mount_served(fuse: &File) -> rustix::io::Result<OwnedFd> {
+    let descriptor = fuse.as_raw_fd().to_string();
+    let user = rustix::process::geteuid().as_raw().to_string();
+    let group = rustix::process::getegid().as_raw().to_string();
     let options = [
-        ("fd", fuse.as_raw_fd().to_string()),
-        ("rootmode", "40000".into()),
-        ("user_id", user.as_raw().to_string()),
-        ("group_id", group.as_raw().to_string()),
-        ("source", "penstock".into()),
-        ("subtype", "penstock".into()),
+        ("fd", &*descriptor),
+        ("rootmode", "40000"),
+        ("user_id", &*user),
+        ("group_id", &*group),
+        ("source", "penstock"),
+        ("subtype", "penstock"),
     ];
-    for (key, value) in &options {
-        fsconfig_set_string(context.as_fd(), *key, value.as_str())?;
-    }
-    fsconfig_create(context.as_fd())?;
-    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+    mount("fuse", &options)
 }

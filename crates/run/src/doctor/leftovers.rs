@@ -7,7 +7,8 @@ use std::path::Path;
 
 use penstock_live::queue_settings::{self, LeftBehind};
 use penstock_live::{
-    LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
+    LoopDevice, Tracefs, half_made, loop_devices, remove_instance, remove_unfinished_output,
+    unfinished_outputs,
 };
 
 use super::check::{Check, State};
@@ -22,6 +23,9 @@ pub(super) enum Leftovers {
 pub(super) fn checks(path: &Path, what: Leftovers) -> Vec<Check> {
     let mut checks = loops(what);
     checks.extend(queue_settings::left_behind().iter().map(|left| changed(left, what)));
+    let tracefs = Tracefs::mount().ok();
+    let instances = tracefs.iter().flat_map(Tracefs::left);
+    checks.extend(instances.map(|instance| traced(&instance, what)));
     checks.extend(half_made(path).iter().map(|file| half(file)));
     checks.extend(unfinished_outputs(path).iter().map(|file| unfinished(file, what)));
     if checks.is_empty() {
@@ -81,6 +85,27 @@ fn unfinished(file: &Path, what: Leftovers) -> Check {
     };
     let removed = what == Leftovers::Remove && check.state == State::Ok;
     check.fact("file", shown.to_string()).fact("removed", removed)
+}
+
+/// Checks an instance of the kernel's tracing of a killed capture.
+fn traced(instance: &Path, what: Leftovers) -> Check {
+    const NAME: &str = "tracing instance";
+    let shown = instance.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let check = match what {
+        Leftovers::Report => {
+            let found = format!("{shown}, of a capture that is gone");
+            Check::limited(NAME, found, "remove it with `penstock doctor --clean`")
+        }
+        Leftovers::Remove => match remove_instance(instance) {
+            Ok(()) => Check::ok(NAME, format!("removed: {shown}, of a capture that is gone")),
+            Err(error) => {
+                let found = format!("{shown} cannot be removed: {error}");
+                Check::limited(NAME, found, "as root: `penstock doctor --clean`")
+            }
+        },
+    };
+    let removed = what == Leftovers::Remove && check.state == State::Ok;
+    check.fact("instance", shown).fact("removed", removed)
 }
 
 /// Checks a disk whose settings a killed run changed.

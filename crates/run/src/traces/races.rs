@@ -133,7 +133,7 @@ fn of_trace(
             path.display(),
             trace.records.len()
         );
-        let hint = "record completions too (`penstock trace record`), or replay it on a model and look for \
+        let hint = "record completions too (`penstock capture`), or replay it on a model and look for \
                     races in that run: `penstock run JOB --record FILE`";
         return Err(Failure::wrong(found, hint));
     }

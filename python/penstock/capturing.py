@@ -1,15 +1,18 @@
-r"""Records a disk's requests by the kernel's block tracing, as the text that `blkparse` prints.
+r"""Captures a disk's requests by the kernel's block events, as the text that `blkparse` prints.
 
 The events come through a tracefs instance of our own: other tracing is not disturbed, and removing
-the instance always switches ours off. A recording reads
+the instance always switches ours off. Where tracefs is not mounted it is mounted for this process
+alone. A capture reads
 
     dd-549  [001] ..... 16358.390794: block_bio_queue: 7,0 WS 8 + 16 [dd]
+    dd-549  [001] ..... 16358.390801: block_rq_issue: 7,0 WS 8192 () 8 + 16 be,0,4 [dd]
     <idle>-0  [000] ..s.. 16358.391148: block_rq_complete: 7,0 WS () 8 + 16 be,0,4 [0]
 
-and writes a `Q` and a `C` event, with times from the first event. Times are whole microseconds, as
-the kernel prints them. Requests to partitions become requests of the disk. Requests of this
-process, which writes the file, and commands to the device itself are left out. Source: the kernel's
-documentation, "Event Tracing" and "ftrace", and the format of each event in tracefs.
+and writes a `Q`, a `D` and a `C` event, with times from the first event. Times are whole
+microseconds, as the kernel prints them. Requests to partitions become requests of the disk.
+Requests of this process, which writes the file, and commands to the device itself are left out.
+Source: the kernel's documentation, "Event Tracing" and "ftrace", and the format of each event in
+tracefs.
 """
 
 import errno
@@ -18,21 +21,31 @@ import os
 import re
 import signal
 import stat
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from penstock import signals
+from penstock import _native, signals
 from penstock.errors import CANNOT_HERE, RUN_FAILED, PenstockError, wrong
 from penstock.report import files
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 """Mount points of tracefs."""
 
-ACTIONS = {"block_bio_queue": "Q", "block_rq_complete": "C", "block_bio_complete": "C"}
+ACTIONS = {
+    "block_bio_queue": "Q",
+    "block_bio_backmerge": "M",
+    "block_bio_frontmerge": "F",
+    "block_rq_insert": "I",
+    "block_rq_issue": "D",
+    "block_rq_requeue": "R",
+    "block_rq_complete": "C",
+    "block_bio_complete": "C",
+}
 """The kernel's events, and their names in `blkparse`.
 
 Devices without a request queue, such as LVM volumes, send `block_bio_complete`; others complete
@@ -45,6 +58,9 @@ NEEDED = ("block_bio_queue", "block_rq_complete")
 BUFFER_KB = 8192
 """Size of the event buffer of each CPU, enough for about a hundred thousand events."""
 
+SECTOR = 512
+"""Bytes of a sector in the kernel's events and counters."""
+
 PAUSE_S = 0.05
 """Seconds between two reads of the events."""
 
@@ -53,7 +69,7 @@ _EVENT = re.compile(
     r"(?P<s>\d+)\.(?P<us>\d{6}): (?P<event>block_\w+): (?P<what>.*)"
 )
 _WHAT = re.compile(
-    r"(?P<device>\d+,\d+) (?P<letters>\S+) (?:\((?P<command>[^)]*)\) )?"
+    r"(?P<device>\d+,\d+) (?P<letters>\S+) (?:(?:\d+ )?\((?P<command>[^)]*)\) )?"
     r"(?P<sector>\d+) \+ (?P<sectors>\d+) (?:[^\s\[]+ )?\[(?P<name>.*)\]"
 )
 _LOST = re.compile(r"CPU:\d+ \[LOST (\d+) EVENTS\]")
@@ -71,14 +87,26 @@ class Disk:
 
 
 @dataclass(kw_only=True)
-class Recorded:
-    """Counts of a recording."""
+class Captured:
+    """Counts of a capture."""
 
     requests: int = 0
+    """Requests of programs: what was queued."""
+    merges: int = 0
+    """Requests that the kernel merged into others."""
     completions: int = 0
+    """Commands that the disk completed."""
+    completed_bytes: int = 0
+    """Bytes of these commands."""
     lost: int = 0
     """Events that the kernel dropped because they were not read in time."""
+    counted: int = 0
+    """Commands that the kernel's own counters of the disk have for that time."""
+    counted_bytes: int = 0
+    """Bytes of those commands."""
     seconds: float = 0.0
+    command: int | None = None
+    """Exit code of the command that was run meanwhile, if one was given."""
     asked_by: signal.Signals | None = None
     """The signal that ended it early."""
 
@@ -89,7 +117,7 @@ class Formatter:
     def __init__(self, disk: Disk) -> None:
         """Create a formatter for the events of a disk and its partitions."""
         self.disk = disk
-        self.recorded = Recorded()
+        self.captured = Captured()
         self._own = str(os.getpid())
         self._origin: int | None = None
         self._number = 0
@@ -98,7 +126,7 @@ class Formatter:
         """Return the line of an event; `None` if it is not about a request to the disk."""
         lost = _LOST.search(text)
         if lost:
-            self.recorded.lost += int(lost[1])
+            self.captured.lost += int(lost[1])
         event = _EVENT.fullmatch(text)
         details = event and _WHAT.fullmatch(event["what"])
         if (
@@ -116,10 +144,7 @@ class Formatter:
         if self._origin is None:
             self._origin = now
         since = max(now - self._origin, 0)
-        if action == "Q":
-            self.recorded.requests += 1
-        else:
-            self.recorded.completions += 1
+        self._count(action, int(details["sectors"]))
         self._number += 1
         # A flush has no address: the kernel prints an arbitrary sector.
         sector = details["sector"] if details["sectors"] != "0" else "0"
@@ -128,6 +153,14 @@ class Formatter:
             f"{since // 1_000_000:>5}.{since % 1_000_000:06}000 {event['pid']:>5}  {action} "
             f"{details['letters']:>3} {sector} + {details['sectors']} [{details['name']}]\n"
         )
+
+    def _count(self, action: str, sectors: int) -> None:
+        captured = self.captured
+        captured.requests += action == "Q"
+        captured.merges += action in "MF"
+        if action == "C" and sectors:
+            captured.completions += 1
+            captured.completed_bytes += sectors * SECTOR
 
 
 def disk(path: Path, sys: Path = Path("/sys")) -> Disk:
@@ -139,7 +172,7 @@ def disk(path: Path, sys: Path = Path("/sys")) -> Disk:
     try:
         status = path.stat()
     except OSError as error:
-        raise wrong(f"{path} cannot be recorded: {error.strerror}", _NAME_A_DISK) from None
+        raise wrong(f"{path} cannot be captured: {error.strerror}", _NAME_A_DISK) from None
     if not stat.S_ISBLK(status.st_mode):
         raise wrong(f"{path} is no block device", _NAME_A_DISK)
     major, minor = os.major(status.st_rdev), os.minor(status.st_rdev)
@@ -148,7 +181,7 @@ def disk(path: Path, sys: Path = Path("/sys")) -> Disk:
         disk_path = f"/dev/{folder.parent.name}"
         raise wrong(
             f"{path} is a partition, and completions are known of whole disks only",
-            f"record {disk_path}: a rule of a job with `range` selects the partition's requests",
+            f"capture {disk_path}: a rule of a job with `range` selects the partition's requests",
         )
     parts = (part.read_text().strip().replace(":", ",") for part in folder.glob("*/dev"))
     number = f"{major},{minor}"
@@ -159,70 +192,132 @@ _NAME_A_DISK = "name the device file of a disk, such as /dev/sdb"
 
 
 def check_out(path: Path) -> None:
-    """Raise an error unless a new recording can be written to `path`."""
+    """Raise an error unless a new capture can be written to `path`."""
     if path.suffix == ".zst":
-        message = f"{path} ends in .zst, and recordings are packed by gzip"
+        message = f"{path} ends in .zst, and captures are packed by gzip"
         raise wrong(message, f"name it {path.with_suffix('.gz')}")
     files.check_new(path)
 
 
-def tracing() -> Path:
-    """Return the folder of the kernel's block tracing.
+@contextmanager
+def tracing() -> Iterator[Path]:
+    """Yield the folder of the kernel's block tracing, mounted for this process if it is not.
 
     # Errors
     If there is none that this process may use.
     """
-    for place in PLACES:
-        if all((place / "events/block" / event).is_dir() for event in NEEDED):
-            if not (place / "instances").is_dir():
-                raise _missing(
-                    "tracefs has no `instances`", "this kernel is too old, or was built without"
-                )
-            return place
-    if os.geteuid() != 0:
-        raise _missing("only root may see it", "run this as root")
-    types = Path("/proc/filesystems").read_text().split()
-    if "tracefs" not in types:
-        raise _missing("the kernel has no tracefs, or hides it", "take a kernel with tracing")
-    raise _missing(
-        "tracefs is not mounted, or has no block events",
-        "mount it with `mount -t tracefs tracefs /sys/kernel/tracing`; the kernel needs "
-        "CONFIG_BLK_DEV_IO_TRACE or other block tracing",
-    )
+    mounted = next((place for place in PLACES if _traces(place)), None)
+    if mounted is not None:
+        yield mounted
+        return
+    try:
+        descriptor = _native.tracefs()
+    except OSError as error:
+        if os.geteuid() != 0:
+            raise _missing("only root may see it", "run this as root") from None
+        reason = f"tracefs cannot be mounted: {error.strerror}"
+        raise _missing(reason, "take a kernel with tracing, of version 5.2 or later") from None
+    try:
+        place = Path(f"/proc/self/fd/{descriptor}")
+        if not _traces(place):
+            raise _missing("it has no block events", "take a kernel with CONFIG_BLK_DEV_IO_TRACE")
+        yield place
+    finally:
+        os.close(descriptor)
+
+
+def _traces(place: Path) -> bool:
+    """Whether tracefs is there, with block events and instances."""
+    has_events = all((place / "events/block" / event).is_dir() for event in NEEDED)
+    return has_events and (place / "instances").is_dir()
 
 
 def _missing(reason: str, hint: str) -> PenstockError:
-    message = f"error: this machine cannot record block I/O: {reason}\nhint: {hint}"
+    message = f"error: this machine cannot capture block I/O: {reason}\nhint: {hint}"
     return PenstockError(message, exit_code=CANNOT_HERE)
 
 
-def record(disk: Disk, out: Path, *, seconds: float | None, tracefs: Path) -> Recorded:
-    """Record the requests of a disk for `seconds`, or until a signal asks for the end.
+def capture(
+    disk: Disk,
+    out: Path,
+    *,
+    seconds: float | None,
+    tracefs: Path,
+    command: Sequence[str] = (),
+    begun: Callable[[], object] = lambda: None,
+) -> Captured:
+    """Capture the requests of a disk for `seconds`, or until a signal asks for the end.
 
-    The file `out` must be new. It is removed if no request was recorded.
+    With a `command` the capture lasts as long as it runs. The file `out` must be new. `begun` is
+    called when the tracing is on.
 
     # Errors
-    If the kernel refuses to trace, the file cannot be written, or no request came.
+    If the kernel refuses to trace, the file cannot be written, or the command cannot be started.
     """
     formatter = Formatter(disk)
-    recorded = formatter.recorded
+    captured = formatter.captured
     try:
-        with files.new_file(out) as file:
-            with _text(file, out) as text, _signals_wait() as end_signals:
-                begun = time.monotonic()
-                with _instance(tracefs, disk) as instance:
-                    recorded.asked_by = _copy(instance, formatter, text, seconds, end_signals)
-                recorded.seconds = time.monotonic() - begun
-            if recorded.requests == 0:
-                raise PenstockError(
-                    f"error: no request came to {disk.name} in {recorded.seconds:.1f} s\n"
-                    "hint: let a program use the disk meanwhile; what memory answers is no request",
-                    exit_code=RUN_FAILED,
-                )
+        with (
+            files.new_file(out) as file,
+            _text(file, out) as text,
+            _signals_wait() as end_signals,
+        ):
+            start = time.monotonic()
+            with _instance(tracefs, disk) as instance:
+                before = _counters(disk)
+                begun()
+                with _started(command) as process:
+                    captured.asked_by = _copy(
+                        instance, formatter, text, seconds, end_signals, process
+                    )
+                after = _counters(disk)
+            captured.seconds = time.monotonic() - start
+            captured.command = process and process.returncode
+            captured.counted, captured.counted_bytes = (
+                now - then for now, then in zip(after, before, strict=True)
+            )
     except OSError as error:
         message = f"error: {out} cannot be written: {error.strerror}"
         raise PenstockError(message, exit_code=RUN_FAILED) from None
-    return recorded
+    return captured
+
+
+@contextmanager
+def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes] | None]:
+    """Yield the process of a command, which is ended with the block, or `None` if there is none."""
+    if not command:
+        yield None
+        return
+    # The signals that we wait for are its own to handle.
+    ours = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        process = subprocess.Popen(
+            command, preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ours)
+        )
+    except OSError as error:
+        raise wrong(
+            f"{command[0]} cannot be started: {error.strerror}", "name a program that is there"
+        ) from None
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait()
+
+
+def _counters(disk: Disk) -> tuple[int, int]:
+    """Return the commands and the bytes that the kernel has counted of a disk since it is there."""
+    major, minor = disk.number.split(",")
+    try:
+        fields = Path(f"/sys/dev/block/{major}:{minor}/stat").read_text().split()
+    except OSError:
+        return 0, 0  # The disk is gone.
+    counts = [int(field) for field in fields]
+    # Reads, writes and discards: commands, merges, sectors, milliseconds.
+    kinds = [counts[first : first + 4] for first in (0, 4, 11)]
+    commands = sum(kind[0] for kind in kinds if kind)
+    return commands, SECTOR * sum(kind[2] for kind in kinds if kind)
 
 
 @contextmanager
@@ -257,7 +352,7 @@ def _instance(tracefs: Path, disk: Disk) -> Iterator[Path]:
     instances = tracefs / "instances"
     for left in instances.glob("penstock-*"):
         if not Path("/proc", left.name.removeprefix("penstock-")).exists():
-            # Left by a recording that was killed.
+            # Left by a capture that was killed.
             with suppress(OSError):
                 left.rmdir()
     instance = instances / f"penstock-{os.getpid()}"
@@ -314,8 +409,12 @@ def _copy(
     text: IO[bytes],
     seconds: float | None,
     end_signals: set[signal.Signals],
+    process: subprocess.Popen[bytes] | None,
 ) -> signal.Signals | None:
-    """Copy events for `seconds`. Returns the signal that ended it earlier, if any."""
+    """Copy events for `seconds`, or while the process runs.
+
+    Returns the signal that ended it earlier, if any.
+    """
     end = None if seconds is None else time.monotonic() + seconds
     with _tracing_fails():
         pipe = os.open(instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
@@ -325,6 +424,7 @@ def _copy(
             left = PAUSE_S if end is None else min(max(end - time.monotonic(), 0), PAUSE_S)
             came = signal.sigtimedwait(end_signals, left)
             over = came is not None or (end is not None and time.monotonic() >= end)
+            over = over or (process is not None and process.poll() is not None)
             if over:
                 with _tracing_fails():
                     (instance / "tracing_on").write_text("0")
