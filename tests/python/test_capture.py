@@ -11,10 +11,10 @@ import pytest
 
 from command import as_nobody, penstock, running
 from forking import Ended
-from penstock import _native, capturing
+from penstock import _native, block_events, capturing
 from penstock.errors import PenstockError
 
-DISK = capturing.Disk(name="/dev/loop0", number="7,0", numbers=frozenset({"7,0", "259,3"}))
+DISK = block_events.Disk(name="/dev/loop0", number="7,0", numbers=frozenset({"7,0", "259,3"}))
 
 EVENTS = r"""
               dd-11187   [000] ..... 16358.390794: block_bio_queue: 7,0 RS 0 + 128 [dd]
@@ -50,7 +50,7 @@ LINES = """\
 
 
 def test_events_become_lines_of_blkparse_and_are_read_as_such(tmp_path: Path) -> None:
-    formatter = capturing.Formatter(DISK)
+    formatter = block_events.Formatter(DISK)
     events = EVENTS.replace("OWN ", f"penstock-{os.getpid()}").splitlines()
     made = "".join(line for event in events if (line := formatter.line(event)))
     assert made == LINES

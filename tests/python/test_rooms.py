@@ -37,7 +37,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"errors", "signals", "target"},
+    {"block_events", "errors", "signals", "target"},
     {"results"},
     {"answer", "text"},
     {"charts"},
@@ -47,7 +47,7 @@ FLOORS = (
     {"experiment"},
     {"sweeps"},
     {""},
-    {"advise", "calibrate", "merging", "papers", "capturing", "study", "watch"},
+    {"advise", "calibrate", "capturing", "merging", "papers", "study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},
 )
