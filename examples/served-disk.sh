@@ -24,6 +24,7 @@ trap down EXIT
 trap 'exit 130' INT TERM HUP
 
 mkdir "$work/mnt"
+: >"$work/node"
 # A queue of 4 at the device leaves something to decide to the scheduler.
 "$penstock" serve "$device" --size 4GiB --depth 4 >"$work/node" 2>"$work/said" &
 server=$!

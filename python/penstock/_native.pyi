@@ -124,6 +124,7 @@ class Served:
     def close(self) -> None:
         """Take it down; a second call does nothing."""
 
+@final
 class Session:
     """A target that stays open and locked while jobs run on it; `penstock.session` is its face."""
 

@@ -174,8 +174,8 @@ def test_one_line_compares_the_kernels_schedulers_and_ours(tmp_path: Path) -> No
     assert theirs["params"] == {"fifo_batch": "4"}
     people = [run["classes"][0]["iops"] for run in (none, theirs, ours)]
     batch = [run["classes"][1]["iops"] for run in (none, theirs, ours)]
-    # Four of twenty requests are the people's; a scheduler that knows priorities gives them most.
-    assert people[0] < batch[0]
+    # Two threads wait for four places by turns; a scheduler that knows priorities gives one most.
+    assert people[0] < 2 * batch[0]
     assert people[1] > 3 * batch[1]
     assert people[2] > 3 * batch[2]
     settled(name, {})

@@ -11,7 +11,7 @@ import typer
 
 from penstock import _native, capturing
 from penstock.answer.value import Answer
-from penstock.capturing import Captured
+from penstock.block_events import Captured
 from penstock.cli import output
 from penstock.cli.answering import give
 from penstock.cli.options import Json

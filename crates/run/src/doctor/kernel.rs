@@ -4,11 +4,13 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
+use penstock_live::Tracefs;
+
 use super::check::Check;
 use super::roots::Roots;
 
 pub(super) fn checks(roots: &Roots) -> Vec<Check> {
-    vec![switch(&roots.proc), tracing(roots), loop_devices(&roots.dev)]
+    vec![switch(&roots.proc), tracing(roots), loop_devices(&roots.dev), fuse(&roots.dev)]
 }
 
 /// The switch that forbids `io_uring`.
@@ -32,6 +34,9 @@ fn tracing(roots: &Roots) -> Check {
     let places = ["kernel/tracing", "kernel/debug/tracing"].map(|place| roots.sys.join(place));
     if places.iter().any(|place| place.join("events/block").is_dir()) {
         return Check::ok(NAME, "tracefs is mounted, and its block events can be read");
+    }
+    if roots.sys == Path::new("/sys") && Tracefs::mount().is_ok() {
+        return Check::ok(NAME, "tracefs is not mounted, and can be for one process");
     }
     let denied = |place: &&std::path::PathBuf| {
         fs::read_dir(place).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
@@ -58,6 +63,21 @@ fn loop_devices(dev: &Path) -> Check {
         Err(error) => {
             let found = format!("cannot be made: {error}");
             Check::no(NAME, found, "only runs on `loop:PATH` need them; as root: `modprobe loop`")
+        }
+    }
+}
+
+/// Checks FUSE, which served block devices need.
+fn fuse(dev: &Path) -> Check {
+    const NAME: &str = "FUSE";
+    match File::options().read(true).write(true).open(dev.join("fuse")) {
+        Ok(_) => Check::ok(NAME, "is there: models can be served as block devices"),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Check::limited(NAME, "is there, but not for you", "`penstock serve` needs root")
+        }
+        Err(error) => {
+            let found = format!("cannot be used: {error}");
+            Check::no(NAME, found, "only `penstock serve` needs it; as root: `modprobe fuse`")
         }
     }
 }

@@ -47,6 +47,7 @@ fn a_machine_that_reports_nothing_is_a_finding() {
     assert_eq!(find(&kernel, "io_uring_disabled").state, State::Ok);
     assert_eq!(find(&kernel, "kernel tracing").state, State::No);
     assert_eq!(find(&kernel, "loop devices").state, State::No);
+    assert_eq!(find(&kernel, "FUSE").state, State::No);
     let disk = storage::checks(&roots, &tree.0).unwrap();
     assert_eq!(find(&disk, "disk").state, State::Limited);
     let ill = machine.iter().chain(&kernel).chain(&disk).filter(|c| c.state != State::Ok);
@@ -64,6 +65,7 @@ fn a_machine_is_reported_as_it_describes_itself() {
             ("proc/sys/kernel/io_uring_disabled", "2\n"),
             ("sys/kernel/tracing/events/block/enable", "0\n"),
             ("dev/loop-control", ""),
+            ("dev/fuse", ""),
         ],
     );
     let roots = tree.roots();
@@ -79,6 +81,7 @@ fn a_machine_is_reported_as_it_describes_itself() {
     assert!(switch.advice.as_ref().unwrap().contains("sysctl"));
     assert_eq!(find(&kernel, "kernel tracing").state, State::Ok);
     assert_eq!(find(&kernel, "loop devices").state, State::Ok);
+    assert_eq!(find(&kernel, "FUSE").state, State::Ok);
 }
 
 #[test]
