@@ -203,6 +203,9 @@ def test_options_about_a_target_do_not_go_with_it() -> None:
     ended = penstock("run", JOB_FILE, "--policy", "noop", "--on", "block:flash", "--create", "1GiB")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error: --create does not go with block:flash\nhint: ")
+    ended = penstock("run", JOB_FILE, "--policy", "noop", "--on", "block:")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: block: lacks a name; expected block:DEVICE[@SPEED]\nhint: ")
 
 
 def test_the_example_prints_a_row_for_each_scheduler() -> None:

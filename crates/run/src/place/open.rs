@@ -55,6 +55,10 @@ impl Place {
             (Kind::Block, _) => {
                 target.check_serving(on)?;
                 let device = on.strip_prefix(BLOCK).unwrap_or(on);
+                if device.is_empty() {
+                    let message = format!("{on} lacks a name; expected {BLOCK}DEVICE[@SPEED]");
+                    return Err(Failure::wrong(message, "as block:hdd-7200"));
+                }
                 self::model(device)?;
                 let engine = engine_for(asked, target)?;
                 let server = BlockServer::start(&target.server, device)?;
