@@ -453,6 +453,10 @@ faults = { errors = "1%" }
 """
 
 
+BEGUN = re.compile(r"noop.* of \d|noop.*% done")
+"""The progress of a run, on stderr."""
+
+
 class TestSignals:
     """What ends a process at any moment."""
 
@@ -472,8 +476,8 @@ class TestSignals:
             slow = ("--set", "trace.timing.speed=0.001")
             what = ("replay", trace, "--fit", "scale", *slow, "--policy", "noop")
         with running(disk.parent, *what, "--on", disk, "--create", "16MiB", "--json") as command:
-            command.wait_for(disk.exists)
-            time.sleep(0.5)
+            # A long trace is read before its run begins.
+            command.wait_for(lambda: BEGUN.search(command.err.read_text()))
             ended = command.end(number)
         assert ended.code == code
         (run,) = json.loads(ended.out)["runs"]
