@@ -68,6 +68,17 @@ def made_once(
     return made
 
 
+@pytest.fixture
+def leftovers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Lets one test at a time set queues of the kernel, or remove what killed runs have left."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with (folder / "leftovers.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session")
 def paper_report(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str], Path]:
     """Makes the report of a paper in its usual settings, once."""

@@ -112,7 +112,7 @@ def test_without_root_it_is_said_what_is_missing(tmp_path: Path, node: str) -> N
 
 
 @pytest.fixture
-def node(disk: Path) -> Iterator[str]:
+def node(disk: Path, leftovers: None) -> Iterator[str]:
     """A loop device over a file of 32 MiB, where the kernel can trace."""
     if os.geteuid() != 0:
         pytest.skip("tracing needs root")

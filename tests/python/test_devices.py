@@ -256,6 +256,7 @@ class TestLoop:
         assert "hint: " in ended.err
 
 
+@pytest.mark.usefixtures("leftovers")
 def test_what_a_killed_run_left_is_reported_and_removed(job: Path, disk: Path) -> None:
     losetup("--version")
     words = ("--policy", "noop", "--set", "duration=1s", "--create", "16MiB")

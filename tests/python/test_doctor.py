@@ -165,6 +165,7 @@ files.write(Path(sys.argv[1]), b"half of it")
 """A command that does not come to the end of writing an output."""
 
 
+@pytest.mark.usefixtures("leftovers")
 def test_an_output_that_was_being_written_when_its_command_was_killed_is_removed(
     tmp_path: Path,
 ) -> None:

@@ -52,6 +52,7 @@ def test_ctrl_c_while_pictures_are_drawn_is_reported(job: Path, tmp_path: Path) 
     assert "SIMULATED" in ended.out
 
 
+@pytest.mark.usefixtures("leftovers")
 @pytest.mark.parametrize(("number", "code"), [*ENDING, (signal.SIGTERM, 143)])
 def test_a_disk_has_its_own_scheduler_again(
     writes: Path, disk: Path, number: signal.Signals, code: int

@@ -3,6 +3,7 @@
 //! Each kind of thing has a function that finds it and, if asked, removes it. A run that ended
 //! normally has removed its own.
 
+use std::io;
 use std::path::Path;
 
 use penstock_live::queue_settings::{self, LeftBehind};
@@ -11,7 +12,7 @@ use penstock_live::{
     unfinished_outputs,
 };
 
-use super::check::{Check, State};
+use super::check::Check;
 
 /// The action on things that are found.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,28 +35,56 @@ pub(super) fn checks(path: &Path, what: Leftovers) -> Vec<Check> {
     checks
 }
 
-fn loops(what: Leftovers) -> Vec<Check> {
-    const NAME: &str = "loop device";
-    let finding = |one: &LoopDevice| {
-        let over = format!("{} over {}", one.node.display(), one.file.display());
-        let check = match what {
-            Leftovers::Report => {
-                let advice = "remove it with `penstock doctor --clean`";
-                Check::limited(NAME, format!("{over}, of a run that is gone"), advice)
-            }
-            Leftovers::Remove => match one.remove() {
-                Ok(()) => Check::ok(NAME, format!("removed: {over}, of a run that is gone")),
+/// A thing that was left behind, in words.
+struct Left<'a> {
+    /// The kind of thing.
+    name: &'static str,
+    /// The thing, and whose it is.
+    found: &'a str,
+    /// The command that removes it.
+    advice: &'static str,
+    /// The words for a thing that was removed.
+    removed: &'a str,
+    /// The words for a thing that cannot be removed; the error follows.
+    stays: &'a str,
+    /// Another way to remove it.
+    by_hand: &'static str,
+}
+
+impl Left<'_> {
+    /// Reports it, or removes it by `remove`.
+    fn check(&self, what: Leftovers, remove: impl FnOnce() -> io::Result<()>) -> Check {
+        let (check, removed) = match what {
+            Leftovers::Report => (Check::limited(self.name, self.found, self.advice), false),
+            Leftovers::Remove => match remove() {
+                Ok(()) => (Check::ok(self.name, self.removed), true),
                 Err(error) => {
-                    let found = format!("{over} cannot be removed: {error}");
-                    Check::limited(NAME, found, "as root, if it is not in use: `losetup -d`")
+                    let stays = format!("{}: {error}", self.stays);
+                    (Check::limited(self.name, stays, self.by_hand), false)
                 }
             },
         };
-        let removed = what == Leftovers::Remove && check.state == State::Ok;
-        check
+        check.fact("removed", removed)
+    }
+}
+
+/// The advice for what is simply removed.
+const CLEAN: &str = "remove it with `penstock doctor --clean`";
+
+fn loops(what: Leftovers) -> Vec<Check> {
+    let finding = |one: &LoopDevice| {
+        let over = format!("{} over {}", one.node.display(), one.file.display());
+        let left = Left {
+            name: "loop device",
+            found: &format!("{over}, of a run that is gone"),
+            advice: CLEAN,
+            removed: &format!("removed: {over}, of a run that is gone"),
+            stays: &format!("{over} cannot be removed"),
+            by_hand: "as root, if it is not in use: `losetup -d`",
+        };
+        left.check(what, || one.remove())
             .fact("node", one.node.display().to_string())
             .fact("file", one.file.display().to_string())
-            .fact("removed", removed)
     };
     loop_devices().iter().map(finding).collect()
 }
@@ -68,64 +97,44 @@ fn half(file: &Path) -> Check {
 
 /// Checks a report, a picture or another output that was being written.
 fn unfinished(file: &Path, what: Leftovers) -> Check {
-    const NAME: &str = "unfinished output";
-    let shown = file.display();
-    let check = match what {
-        Leftovers::Report => {
-            let found = format!("{shown}, of a command that is gone");
-            Check::limited(NAME, found, "remove it with `penstock doctor --clean`")
-        }
-        Leftovers::Remove => match remove_unfinished_output(file) {
-            Ok(()) => Check::ok(NAME, format!("removed: {shown}, of a command that is gone")),
-            Err(error) => {
-                let found = format!("{shown} cannot be removed: {error}");
-                Check::limited(NAME, found, "remove it by hand")
-            }
-        },
+    let shown = file.display().to_string();
+    let left = Left {
+        name: "unfinished output",
+        found: &format!("{shown}, of a command that is gone"),
+        advice: CLEAN,
+        removed: &format!("removed: {shown}, of a command that is gone"),
+        stays: &format!("{shown} cannot be removed"),
+        by_hand: "remove it by hand",
     };
-    let removed = what == Leftovers::Remove && check.state == State::Ok;
-    check.fact("file", shown.to_string()).fact("removed", removed)
+    left.check(what, || remove_unfinished_output(file)).fact("file", shown)
 }
 
 /// Checks an instance of the kernel's tracing of a killed capture.
 fn traced(instance: &Path, what: Leftovers) -> Check {
-    const NAME: &str = "tracing instance";
     let shown = instance.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let check = match what {
-        Leftovers::Report => {
-            let found = format!("{shown}, of a capture that is gone");
-            Check::limited(NAME, found, "remove it with `penstock doctor --clean`")
-        }
-        Leftovers::Remove => match remove_instance(instance) {
-            Ok(()) => Check::ok(NAME, format!("removed: {shown}, of a capture that is gone")),
-            Err(error) => {
-                let found = format!("{shown} cannot be removed: {error}");
-                Check::limited(NAME, found, "as root: `penstock doctor --clean`")
-            }
-        },
+    let left = Left {
+        name: "tracing instance",
+        found: &format!("{shown}, of a capture that is gone"),
+        advice: CLEAN,
+        removed: &format!("removed: {shown}, of a capture that is gone"),
+        stays: &format!("{shown} cannot be removed"),
+        by_hand: "as root: `penstock doctor --clean`",
     };
-    let removed = what == Leftovers::Remove && check.state == State::Ok;
-    check.fact("instance", shown).fact("removed", removed)
+    left.check(what, || remove_instance(instance)).fact("instance", shown)
 }
 
 /// Checks a disk whose settings a killed run changed.
-fn changed(left: &LeftBehind, what: Leftovers) -> Check {
-    const NAME: &str = "disk settings";
-    let LeftBehind { disk, scheduler, .. } = left;
-    let check = match what {
-        Leftovers::Report => {
-            let found = format!("those of {disk} are of a run that is gone");
-            let advice = "put its own back with `penstock doctor --clean`";
-            Check::limited(NAME, found, advice)
-        }
-        Leftovers::Remove => match queue_settings::restore_left_behind(left) {
-            Ok(()) => Check::ok(NAME, format!("put back: {disk}, under {scheduler}")),
-            Err(error) => {
-                let found = format!("those of {disk} cannot be put back: {error}");
-                Check::limited(NAME, found, "as root: `penstock doctor --clean`")
-            }
-        },
+fn changed(disk: &LeftBehind, what: Leftovers) -> Check {
+    let LeftBehind { disk: name, scheduler, .. } = disk;
+    let left = Left {
+        name: "disk settings",
+        found: &format!("those of {name} are of a run that is gone"),
+        advice: "put its own back with `penstock doctor --clean`",
+        removed: &format!("put back: {name}, under {scheduler}"),
+        stays: &format!("those of {name} cannot be put back"),
+        by_hand: "as root: `penstock doctor --clean`",
     };
-    let removed = what == Leftovers::Remove && check.state == State::Ok;
-    check.fact("disk", disk.as_str()).fact("scheduler", scheduler.as_str()).fact("removed", removed)
+    left.check(what, || queue_settings::restore_left_behind(disk))
+        .fact("disk", name.as_str())
+        .fact("scheduler", scheduler.as_str())
 }

@@ -50,13 +50,15 @@ pub struct ServedDevice {
     desk: Arc<Desk>,
     node: PathBuf,
     report: PathBuf,
-    dispatcher: Option<Handover<Result<(), String>>>,
+    dispatcher: Option<Handover<()>>,
 }
 
 /// Answers of the dispatcher to threads that ask for a report.
 struct Desk {
     inbox: Inbox<BlockRequest>,
     stopwatch: Stopwatch,
+    /// Held by the thread that asks, for one question at a time.
+    asking: Mutex<()>,
     asked: Mutex<Question>,
     answered: Condvar,
 }
@@ -78,6 +80,7 @@ const MOST: u32 = 1 << 16;
 impl Desk {
     /// Asks the dispatcher, and waits for its answer; `None` if it has ended.
     fn ask(&self, reset: bool) -> Option<ServedReport> {
+        let _turn = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let mut asked = self.lock();
         *asked = Question { reset, report: true, answer: None };
         self.inbox.ring();
@@ -167,7 +170,8 @@ impl ServedDevice {
     /// # Errors
     /// The dispatcher has ended.
     pub fn report(&self) -> Result<ServedReport, Failure> {
-        self.desk.ask(false).ok_or_else(|| Failure::run("the model has ended"))
+        let ended = || format!("the model has ended: {}", self.desk.inbox.closed().error());
+        self.desk.ask(false).ok_or_else(|| Failure::run(ended()))
     }
 
     /// Whether a file system on it is mounted, or another device holds it.
@@ -221,14 +225,12 @@ fn kept(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-type Dispatcher = Handover<Result<(), String>>;
-
 /// Starts the thread of the model.
 fn dispatcher(
     spec: DeviceSpec,
     speed: Speed,
     store: Arc<Store>,
-) -> Result<(Arc<Desk>, Dispatcher), Failure> {
+) -> Result<(Arc<Desk>, Handover<()>), Failure> {
     let (started, starts) = sync_channel(1);
     let dispatcher = Handover::spawn("penstock-served", move || {
         let mut clock = LiveClock::bare();
@@ -236,6 +238,7 @@ fn dispatcher(
         let desk = Arc::new(Desk {
             inbox: Inbox::new(u32::MAX, bell),
             stopwatch: clock.stopwatch(),
+            asking: Mutex::default(),
             asked: Mutex::default(),
             answered: Condvar::new(),
         });
@@ -247,8 +250,9 @@ fn dispatcher(
         let mut source =
             ServedLoop { desk, store, requests: Vec::new(), free: Vec::new(), buffer: Vec::new() };
         let limits = Limits { until: Time::NEVER, max_outstanding: MOST };
-        let end = run(&mut source, &mut device, &mut clock, &mut watch, limits);
-        end.map(drop).map_err(|error| error.to_string())
+        if let Err(error) = run(&mut source, &mut device, &mut clock, &mut watch, limits) {
+            source.desk.inbox.fail(ErrorKind::Other, &error.to_string());
+        }
     });
     let dispatcher = dispatcher.map_err(|error| Failure::here("start a thread", &error))?;
     let desk = starts.recv().map_err(|_| Failure::run("the model has ended"))?;

@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 
 use penstock_live::queue_settings::{SchedulerStep, Setting};
 use serde::Deserialize;
@@ -17,7 +16,7 @@ use crate::result::ServedReport;
 
 /// The process that serves a model. Dropping it takes the device down.
 pub(crate) struct BlockServer {
-    child: Mutex<Child>,
+    child: Child,
     ready: Ready,
 }
 
@@ -53,7 +52,7 @@ impl BlockServer {
         let stdout = child.stdout.take().expect("it is piped");
         let read = BufReader::new(stdout).read_line(&mut line);
         match read.ok().and_then(|_| serde_json::from_str(&line).ok()) {
-            Some(ready) => Ok(Self { child: Mutex::new(child), ready }),
+            Some(ready) => Ok(Self { child, ready }),
             None => Err(failed(child)),
         }
     }
@@ -101,10 +100,8 @@ fn failed(mut child: Child) -> Failure {
 
 impl Drop for BlockServer {
     fn drop(&mut self) {
-        if let Ok(child) = self.child.get_mut() {
-            drop(child.stdin.take());
-            let _ = child.wait();
-        }
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
     }
 }
 
