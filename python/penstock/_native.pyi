@@ -38,6 +38,7 @@ __all__ = [
     "policies",
     "policy_named",
     "replay_decisions",
+    "scheduler_agreement",
     "schema",
     "set_disk",
     "size",
@@ -278,6 +279,9 @@ def trace_races(
     classes: str | PathLike[str] | None = None,
 ) -> str:
     """Find classes that stalled behind writes of another, in a trace or a record, as JSON."""
+
+def scheduler_agreement(path: str | PathLike[str], model: str, sets: Sequence[str]) -> str:
+    """Hold a policy against the decisions of a scheduler in a file of events, as JSON."""
 
 def job_amounts(
     job: str | PathLike[str], *, sets: Sequence[str] = ..., on: str | None = None

@@ -1,22 +1,25 @@
-r"""Converts the kernel's block events to the lines that `blkparse` prints.
+r"""Converts the kernel's block events to the lines of a file.
 
     dd-549  [001] ..... 16358.390794: block_bio_queue: 7,0 WS 8 + 16 [dd]
     dd-549  [001] ..... 16358.390801: block_rq_issue: 7,0 WS 8192 () 8 + 16 be,0,4 [dd]
     <idle>-0  [000] ..s.. 16358.391148: block_rq_complete: 7,0 WS () 8 + 16 be,0,4 [0]
 
-become a `Q`, a `D` and a `C` event, with times from the first event. Times are whole microseconds,
-as the kernel prints them. Requests to partitions become requests of the disk. Requests of this
-process, which writes the file, and commands to the device itself are left out. Source: the format
-of each event in tracefs.
+become a `Q`, a `D` and a `C` event, as `blkparse` prints them or as the decisions of a scheduler.
+Times are whole microseconds, as the kernel prints them. Requests to partitions become requests of
+the disk. Requests of this process, which writes the file, and commands to the device itself are
+left out. Source: the format of each event in tracefs.
 """
 
 import os
 import re
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 ACTIONS = {
     "block_bio_queue": "Q",
+    "block_getrq": "G",
     "block_bio_backmerge": "M",
     "block_bio_frontmerge": "F",
     "block_rq_insert": "I",
@@ -40,7 +43,7 @@ _EVENT = re.compile(
 )
 _WHAT = re.compile(
     r"(?P<device>\d+,\d+) (?P<letters>\S+) (?:(?:\d+ )?\((?P<command>[^)]*)\) )?"
-    r"(?P<sector>\d+) \+ (?P<sectors>\d+) (?:[^\s\[]+ )?\[(?P<name>.*)\]"
+    r"(?P<sector>\d+) \+ (?P<sectors>\d+) (?:(?P<ioprio>[^\s\[]+) )?\[(?P<name>.*)\]"
 )
 _LOST = re.compile(r"CPU:\d+ \[LOST (\d+) EVENTS\]")
 
@@ -81,13 +84,72 @@ class Captured:
     """The signal that ended it early."""
 
 
-class Formatter:
-    """Converts the kernel's lines to lines of `blkparse`."""
+class BlockEvent(NamedTuple):
+    """An event of a request to a disk."""
 
-    def __init__(self, disk: Disk) -> None:
+    disk: Disk
+    number: int
+    """Number of the event in the file, from 1."""
+    us: int
+    """Microseconds since the first event."""
+    cpu: int
+    pid: str
+    action: str
+    """One of the values of `ACTIONS`."""
+    letters: str
+    """The operation and its flags."""
+    sector: int
+    sectors: int
+    ioprio: str
+    """The I/O priority, as `be,0,4`; empty where the kernel does not print it."""
+    name: str
+    """Name of the process."""
+
+
+def blkparse(event: BlockEvent) -> str:
+    """Return the line that `blkparse` prints for the event."""
+    return (
+        f"{event.disk.number:>6} {event.cpu:>4} {event.number:>8} "
+        f"{event.us // 1_000_000:>5}.{event.us % 1_000_000:06}000 {event.pid:>5}  {event.action} "
+        f"{event.letters:>3} {event.sector} + {event.sectors} [{event.name}]\n"
+    )
+
+
+OPERATIONS = {"R": 0, "W": 1, "D": 2}
+"""Numbers of the operations in the lines of decisions, by their letter."""
+
+CLASSES = {"rt": 0, "idle": 2}
+"""Numbers of the classes of I/O priority there; the others are best-effort, 1."""
+
+
+def decision(event: BlockEvent, inserted: str = "I") -> str | None:
+    """Return the line of the event for the decisions of a scheduler: `I 1000 0 2048 8 1`.
+
+    Action, nanoseconds, operation, first sector, sectors, class of I/O priority. `inserted` is the
+    action by which the scheduler gets a request. Commands without data are no decisions.
+    """
+    action = {inserted: "I", "M": "M", "F": "F", "D": "D", "C": "C"}.get(event.action)
+    letters = event.letters
+    # A leading F asks for a flush before the data.
+    op = OPERATIONS.get(letters[1:2] if letters.startswith("F") else letters[:1])
+    if action is None or op is None or not event.sectors:
+        return None
+    prio = CLASSES.get(event.ioprio.split(",")[0], 1)
+    return f"{action} {event.us}000 {op} {event.sector} {event.sectors} {prio}\n"
+
+
+Form = Callable[[BlockEvent], str | None]
+"""Returns the line of an event, or `None` to leave it out."""
+
+
+class Formatter:
+    """Converts the kernel's lines to the lines of a file."""
+
+    def __init__(self, disk: Disk, form: Form = blkparse) -> None:
         """Create a formatter for the events of a disk and its partitions."""
         self.disk = disk
         self.captured = Captured()
+        self._form = form
         self._own = str(os.getpid())
         self._origin: int | None = None
         self._number = 0
@@ -113,15 +175,24 @@ class Formatter:
         now = int(event["s"]) * 1_000_000 + int(event["us"])
         if self._origin is None:
             self._origin = now
-        since = max(now - self._origin, 0)
-        self._count(action, int(details["sectors"]))
+        sectors = int(details["sectors"])
+        self._count(action, sectors)
         self._number += 1
-        # A flush has no address: the kernel prints an arbitrary sector.
-        sector = details["sector"] if details["sectors"] != "0" else "0"
-        return (
-            f"{self.disk.number:>6} {int(event['cpu']):>4} {self._number:>8} "
-            f"{since // 1_000_000:>5}.{since % 1_000_000:06}000 {event['pid']:>5}  {action} "
-            f"{details['letters']:>3} {sector} + {details['sectors']} [{details['name']}]\n"
+        return self._form(
+            BlockEvent(
+                disk=self.disk,
+                number=self._number,
+                us=max(now - self._origin, 0),
+                cpu=int(event["cpu"]),
+                pid=event["pid"],
+                action=action,
+                letters=details["letters"],
+                # A flush has no address: the kernel prints an arbitrary sector.
+                sector=int(details["sector"]) if sectors else 0,
+                sectors=sectors,
+                ioprio=details["ioprio"] or "",
+                name=details["name"],
+            )
         )
 
     def _count(self, action: str, sectors: int) -> None:

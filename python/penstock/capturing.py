@@ -1,4 +1,4 @@
-"""Captures a disk's requests by the kernel's block events, as the text that `blkparse` prints.
+"""Captures a disk's requests by the kernel's block events, as lines of text.
 
 The events come through a tracefs instance of our own: other tracing is not disturbed, and removing
 the instance always switches ours off. Where tracefs is not mounted it is mounted for this process
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from penstock import _native, signals
-from penstock.block_events import ACTIONS, SECTOR, Captured, Disk, Formatter
+from penstock.block_events import ACTIONS, SECTOR, Captured, Disk, Form, Formatter, blkparse
 from penstock.errors import CANNOT_HERE, RUN_FAILED, PenstockError, wrong
 from penstock.report import files
 
@@ -116,17 +116,21 @@ def capture(
     seconds: float | None,
     tracefs: Path,
     command: Sequence[str] = (),
+    printed: IO[bytes] | None = None,
+    form: Form = blkparse,
+    buffer_kb: int = BUFFER_KB,
     begun: Callable[[], object] = lambda: None,
 ) -> Captured:
     """Capture the requests of a disk for `seconds`, or until a signal asks for the end.
 
-    With a `command` the capture lasts as long as it runs. The file `out` must be new. `begun` is
-    called when the tracing is on.
+    With a `command` the capture lasts as long as it runs; its output goes to `printed`, or to our
+    own. The file `out` must be new. `form` makes its lines. Each CPU has `buffer_kb` for events
+    that are not read yet. `begun` is called when the tracing is on.
 
     # Errors
     If the kernel refuses to trace, the file cannot be written, or the command cannot be started.
     """
-    formatter = Formatter(disk)
+    formatter = Formatter(disk, form)
     captured = formatter.captured
     try:
         with (
@@ -135,10 +139,10 @@ def capture(
             _signals_wait() as end_signals,
         ):
             start = time.monotonic()
-            with _instance(tracefs, disk) as instance:
+            with _instance(tracefs, disk, buffer_kb) as instance:
                 before = _counters(disk)
                 begun()
-                with _started(command) as process:
+                with _started(command, printed) as process:
                     captured.asked_by = _copy(
                         instance, formatter, text, seconds, end_signals, process
                     )
@@ -155,7 +159,9 @@ def capture(
 
 
 @contextmanager
-def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes] | None]:
+def _started(
+    command: Sequence[str], printed: IO[bytes] | None
+) -> Iterator[subprocess.Popen[bytes] | None]:
     """Yield the process of a command, which is ended with the block, or `None` if there is none."""
     if not command:
         yield None
@@ -164,7 +170,9 @@ def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes] | None]
     ours = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         process = subprocess.Popen(
-            command, preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ours)
+            command,
+            stdout=printed,
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ours),
         )
     except OSError as error:
         raise wrong(
@@ -219,7 +227,7 @@ def _signals_wait() -> Iterator[set[signal.Signals]]:
 
 
 @contextmanager
-def _instance(tracefs: Path, disk: Disk) -> Iterator[Path]:
+def _instance(tracefs: Path, disk: Disk, buffer_kb: int) -> Iterator[Path]:
     """Make a tracefs instance that traces a disk, and remove it after the block."""
     instances = tracefs / "instances"
     for left in instances.glob("penstock-*"):
@@ -232,7 +240,7 @@ def _instance(tracefs: Path, disk: Disk) -> Iterator[Path]:
         instance.mkdir()
     try:
         with _tracing_fails():
-            _switch_on(instance, disk)
+            _switch_on(instance, disk, buffer_kb)
         yield instance
     finally:
         with _tracing_fails():
@@ -251,10 +259,10 @@ def _tracing_fails() -> Iterator[None]:
         raise _missing(reason, "run this as root; `penstock doctor` checks tracing") from None
 
 
-def _switch_on(instance: Path, disk: Disk) -> None:
+def _switch_on(instance: Path, disk: Disk, buffer_kb: int) -> None:
     # A common clock for all CPUs, and buffers large enough that no event is lost unread.
     (instance / "trace_clock").write_text("mono")
-    (instance / "buffer_size_kb").write_text(str(BUFFER_KB))
+    (instance / "buffer_size_kb").write_text(str(buffer_kb))
     numbers = (number.split(",") for number in sorted(disk.numbers))
     is_ours = " || ".join(f"dev == {int(major) << 20 | int(minor)}" for major, minor in numbers)
     for event in ACTIONS:

@@ -47,7 +47,8 @@ FLOORS = (
     {"experiment"},
     {"sweeps"},
     {""},
-    {"advise", "calibrate", "capturing", "merging", "papers", "study", "watch"},
+    {"capturing"},
+    {"advise", "agreement", "calibrate", "merging", "papers", "study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},
 )

@@ -38,7 +38,7 @@ pub use device::Device;
 pub use event_loop::{End, Limits, Observer, RunError, run};
 pub use in_flight::InFlight;
 pub use io_prio::{IoClass, IoPrio, NoIoPrio};
-pub use policy::{Go, Out, Part, Policy};
+pub use policy::{Follower, Go, Out, Part, Policy};
 pub use queued::Queued;
 pub use request::{ClassId, Done, Errno, Flags, Io, Op, Prio, ReqId, Request, StreamId};
 pub use rng::{Rng, Seed};

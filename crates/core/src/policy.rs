@@ -75,6 +75,18 @@ pub trait Policy {
     fn counters(&self, _report: &mut dyn FnMut(Counter<'_>, u64)) {}
 }
 
+/// A policy that can be held against another scheduler: it follows that one's decisions, so that both
+/// stand at the same place before each.
+///
+/// The policy is built without merging, so that every request is a command of its own.
+pub trait Follower: Policy {
+    /// Returns a copy in the same state. Its `dispatch` says what this policy would send.
+    fn copy(&self) -> Box<dyn Follower>;
+
+    /// Takes the queued request `req` out, as sent at `now`, in place of a decision of its own.
+    fn follow(&mut self, now: Time, req: &Request);
+}
+
 #[deny(clippy::missing_trait_methods, reason = "a method left out would hide the policy's own")]
 impl<P: Policy + ?Sized> Policy for Box<P> {
     fn enqueue(&mut self, now: Time, req: &Request) {

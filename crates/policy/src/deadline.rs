@@ -117,7 +117,7 @@ pub(crate) fn bound(params: &Params) -> Option<Bound> {
 }
 
 /// Four queues, and the batches made from them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Deadline {
     queues: Lanes,
     batches: Batches,
@@ -127,7 +127,7 @@ impl Deadline {
     /// Takes the kernel's tunables.
     pub fn new(params: &Params) -> Self {
         let queues = Lanes::new(chains(params), DIRECTIONS);
-        Self { queues, batches: Batches::new(params, 0) }
+        Self { queues, batches: Batches::new(params) }
     }
 }
 
@@ -137,7 +137,7 @@ impl Policy for Deadline {
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
-        let (lane, founder) = self.batches.next(now, &self.queues)?;
+        let (lane, founder) = self.batches.next(now, &self.queues, 0)?;
         Some(self.queues.take(lane, founder, out))
     }
 
@@ -149,18 +149,19 @@ impl Policy for Deadline {
     }
 }
 
-/// Batches over a lane of reads and a lane of writes: the rule that chooses the next chain.
-#[derive(Debug)]
+/// Batches over pairs of lanes, of reads and of writes: the rule that chooses the next chain. A pair is
+/// named by its lane of reads; all pairs share the running batch.
+#[derive(Clone, Debug)]
 pub(crate) struct Batches {
-    /// The lane of reads; the lane of writes follows it.
-    first: u32,
     /// `read_expire` and `write_expire`, by direction.
     expire: [Span; 2],
     writes_starved: u32,
     fifo_batch: u32,
     wrap: Wrap,
-    /// The lane of the running batch, and the number of commands that it may still send.
+    /// The direction of the running batch, and the number of commands that it may still send.
     batch: (u32, u32),
+    /// The pair of the last command.
+    pair: u32,
     /// Batches of reads since writes began to wait.
     starved: u32,
     counts: Counts,
@@ -174,7 +175,7 @@ enum Wrap {
 }
 
 /// Counters of the batches.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Counts {
     /// Batches begun, by direction.
     batches: [u64; 2],
@@ -185,70 +186,89 @@ struct Counts {
 }
 
 impl Batches {
-    /// Creates batches over lanes `first` and `first + 1`, with the kernel's tunables.
-    pub(crate) fn new(params: &Params, first: u32) -> Self {
+    /// Takes the kernel's tunables.
+    pub(crate) fn new(params: &Params) -> Self {
         Self {
-            first,
             expire: ["read_expire", "write_expire"].map(|name| params.duration(name)),
             writes_starved: params.count("writes_starved"),
             fifo_batch: params.count("fifo_batch"),
             wrap: if params.has(WRAP.name, LOWEST) { Wrap::Lowest } else { Wrap::Fifo },
-            batch: (first, 0),
+            batch: (READ, 0),
+            pair: 0,
             starved: 0,
             counts: Counts::default(),
         }
     }
 
-    /// Whether a request waits in its lanes.
-    pub(crate) fn waits(&self, queues: &Lanes) -> bool {
-        !queues.is_empty(self.first + READ) || !queues.is_empty(self.first + WRITE)
-    }
-
-    /// The lane and founder of the chain that goes next. The caller takes it out.
-    pub(crate) fn next(&mut self, now: Time, queues: &Lanes) -> Option<(u32, u32)> {
-        let (lane, left) = self.batch;
+    /// The lane and founder of the chain of a pair that goes next. The caller takes it out.
+    pub(crate) fn next(&mut self, now: Time, queues: &Lanes, pair: u32) -> Option<(u32, u32)> {
+        let (direction, left) = self.batch;
         // A batch continues while its limit allows and a request lies ahead.
-        let (lane, founder) = match queues.ahead(lane) {
-            Some(founder) if left > 0 => (lane, founder),
+        let (direction, founder) = match queues.ahead(pair + direction) {
+            Some(founder) if left > 0 => (direction, founder),
             _ => {
-                let lane = self.choose(queues)?;
-                self.batch = (lane, self.fifo_batch);
-                (lane, self.begin(now, queues, lane)?)
+                // After a command of another pair dates are not looked at.
+                let by_age = self.pair == pair;
+                let direction = self.choose(queues, pair)?;
+                self.batch = (direction, self.fifo_batch);
+                (direction, self.begin(now, queues, (pair, direction), by_age)?)
             }
         };
         self.batch.1 -= 1;
-        Some((lane, founder))
+        self.pair = pair;
+        Some((pair + direction, founder))
     }
 
-    /// The lane of the next batch: reads, unless only writes wait or writes have waited long
-    /// enough.
-    fn choose(&mut self, queues: &Lanes) -> Option<u32> {
-        let (reads, writes) = (self.first + READ, self.first + WRITE);
-        match (!queues.is_empty(reads), !queues.is_empty(writes)) {
+    /// The direction of a pair's next batch: reads, unless only writes wait or writes have waited
+    /// long enough.
+    fn choose(&mut self, queues: &Lanes, pair: u32) -> Option<u32> {
+        match (!queues.is_empty(pair + READ), !queues.is_empty(pair + WRITE)) {
             (false, false) => return None,
             (true, true) if self.starved < self.writes_starved => {
                 self.starved += 1;
                 self.counts.passed_over += 1;
-                return Some(reads);
+                return Some(READ);
             }
-            (true, false) => return Some(reads),
+            (true, false) => return Some(READ),
             _ => {}
         }
         self.starved = 0;
-        Some(writes)
+        Some(WRITE)
     }
 
-    /// The chain at which a batch begins: the oldest if it has expired, otherwise the next by
-    /// position. If none lies ahead, `wrap` decides.
-    fn begin(&mut self, now: Time, queues: &Lanes, lane: u32) -> Option<u32> {
-        let direction = (lane - self.first) as usize;
+    /// The chain at which a batch begins: the oldest if it has expired and `by_age` is set, otherwise
+    /// the next by position. If none lies ahead, `wrap` decides.
+    fn begin(
+        &mut self,
+        now: Time,
+        queues: &Lanes,
+        (pair, direction): (u32, u32),
+        by_age: bool,
+    ) -> Option<u32> {
+        let lane = pair + direction;
+        let direction = direction as usize;
         self.counts.batches[direction] += 1;
-        let expired = queues.expired(now, lane, self.expire[direction]);
+        let expired = queues.expired(now, lane, self.expire[direction]).filter(|_| by_age);
         self.counts.expired += u64::from(expired.is_some());
         expired.or_else(|| queues.ahead(lane)).or_else(|| match self.wrap {
             Wrap::Fifo => queues.oldest(lane),
             Wrap::Lowest => queues.lowest(lane),
         })
+    }
+
+    /// Counts a command that another scheduler chose of a pair: the running batch continues if it is
+    /// of that direction and not at its end; otherwise a batch begins.
+    pub(crate) fn follow(&mut self, queues: &Lanes, pair: u32, direction: u32) {
+        if self.batch.0 != direction || self.batch.1 == 0 {
+            if direction == WRITE {
+                self.starved = 0;
+            } else if !queues.is_empty(pair + WRITE) {
+                self.starved = self.starved.saturating_add(1);
+            }
+            self.batch = (direction, self.fifo_batch);
+        }
+        self.batch.1 -= 1;
+        self.pair = pair;
     }
 
     /// Reports the counters of the batches.

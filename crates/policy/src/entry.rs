@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use penstock_core::{Policy, Served, Span};
+use penstock_core::{Follower, Policy, Served, Span};
 
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::MAX_SECTORS;
@@ -25,6 +25,9 @@ pub struct Entry {
     pub facts: Facts,
 }
 
+/// Builds a policy that follows another scheduler, from its parameters and the classes.
+pub type BuildFollower = fn(&Params, &Served<'_>) -> Box<dyn Follower>;
+
 /// Properties of a policy for callers that size buffers, count requests or warn. No caller decides
 /// by the policy's name.
 pub struct Facts {
@@ -44,6 +47,8 @@ pub struct Facts {
     /// Further parameters that it has only as the policy of a drive's own queue, because they need
     /// knowledge that only the drive has.
     pub in_drive: &'static [Param],
+    /// Builds the policy to be held against another scheduler; `None` if it follows none.
+    pub follower: Option<BuildFollower>,
 }
 
 /// A parameter whose value conflicts with the others.
@@ -59,7 +64,8 @@ pub struct Conflict {
 
 impl Facts {
     /// The facts of a policy that does not merge, treats no request as short, uses neither weights
-    /// nor I/O priorities, is not from Linux, and takes the same parameters in any combination.
+    /// nor I/O priorities, is not from Linux, takes the same parameters in any combination, and
+    /// follows no other scheduler.
     pub const NONE: Self = Self {
         merges: |_| None,
         short: |_| None,
@@ -68,6 +74,7 @@ impl Facts {
         linux: None,
         conflict: |_| None,
         in_drive: &[],
+        follower: None,
     };
 }
 

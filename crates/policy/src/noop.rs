@@ -19,7 +19,7 @@
 
 use alloc::boxed::Box;
 
-use penstock_core::{Counter, Go, Out, Part, Policy, Request, Time};
+use penstock_core::{Counter, Follower, Go, Out, Part, Policy, Request, Time};
 
 use crate::entry::{Bound, Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
@@ -41,7 +41,12 @@ pub const ENTRY: Entry = Entry {
     ],
     build: |params, _| Box::new(Noop::new(params)),
     bound: |_, _| Some(Bound::FIFO),
-    facts: Facts { merges: longest, linux: Some("2.6 to 4.20"), ..Facts::NONE },
+    facts: Facts {
+        merges: longest,
+        linux: Some("2.6 to 4.20"),
+        follower: Some(|params, _| Box::new(Noop::new(params))),
+        ..Facts::NONE
+    },
 };
 
 /// Returns the longest command that merging makes; `None` if nothing is merged.
@@ -50,7 +55,7 @@ fn longest(params: &Params) -> Option<u32> {
 }
 
 /// A FIFO of chains.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Noop {
     chains: Chains,
     links: Links,
@@ -95,5 +100,18 @@ impl Policy for Noop {
 
     fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         self.chains.counters(report);
+    }
+}
+
+impl Follower for Noop {
+    fn copy(&self) -> Box<dyn Follower> {
+        Box::new(self.clone())
+    }
+
+    fn follow(&mut self, _: Time, req: &Request) {
+        let founder = req.id.slot();
+        self.last = self.last.filter(|&last| last != founder);
+        self.links.remove(&mut self.fifo, founder);
+        self.chains.close(founder);
     }
 }

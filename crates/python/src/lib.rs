@@ -62,7 +62,9 @@ mod _native {
     #[pymodule_export]
     use crate::study::{drawn, study};
     #[pymodule_export]
-    use crate::traces::{trace_convert, trace_describe, trace_formats, trace_races};
+    use crate::traces::{
+        scheduler_agreement, trace_convert, trace_describe, trace_formats, trace_races,
+    };
     #[pymodule_export]
     use crate::units::{duration, size};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use penstock_run::traces::{races, trace_tools};
+use penstock_run::traces::{agreement, races, trace_tools};
 use pyo3::prelude::*;
 
 use crate::answer::{heeding, json};
@@ -51,4 +51,16 @@ pub(crate) fn trace_races(
     classes: Option<PathBuf>,
 ) -> PyResult<String> {
     heeding(py, move || races::races(&path, format.as_deref(), classes.as_deref()))
+}
+
+/// Holds the policy `model` against the decisions of a scheduler in the file at `path` and returns
+/// the result as JSON. `sets` are its parameters, as `fifo_batch=1`.
+#[pyfunction]
+pub(crate) fn scheduler_agreement(
+    py: Python<'_>,
+    path: PathBuf,
+    model: String,
+    sets: Vec<String>,
+) -> PyResult<String> {
+    heeding(py, move || agreement::agreement(&path, &model, &sets))
 }

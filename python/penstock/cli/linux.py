@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from penstock import _native
+from penstock import _native, agreement
 from penstock.answer.value import Answer
-from penstock.cli.answering import give
-from penstock.cli.options import Json
+from penstock.cli.answering import answer, give
+from penstock.cli.options import Job, Json, Sets
+from penstock.cli.progress import Progress
 from penstock.cli.verb import group
+from penstock.text import agreement as agreement_text
 from penstock.text import linux as linux_text
 
 app = group()
@@ -55,3 +57,63 @@ def set_(
     """
     text = _native.set_disk(device, scheduler, settings or [])
     give(Answer(data=lambda: text, blocks=linux_text.change(json.loads(text))), as_json=as_json)
+
+
+@app.command("agree", short_help="Compare the model of a scheduler with the kernel's own.")
+def agree(
+    scheduler: Annotated[str, typer.Argument(metavar="SCHEDULER", help="As mq-deadline or none.")],
+    job: Job,
+    *,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="TARGET", help="A served model, as block:hdd-7200, or a block device."
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The policy; if not given, that of the scheduler's name."
+        ),
+    ] = None,
+    depth: Annotated[
+        int, typer.Option(min=4, help="Most commands at once that a served model gets.")
+    ] = 4,
+    sets: Sets = None,
+    i_will_lose_data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SERIAL|PATH",
+            help="The block device of --on once more: what is on it is written over.",
+        ),
+    ] = None,
+    buffer: Annotated[
+        str, typer.Option(metavar="SIZE", help="Room for events that are not read yet.")
+    ] = "8MiB",
+    as_json: Json = False,
+) -> None:
+    """Run a job under a scheduler of the kernel, and say how often its model decides alike.
+
+    The kernel's block events are captured meanwhile. The model then follows the kernel's decisions:
+    before each both stand at the same place. What the order of arrival and a choice at random would
+    agree in stands next to it. The job also runs under the model, and the classes are compared.
+    Schedulers that decide by times that they measure, such as kyber and bfq, are compared by the
+    classes alone. Only root may.
+    """
+    agreement.check(scheduler, on)
+    comparison = agreement.Comparison(
+        scheduler=scheduler,
+        job=job,
+        on=on,
+        model=model or agreement.ARRIVAL.get(scheduler, scheduler),
+        depth=depth,
+        sets=sets or [],
+        lose=i_will_lose_data,
+        buffer_kb=_native.size(buffer) // 1024,
+    )
+
+    def work(_: Progress) -> Answer:
+        result = agreement.compare(comparison)
+        return Answer(data=lambda: json.dumps(result), blocks=agreement_text.blocks(result))
+
+    answer(work, as_json=as_json)

@@ -15,7 +15,7 @@ use super::slots::{NIL, put};
 use super::sorted::Sorted;
 
 /// Chains by position, in lanes that do not mix: directions, streams, or all in lane 0.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Chains {
     limit: u32,
     front_merges: bool,
@@ -29,7 +29,7 @@ pub struct Chains {
 }
 
 /// Founders by lane and first byte: sorted, or only for look-ups of an exact position.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Starts {
     Ordered(Sorted<Key>),
     Unordered(Exact),

@@ -12,7 +12,7 @@ use super::slots::{NIL, put};
 type PlacedKey = (u32, u64, u64);
 
 /// Slots by lane and position. Any number of slots may share a position.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Exact {
     /// First slot of each bucket. The number of buckets is a power of two, or 0 at first.
     buckets: Vec<u32>,

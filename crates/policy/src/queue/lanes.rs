@@ -13,7 +13,7 @@ use super::list::{Links, List};
 use super::slots::put;
 
 /// Chains, with a sorted queue and a FIFO for each lane.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lanes {
     chains: Chains,
     links: Links,
@@ -91,9 +91,19 @@ impl Lanes {
 
     /// Takes the chain of `founder` out of `lane` and sends it as one command.
     pub fn take(&mut self, lane: u32, founder: u32, out: &mut Out<'_>) -> Go {
+        self.leave(lane, founder);
+        self.chains.take(founder, out)
+    }
+
+    /// Takes the chain of `founder` out of `lane`, as sent by another scheduler.
+    pub fn follow(&mut self, lane: u32, founder: u32) {
+        self.leave(lane, founder);
+        self.chains.close(founder);
+    }
+
+    fn leave(&mut self, lane: u32, founder: u32) {
         let Lane { fifo, position } = &mut self.queues[lane as usize];
         *position = self.chains.end(founder);
         self.links.remove(fifo, founder);
-        self.chains.take(founder, out)
     }
 }

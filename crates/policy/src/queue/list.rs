@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::slots::{NIL, put};
 
 /// The links of any number of lists. Each slot is in at most one of them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Links(Vec<Link>);
 
 #[derive(Clone, Debug)]

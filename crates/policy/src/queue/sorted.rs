@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::slots::{NIL, put};
 
 /// Slots in the order of their keys. Each slot is in it at most once, and all keys differ.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sorted<K> {
     nodes: Vec<TreeNode<K>>,
     root: u32,

@@ -1,5 +1,6 @@
 //! Traces: their files, what they hold, traces of jobs, and the races in them.
 
+pub mod agreement;
 pub mod races;
 pub mod trace_make;
 pub mod trace_tools;

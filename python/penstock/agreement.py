@@ -1,0 +1,191 @@
+"""Holds the model of a scheduler against the kernel's own, decision by decision.
+
+A job runs on a block device under the kernel's scheduler, and the kernel's block events are
+captured meanwhile. The model then follows the decisions, and the engine counts those that it makes
+alike. The job also runs under the model, on the same device.
+"""
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from penstock import _native, capturing
+from penstock.block_events import decision
+from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
+from penstock.target import SERVED
+
+ARRIVAL = {"none": "noop"}
+"""Models of schedulers that have another name."""
+
+OURS = (sys.executable, "-m", "penstock")
+"""Words of the command that runs a part of it in a process of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The question: which scheduler, over which device, against which model."""
+
+    scheduler: str
+    job: str
+    on: str
+    """`block:DEVICE`, or the path of a block device."""
+    model: str
+    depth: int
+    """Most commands at once of a model that is served."""
+    sets: Sequence[str]
+    lose: str | None
+    """The block device once more, if what is on it may be lost."""
+    buffer_kb: int
+
+
+def compare(comparison: Comparison) -> dict[str, Any]:
+    """Run the job under the kernel's scheduler and under the model, and compare.
+
+    # Errors
+    If the model cannot follow a scheduler, a run failed, or the kernel lost events.
+    """
+    follows = _follows(comparison)
+    with TemporaryDirectory(prefix="penstock-agreement-") as folder:
+        events = Path(folder, "events")
+        with _device(comparison) as (node, options), capturing.tracing() as tracefs:
+            kernel, lost = _captured(comparison, tracefs, node, options, events)
+        if lost:
+            message = (
+                f"error: the kernel lost {lost} events of {node}, so its decisions are not known\n"
+                f"hint: give them more room: --buffer {comparison.buffer_kb * 4 // 1024}MiB"
+            )
+            raise PenstockError(message, exit_code=RUN_FAILED)
+        with translated():
+            agreed = json.loads(_agreed(comparison, events)) if follows else None
+    return {
+        "scheduler": comparison.scheduler,
+        "model": comparison.model,
+        "on": comparison.on,
+        "kernel_version": platform.release(),
+        "agreement": agreed,
+        "kernel": kernel,
+        "ours": _ours(comparison),
+    }
+
+
+def _follows(comparison: Comparison) -> bool:
+    """Whether the model can follow the scheduler's decisions; one of the same name need not."""
+    with TemporaryDirectory(prefix="penstock-agreement-") as folder, translated():
+        empty = Path(folder, "events")
+        empty.touch()
+        try:
+            _agreed(comparison, empty)
+        except _native.Failure:
+            if comparison.model != comparison.scheduler:
+                raise
+            return False
+    return True
+
+
+def _agreed(comparison: Comparison, events: Path) -> str:
+    own = f"{comparison.model}."
+    sets = [text.removeprefix(own) for text in comparison.sets if text.startswith(own)]
+    return _native.scheduler_agreement(events, comparison.model, sets)
+
+
+@contextmanager
+def _device(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
+    """Yield the node of the block device, and the options that allow to write to it."""
+    if not comparison.on.startswith(SERVED):
+        lose = comparison.lose
+        yield comparison.on, [] if lose is None else ["--i-will-lose-data", lose]
+        return
+    model = comparison.on.removeprefix(SERVED)
+    words = [*OURS, "serve", model, "--depth", str(comparison.depth), "--json"]
+    with subprocess.Popen(
+        [*words, "--until-stdin-ends"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        try:
+            line = server.stdout.readline()
+            if not line:
+                said, code = server.stderr.read().rstrip(), server.wait()
+                raise PenstockError(said, exit_code=code or RUN_FAILED)
+            node = json.loads(line)["node"]
+            yield node, ["--i-will-lose-data", node, "--even-if-not-empty"]
+        finally:
+            server.stdin.close()
+            server.wait()
+
+
+def _captured(
+    comparison: Comparison, tracefs: Path, node: str, options: Sequence[str], events: Path
+) -> tuple[dict[str, Any], int]:
+    """Run the job under the kernel's scheduler; return its result and the number of lost events."""
+    # Under none nothing is inserted: a request is known to the queue when it gets its tag.
+    form = partial(decision, inserted="G") if comparison.scheduler == "none" else decision
+    output = events.with_name("kernel")
+    words = ["run", comparison.job, "--policy", f"kernel:{comparison.scheduler}", "--on", node]
+    with output.open("wb") as printed:
+        captured = capturing.capture(
+            capturing.disk(Path(node)),
+            events,
+            seconds=None,
+            tracefs=tracefs,
+            command=[*OURS, *words, *options, *_sets(comparison), "--json"],
+            printed=printed,
+            form=form,
+            buffer_kb=comparison.buffer_kb,
+        )
+    if captured.asked_by is not None:
+        raise KeyboardInterrupt
+    if captured.command:
+        message = f"error: the run under the kernel's {comparison.scheduler} failed, as said above"
+        raise PenstockError(message, exit_code=captured.command)
+    return _run(output.read_bytes()), captured.lost
+
+
+def _ours(comparison: Comparison) -> dict[str, Any]:
+    """Run the job under the model, on the same device."""
+    words = [*OURS, "run", comparison.job, "--policy", comparison.model, "--on", comparison.on]
+    if comparison.on.startswith(SERVED):
+        words += ["--set", f"block.depth={comparison.depth}"]
+    elif comparison.lose is not None:
+        words += ["--i-will-lose-data", comparison.lose, "--even-if-not-empty"]
+    done = subprocess.run(
+        [*words, *_sets(comparison), "--json"], stdout=subprocess.PIPE, check=False
+    )
+    if done.returncode:
+        message = f"error: the run under {comparison.model} failed, as said above"
+        raise PenstockError(message, exit_code=done.returncode)
+    return _run(done.stdout)
+
+
+def _sets(comparison: Comparison) -> list[str]:
+    return [word for text in comparison.sets for word in ("--set", text)]
+
+
+def _run(text: bytes) -> dict[str, Any]:
+    (run,) = json.loads(text)["runs"]
+    return dict(run)
+
+
+def check(scheduler: str, on: str) -> None:
+    """Raise an error unless the job can run under the scheduler of a block device `on`."""
+    if not on.startswith((SERVED, "/dev/")):
+        raise wrong(
+            f"{on} is no block device", "name a served model, as block:hdd-7200, or a disk in /dev"
+        )
+    if not scheduler or "/" in scheduler or scheduler.startswith("kernel:"):
+        raise wrong(
+            f"{scheduler!r} is no scheduler of the kernel", "name one, as mq-deadline or none"
+        )
