@@ -93,6 +93,10 @@ deny: $(VENV)/tools ## licences, duplicates, sources and advisories of the crate
 validate: ## compare the modelled disks with DiskSim and with measured drives: docs/validation.md
 	cargo run --release --locked -p penstock-validation
 
+.PHONY: agreement
+agreement: setup ## compare the models of the kernel's schedulers with the kernel: docs/linux-agreement.md
+	$(BIN)/python tools/agreement.py
+
 .PHONY: bench
 bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'

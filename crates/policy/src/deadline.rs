@@ -138,6 +138,7 @@ impl Policy for Deadline {
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let (lane, founder) = self.batches.next(now, &self.queues, 0)?;
+        self.batches.sent();
         Some(self.queues.take(lane, founder, out))
     }
 
@@ -160,8 +161,6 @@ pub(crate) struct Batches {
     wrap: Wrap,
     /// The direction of the running batch, and the number of commands that it may still send.
     batch: (u32, u32),
-    /// The pair of the last command.
-    pair: u32,
     /// Batches of reads since writes began to wait.
     starved: u32,
     counts: Counts,
@@ -194,29 +193,30 @@ impl Batches {
             fifo_batch: params.count("fifo_batch"),
             wrap: if params.has(WRAP.name, LOWEST) { Wrap::Lowest } else { Wrap::Fifo },
             batch: (READ, 0),
-            pair: 0,
             starved: 0,
             counts: Counts::default(),
         }
     }
 
-    /// The lane and founder of the chain of a pair that goes next. The caller takes it out.
+    /// The lane and founder of the chain of a pair that goes next. It begins a batch if the running one
+    /// cannot continue there, even if the caller then does not send it; see [`sent`](Self::sent).
     pub(crate) fn next(&mut self, now: Time, queues: &Lanes, pair: u32) -> Option<(u32, u32)> {
         let (direction, left) = self.batch;
         // A batch continues while its limit allows and a request lies ahead.
-        let (direction, founder) = match queues.ahead(pair + direction) {
-            Some(founder) if left > 0 => (direction, founder),
-            _ => {
-                // After a command of another pair dates are not looked at.
-                let by_age = self.pair == pair;
-                let direction = self.choose(queues, pair)?;
-                self.batch = (direction, self.fifo_batch);
-                (direction, self.begin(now, queues, (pair, direction), by_age)?)
-            }
-        };
+        if left > 0
+            && let Some(founder) = queues.ahead(pair + direction)
+        {
+            return Some((pair + direction, founder));
+        }
+        let direction = self.choose(queues, pair)?;
+        self.batch = (direction, self.fifo_batch);
+        let lane = pair + direction;
+        Some((lane, self.begin(now, queues, lane, direction as usize)?))
+    }
+
+    /// Counts the chain that [`next`](Self::next) returned as a command of the running batch.
+    pub(crate) fn sent(&mut self) {
         self.batch.1 -= 1;
-        self.pair = pair;
-        Some((pair + direction, founder))
     }
 
     /// The direction of a pair's next batch: reads, unless only writes wait or writes have waited
@@ -236,19 +236,11 @@ impl Batches {
         Some(WRITE)
     }
 
-    /// The chain at which a batch begins: the oldest if it has expired and `by_age` is set, otherwise
-    /// the next by position. If none lies ahead, `wrap` decides.
-    fn begin(
-        &mut self,
-        now: Time,
-        queues: &Lanes,
-        (pair, direction): (u32, u32),
-        by_age: bool,
-    ) -> Option<u32> {
-        let lane = pair + direction;
-        let direction = direction as usize;
+    /// The chain at which a batch begins: the oldest if it has expired, otherwise the next by
+    /// position. If none lies ahead, `wrap` decides.
+    fn begin(&mut self, now: Time, queues: &Lanes, lane: u32, direction: usize) -> Option<u32> {
         self.counts.batches[direction] += 1;
-        let expired = queues.expired(now, lane, self.expire[direction]).filter(|_| by_age);
+        let expired = queues.expired(now, lane, self.expire[direction]);
         self.counts.expired += u64::from(expired.is_some());
         expired.or_else(|| queues.ahead(lane)).or_else(|| match self.wrap {
             Wrap::Fifo => queues.oldest(lane),
@@ -268,7 +260,6 @@ impl Batches {
             self.batch = (direction, self.fifo_batch);
         }
         self.batch.1 -= 1;
-        self.pair = pair;
     }
 
     /// Reports the counters of the batches.

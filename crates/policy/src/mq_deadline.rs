@@ -16,10 +16,11 @@
 //! `prio_recheck` after the last try: the completion of the higher class alone does not wake it.
 //! `prio_recheck=0s` lets it go as soon as the higher class has nothing in flight.
 //!
-//! A request of another class in the direction of the running batch continues that batch. One of the
-//! other direction, or after the end of the batch, begins one at the next position of its class: how
-//! old the oldest request is matters only after a command of the same class. Requests of different
-//! classes are not merged. O(log n) per request.
+//! While several classes have requests, each look first asks the classes below real-time, best-effort
+//! first, what they would send next, and sends it if it is old enough. To ask may begin a batch of
+//! that class, even if nothing is sent: then its batch continues at the next position, without regard
+//! to the age of its oldest request. Requests of different classes are not merged. O(log n) per
+//! request.
 //!
 //! Promise: with one class that of `deadline`. With several there is none: an old request of a lower
 //! class waits until the order by position comes to it, or its class to the beginning of a batch.
@@ -145,9 +146,6 @@ impl MqDeadline {
 
     /// Whether a class above `highest`, the highest one that waits, holds it back at `now`.
     fn holds(&mut self, now: Time, highest: u32) -> bool {
-        if self.held_until.is_some_and(|until| now < until) {
-            return true;
-        }
         let busy = self.in_flight[..highest as usize].iter().any(|&requests| requests > 0);
         self.held += u64::from(busy && self.held_until.is_none());
         self.held_until = busy.then(|| now + self.prio_recheck);
@@ -159,23 +157,18 @@ impl MqDeadline {
         lanes.into_iter().any(|lane| !self.queues.is_empty(lane))
     }
 
-    /// The lane and founder of the next chain of a class that is held back, if that chain has waited
-    /// for `prio_aging_expire`.
-    fn aged(&mut self, now: Time, highest: u32) -> Option<(u32, u32)> {
-        let above = self.in_flight.iter().position(|&requests| requests > 0);
-        let above = above.map_or(highest, |busy| highest.min(busy as u32));
-        for level in above + 1..CLASSES {
-            let mut batches = self.batches.clone();
-            let next = batches.next(now, &self.queues, level * DIRECTIONS);
-            let old = |founder| self.queues.arrived(founder) + self.prio_aging_expire <= now;
-            if let Some((_, founder)) = next
-                && old(founder)
-            {
-                self.batches = batches;
-                return next;
-            }
+    /// The lane and founder of the chain that a class below real-time would send next, if it has
+    /// waited for `prio_aging_expire`. Classes are asked only while several have requests.
+    fn aged(&mut self, now: Time) -> Option<(u32, u32)> {
+        let has_requests = |&level: &u32| self.waits(level) || self.in_flight[level as usize] > 0;
+        if (0..CLASSES).filter(has_requests).count() < 2 {
+            return None;
         }
-        None
+        (1..CLASSES).find_map(|level| {
+            let (lane, founder) = self.batches.next(now, &self.queues, level * DIRECTIONS)?;
+            let old = self.queues.arrived(founder) + self.prio_aging_expire <= now;
+            old.then_some((lane, founder))
+        })
     }
 }
 
@@ -196,8 +189,11 @@ impl Policy for MqDeadline {
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        if self.held_until.is_some_and(|until| now < until) {
+            return None;
+        }
         let highest = (0..CLASSES).find(|&level| self.waits(level))?;
-        let (lane, founder) = if let Some(aged) = self.aged(now, highest) {
+        let (lane, founder) = if let Some(aged) = self.aged(now) {
             self.aged += 1;
             // It may leave nothing to look at again.
             self.held_until = None;
@@ -207,6 +203,7 @@ impl Policy for MqDeadline {
         } else {
             self.batches.next(now, &self.queues, highest * DIRECTIONS)?
         };
+        self.batches.sent();
         let go = self.queues.take(lane, founder, out);
         self.in_flight[(lane / DIRECTIONS) as usize] += 1 + out.chain.len() as u32;
         Some(go)
