@@ -14,45 +14,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/linux-agreement.md"
 
-TEXT = """\
-# How the models agree with the kernel's schedulers
-
-The models of `mq-deadline`, `bfq`, `kyber` and `none` are held against the schedulers of Linux {linux}, which run over a modelled disk that is
-served as a block device with room for 4 requests. This page is written by `make agreement`; the seed of all jobs is 1. For a disk of your own, or
-another job: `penstock linux agree SCHEDULER JOB --on block:DEVICE`.
-
-The kernel's block events say when a request came to the scheduler, and what it sent when. The model follows the kernel: before each decision both
-stand at the same place, so a difference counts once. The kernel chooses one request ahead of a free place at the device, and a request that
-comes within 20 µs of that choice may be part of it; the comparison does the same. Between two processors the order of events within some
-microseconds is not known.
-
-## Decisions
-
-{decisions}
-
-`in order of arrival` and `at random` are what those rules would agree in. `idle` is the share of the time in which requests waited and the device
-had room, and the kernel sent nothing; in brackets, when the model would not have sent anything either.
-
-Under `none` nothing is decided: a request that finds no room waits before any scheduler knows of it, and then goes in order.
-
-With one constant of the model changed, `fifo_batch` from 16 to 15, the first row's agreement is {wrong}.
-
-## Classes under both
-
-What each class gets under the kernel's scheduler, and under the model on the same served disk.
-
-{classes}
-
-Rows in which a rate differs by more than 15 %, or a share by more than 0.05:
-
-{apart}
-
-## What this does not say
-
-- The disk is a model with a short queue. On a device that takes many requests at once a scheduler has less to decide.
-- `bfq` and `kyber` decide by times that they measure, so their decisions are not compared one by one.
-- Requests that the kernel gathers before the scheduler sees them (plugging) are one request here.
-"""
+TEXT = ROOT / "tools/agreement.md"
+"""The page without its figures."""
 
 
 class Row(NamedTuple):
@@ -110,9 +73,9 @@ def name(row: Row) -> str:
     return f"{row.job}, {', '.join(row.sets)}" if row.sets else row.job
 
 
-def percent(part: float, whole: float) -> str:
+def percent(part: float, total: float) -> str:
     """A share in per cent, or a dash if there is no whole."""
-    return f"{100 * part / whole:.2f} %" if whole else "–"
+    return f"{100 * part / total:.2f} %" if total else "–"
 
 
 def decisions(results: Sequence[tuple[Row, dict[str, Any]]]) -> Iterator[str]:
@@ -128,42 +91,42 @@ def decisions(results: Sequence[tuple[Row, dict[str, Any]]]) -> Iterator[str]:
             continue
         count = agreed["decisions"]
         idle = percent(agreed["kernel_idle_s"], agreed["duration_s"])
-        own = percent(agreed["model_idle_s"], agreed["duration_s"])
+        model_idle = percent(agreed["model_idle_s"], agreed["duration_s"])
         yield (
             f"| {row.scheduler} | {row.device} | {name(row)} | {count:,} | "
             f"**{percent(agreed['agreed'], count)}** | "
             f"{percent(agreed['agreed_by_arrival'], count)} | "
-            f"{percent(agreed['agreed_by_chance'], count)} | {idle} ({own}) |"
+            f"{percent(agreed['agreed_by_chance'], count)} | {idle} ({model_idle}) |"
         )
 
 
 def classes(results: Sequence[tuple[Row, dict[str, Any]]], apart: list[str]) -> Iterator[str]:
     """Yield the lines of the table of classes, and add what is far apart to `apart`."""
     yield (
-        "| scheduler | device | job | class | kernel, requests/s | model | differs | kernel, share | "
-        "model | kernel, mean | model |"
+        "| scheduler | device | job | class | kernel, requests/s | model | differs "
+        "| kernel, share | model | kernel, mean | model |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for row, result in results:
         kernel, ours = result["kernel"]["classes"], result["ours"]["classes"]
-        sums = [sum(one["bw_bytes"] for one in run) for run in (kernel, ours)]
-        for theirs, own in zip(kernel, ours, strict=True):
-            differs = own["iops"] / theirs["iops"] - 1
+        sums = [sum(side["bw_bytes"] for side in run) for run in (kernel, ours)]
+        for kernels, models in zip(kernel, ours, strict=True):
+            differs = models["iops"] / kernels["iops"] - 1
             shares = [
-                one["bw_bytes"] / whole for one, whole in zip((theirs, own), sums, strict=True)
+                side["bw_bytes"] / total
+                for side, total in zip((kernels, models), sums, strict=True)
             ]
-            means = [f"{one['lat_ns']['mean'] / 1e6:.3g} ms" for one in (theirs, own)]
-            subject = f"{row.scheduler} | {row.device} | {name(row)} | {theirs['name']}"
+            means = [f"{side['lat_ns']['mean'] / 1e6:.3g} ms" for side in (kernels, models)]
+            subject = f"{row.scheduler} | {row.device} | {name(row)} | {kernels['name']}"
             yield (
-                f"| {subject} | {theirs['iops']:.1f} | {own['iops']:.1f} | {differs:+.1%} | "
+                f"| {subject} | {kernels['iops']:.1f} | {models['iops']:.1f} | {differs:+.1%} | "
                 f"{shares[0]:.3f} | {shares[1]:.3f} | {means[0]} | {means[1]} |"
             ).replace("%", " %")
             if abs(differs) > 0.15 or abs(shares[1] - shares[0]) > 0.05:
+                rate = f"{differs:+.1%}".replace("%", " %")
                 apart.append(
-                    f"- {row.scheduler} on {row.device}, {name(row)}, {theirs['name']}: "
-                    f"{differs:+.1%} of the rate, share {shares[1]:.3f} for {shares[0]:.3f}".replace(
-                        "%", " %"
-                    )
+                    f"- {row.scheduler} on {row.device}, {name(row)}, {kernels['name']}: "
+                    f"{rate} of the rate, share {shares[1]:.3f} for {shares[0]:.3f}"
                 )
 
 
@@ -177,7 +140,7 @@ def main() -> None:
     apart: list[str] = []
     table = "\n".join(classes(results, apart))
     PAGE.write_text(
-        TEXT.format(
+        TEXT.read_text().format(
             linux=platform.release().split("-")[0],
             decisions="\n".join(decisions(results)),
             wrong=percent(wrong["agreed"], wrong["decisions"]),

@@ -30,7 +30,7 @@ OURS = (sys.executable, "-m", "penstock")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class AgreementQuestion:
     """The question: which scheduler, over which device, against which model."""
 
     scheduler: str
@@ -46,65 +46,65 @@ class Comparison:
     buffer_kb: int
 
 
-def compare(comparison: Comparison) -> dict[str, Any]:
+def compare(question: AgreementQuestion) -> dict[str, Any]:
     """Run the job under the kernel's scheduler and under the model, and compare.
 
     # Errors
     If the model cannot follow a scheduler, a run failed, or the kernel lost events.
     """
-    follows = _follows(comparison)
+    follows = _follows(question)
     with TemporaryDirectory(prefix="penstock-agreement-") as folder:
         events = Path(folder, "events")
-        with _device(comparison) as (node, options), capturing.tracing() as tracefs:
-            kernel, lost = _captured(comparison, tracefs, node, options, events)
+        with _device(question) as (node, options), capturing.tracing() as tracefs:
+            kernel, lost = _captured(question, tracefs, node, options, events)
         if lost:
             message = (
                 f"error: the kernel lost {lost} events of {node}, so its decisions are not known\n"
-                f"hint: give them more room: --buffer {comparison.buffer_kb * 4 // 1024}MiB"
+                f"hint: give them more room: --buffer {question.buffer_kb * 4 // 1024}MiB"
             )
             raise PenstockError(message, exit_code=RUN_FAILED)
         with translated():
-            agreed = json.loads(_agreed(comparison, events)) if follows else None
+            agreed = json.loads(_agreed(question, events)) if follows else None
     return {
-        "scheduler": comparison.scheduler,
-        "model": comparison.model,
-        "on": comparison.on,
+        "scheduler": question.scheduler,
+        "model": question.model,
+        "on": question.on,
         "kernel_version": platform.release(),
         "agreement": agreed,
         "kernel": kernel,
-        "ours": _ours(comparison),
+        "ours": _ours(question),
     }
 
 
-def _follows(comparison: Comparison) -> bool:
+def _follows(question: AgreementQuestion) -> bool:
     """Whether the model can follow the scheduler's decisions; one of the same name need not."""
     with TemporaryDirectory(prefix="penstock-agreement-") as folder, translated():
         empty = Path(folder, "events")
         empty.touch()
         try:
-            _agreed(comparison, empty)
+            _agreed(question, empty)
         except _native.Failure:
-            if comparison.model != comparison.scheduler:
+            if question.model != question.scheduler:
                 raise
             return False
     return True
 
 
-def _agreed(comparison: Comparison, events: Path) -> str:
-    own = f"{comparison.model}."
-    sets = [text.removeprefix(own) for text in comparison.sets if text.startswith(own)]
-    return _native.scheduler_agreement(events, comparison.model, sets)
+def _agreed(question: AgreementQuestion, events: Path) -> str:
+    prefix = f"{question.model}."
+    sets = [text.removeprefix(prefix) for text in question.sets if text.startswith(prefix)]
+    return _native.scheduler_agreement(events, question.model, sets)
 
 
 @contextmanager
-def _device(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
+def _device(question: AgreementQuestion) -> Iterator[tuple[str, list[str]]]:
     """Yield the node of the block device, and the options that allow to write to it."""
-    if not comparison.on.startswith(SERVED):
-        lose = comparison.lose
-        yield comparison.on, [] if lose is None else ["--i-will-lose-data", lose]
+    if not question.on.startswith(SERVED):
+        lose = question.lose
+        yield question.on, [] if lose is None else ["--i-will-lose-data", lose]
         return
-    model = comparison.on.removeprefix(SERVED)
-    words = [*OURS, "serve", model, "--depth", str(comparison.depth), "--json"]
+    model = question.on.removeprefix(SERVED)
+    words = [*OURS, "serve", model, "--depth", str(question.depth), "--json"]
     with subprocess.Popen(
         [*words, "--until-stdin-ends"],
         stdin=subprocess.PIPE,
@@ -128,50 +128,48 @@ def _device(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
 
 
 def _captured(
-    comparison: Comparison, tracefs: Path, node: str, options: Sequence[str], events: Path
+    question: AgreementQuestion, tracefs: Path, node: str, options: Sequence[str], events: Path
 ) -> tuple[dict[str, Any], int]:
     """Run the job under the kernel's scheduler; return its result and the number of lost events."""
     # Under none nothing is inserted: a request is known to the queue when it gets its tag.
-    form = partial(decision, inserted="G") if comparison.scheduler == "none" else decision
+    form = partial(decision, inserted="G") if question.scheduler == "none" else decision
     output = events.with_name("kernel")
-    words = ["run", comparison.job, "--policy", f"kernel:{comparison.scheduler}", "--on", node]
+    words = ["run", question.job, "--policy", f"kernel:{question.scheduler}", "--on", node]
     with output.open("wb") as printed:
         captured = capturing.capture(
             capturing.disk(Path(node)),
             events,
             seconds=None,
             tracefs=tracefs,
-            command=[*OURS, *words, *options, *_sets(comparison), "--json"],
+            command=[*OURS, *words, *options, *_sets(question), "--json"],
             printed=printed,
             form=form,
-            buffer_kb=comparison.buffer_kb,
+            buffer_kb=question.buffer_kb,
         )
     if captured.asked_by is not None:
         raise KeyboardInterrupt
     if captured.command:
-        message = f"error: the run under the kernel's {comparison.scheduler} failed, as said above"
+        message = f"error: the run under the kernel's {question.scheduler} failed, as said above"
         raise PenstockError(message, exit_code=captured.command)
     return _run(output.read_bytes()), captured.lost
 
 
-def _ours(comparison: Comparison) -> dict[str, Any]:
+def _ours(question: AgreementQuestion) -> dict[str, Any]:
     """Run the job under the model, on the same device."""
-    words = [*OURS, "run", comparison.job, "--policy", comparison.model, "--on", comparison.on]
-    if comparison.on.startswith(SERVED):
-        words += ["--set", f"block.depth={comparison.depth}"]
-    elif comparison.lose is not None:
-        words += ["--i-will-lose-data", comparison.lose, "--even-if-not-empty"]
-    done = subprocess.run(
-        [*words, *_sets(comparison), "--json"], stdout=subprocess.PIPE, check=False
-    )
+    words = [*OURS, "run", question.job, "--policy", question.model, "--on", question.on]
+    if question.on.startswith(SERVED):
+        words += ["--set", f"block.depth={question.depth}"]
+    elif question.lose is not None:
+        words += ["--i-will-lose-data", question.lose, "--even-if-not-empty"]
+    done = subprocess.run([*words, *_sets(question), "--json"], stdout=subprocess.PIPE, check=False)
     if done.returncode:
-        message = f"error: the run under {comparison.model} failed, as said above"
+        message = f"error: the run under {question.model} failed, as said above"
         raise PenstockError(message, exit_code=done.returncode)
     return _run(done.stdout)
 
 
-def _sets(comparison: Comparison) -> list[str]:
-    return [word for text in comparison.sets for word in ("--set", text)]
+def _sets(question: AgreementQuestion) -> list[str]:
+    return [word for text in question.sets for word in ("--set", text)]
 
 
 def _run(text: bytes) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -13,19 +14,22 @@ from penstock.block_events import Disk, Formatter, decision
 
 DATA = ROOT / "tests/data/kernel"
 
+Report: TypeAlias = dict[str, Any]
+
 CAPTURES = ["mq-deadline", "mq-deadline-classes"]
 
 
-def agreed(folder: Path, capture: str, model: str = "mq-deadline", *sets: str) -> dict:
+def agreed(folder: Path, capture: str, model: str = "mq-deadline", *sets: str) -> Report:
     """What the engine says about a capture."""
     events = folder / "events"
     events.write_bytes(gzip.decompress((DATA / f"{capture}.txt.gz").read_bytes()))
-    return json.loads(_native.scheduler_agreement(events, model, sets))
+    report: Report = json.loads(_native.scheduler_agreement(events, model, sets))
+    return report
 
 
-def share(result: dict) -> float:
+def share(result: Report) -> float:
     """The share of decisions that agree."""
-    return result["agreed"] / result["decisions"]
+    return float(result["agreed"] / result["decisions"])
 
 
 @pytest.mark.parametrize("capture", CAPTURES)
@@ -147,4 +151,4 @@ def test_a_job_on_a_served_disk() -> None:
     result = json.loads(ended.out)
     assert result["agreement"]["decisions"] > 2_000
     assert share(result["agreement"]) > 0.95
-    assert [one["name"] for one in result["ours"]["classes"]] == ["reads", "writes"]
+    assert [served["name"] for served in result["ours"]["classes"]] == ["reads", "writes"]

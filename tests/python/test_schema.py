@@ -252,7 +252,9 @@ def messages() -> Iterator[str]:
 MESSAGES = list(messages())
 
 PAPERS = [path for path in ROOT.glob("papers/*/*.toml") if path.name != "published.toml"]
-EXAMPLES = [ROOT.glob(f"examples/{folder}*.toml") for folder in ("", "fairio/", "linux/")]
+EXAMPLES = [
+    ROOT.glob(f"examples/{folder}*.toml") for folder in ("", "agreement/", "fairio/", "linux/")
+]
 JOB_FILES = sorted([*itertools.chain(*EXAMPLES), *PAPERS])
 DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
 

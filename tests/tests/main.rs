@@ -8,6 +8,7 @@ mod closed_replay;
 mod conformance;
 mod contract;
 mod elevator;
+mod following;
 mod generated;
 mod golden;
 mod linux_mq;

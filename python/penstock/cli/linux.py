@@ -101,7 +101,7 @@ def agree(
     classes alone. Only root may.
     """
     agreement.check(scheduler, on)
-    comparison = agreement.Comparison(
+    question = agreement.AgreementQuestion(
         scheduler=scheduler,
         job=job,
         on=on,
@@ -113,7 +113,7 @@ def agree(
     )
 
     def work(_: Progress) -> Answer:
-        result = agreement.compare(comparison)
+        result = agreement.compare(question)
         return Answer(data=lambda: json.dumps(result), blocks=agreement_text.blocks(result))
 
     answer(work, as_json=as_json)

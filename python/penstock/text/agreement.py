@@ -70,24 +70,27 @@ def _agreement(model: str, agreed: Mapping[str, Any]) -> Iterator[str]:
 def _classes(kernel: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]) -> Table:
     rows = []
     sums = [sum(run["bytes"] for run in runs) for runs in (kernel, ours)]
-    for theirs, own in zip(kernel, ours, strict=True):
-        differs = f"{own['iops'] / theirs['iops'] - 1:+.1%}".replace("%", " %")
+    for kernels, models in zip(kernel, ours, strict=True):
         shares = [
             f"{run['bytes'] / total:.3f}" if total else NONE
-            for run, total in zip((theirs, own), sums, strict=True)
+            for run, total in zip((kernels, models), sums, strict=True)
         ]
         rows.append(
             [
-                theirs["name"],
-                units.digits(theirs["iops"]),
-                units.digits(own["iops"]),
-                differs if theirs["iops"] else NONE,
-                units.latency(theirs["lat_ns"]["mean"]),
-                units.latency(own["lat_ns"]["mean"]),
+                kernels["name"],
+                units.digits(kernels["iops"]),
+                units.digits(models["iops"]),
+                _differs(kernels["iops"], models["iops"]),
+                units.latency(kernels["lat_ns"]["mean"]),
+                units.latency(models["lat_ns"]["mean"]),
                 " and ".join(shares),
             ]
         )
     return Table(CLASSES, rows, title="classes under both")
+
+
+def _differs(kernel: float, model: float) -> str:
+    return f"{model / kernel - 1:+.1%}".replace("%", " %") if kernel else NONE
 
 
 def _differences(agreed: Mapping[str, Any]) -> Table:

@@ -14,7 +14,7 @@ pub(super) struct Judge {
     policy: Box<dyn Follower>,
     choice: Option<Choice>,
     chain: Vec<ReqId>,
-    /// When the scheduler next looks for one.
+    /// Time at which the scheduler next looks for one.
     look: Time,
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use penstock_core::{ClassInfo, IoClass, IoPrio, ReqId, Served, Span, Time};
+use penstock_core::{ClassInfo, IoClass, IoPrio, Op, ReqId, Request, Served, Span, Time};
 use penstock_jobs::policies;
 use penstock_policy::{POLICIES, find};
 use serde::Serialize;
@@ -32,18 +32,18 @@ const CLASSES: [(&str, IoClass); 3] = [
     ("idle", IoClass::Idle),
 ];
 
-/// How often a policy decides as a scheduler of the kernel did.
+/// The agreement of a policy with a scheduler of the kernel.
 #[derive(Debug, Serialize)]
 pub struct AgreementResult {
     /// The policy.
     pub model: &'static str,
     /// Decisions of the kernel.
     pub decisions: u64,
-    /// Those that the policy makes alike.
+    /// Number of decisions that the policy makes alike.
     pub agreed: u64,
-    /// Those that the order of arrival makes alike.
+    /// Number of decisions that the order of arrival makes alike.
     pub agreed_by_arrival: u64,
-    /// Those that a choice at random makes alike, on average.
+    /// Number of decisions that a choice at random makes alike, on average.
     pub agreed_by_chance: f64,
     /// Commands that were issued without an insertion in the capture: flushes, and requests from
     /// before it. They are not decisions of the scheduler.
@@ -94,7 +94,7 @@ pub struct Difference {
     pub kernel: WaitingRequest,
     /// The policy's choice. Null if it would have sent nothing.
     pub model: Option<WaitingRequest>,
-    /// All that was queued, the oldest first.
+    /// The queued requests, the oldest first.
     pub queued: Vec<WaitingRequest>,
 }
 
@@ -182,7 +182,7 @@ struct Comparison {
     arrival: Judge,
     queue: KernelQueue,
     tags: u32,
-    /// Since when there are fewer commands in flight than tags.
+    /// Time since which there have been fewer commands in flight than tags.
     room: Option<Time>,
     begun: Time,
     decisions: u64,
@@ -348,7 +348,7 @@ impl Comparison {
     /// Returns the first thing in which two choices differ.
     fn kind(&self, issued: &QueuedRequest, chosen: &QueuedRequest) -> &'static str {
         let (kernel, model) = (&issued.request, &chosen.request);
-        let is_oldest = |request: &penstock_core::Request| {
+        let is_oldest = |request: &Request| {
             let same = |queued: &&QueuedRequest| {
                 (queued.request.op, queued.request.class) == (request.op, request.class)
             };
@@ -382,8 +382,8 @@ impl Comparison {
 fn waiting(queued: &QueuedRequest, now: Time) -> WaitingRequest {
     let QueuedRequest { request, since, .. } = queued;
     let op = match request.op {
-        penstock_core::Op::Read => "read",
-        penstock_core::Op::Write => "write",
+        Op::Read => "read",
+        Op::Write => "write",
         _ => "discard",
     };
     let class = CLASSES[usize::from(request.class.0)].0;
