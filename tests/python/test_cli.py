@@ -242,7 +242,7 @@ class TestList:
         text = penstock("list", "policies", "mq-deadline").out
         assert text.startswith("mq-deadline: deadline in each class of I/O priority")
         assert "\n  Linux since 4.11\n" in text
-        assert "\nPromise: once a request has waited for `prio_aging_expire`" in text
+        assert "\nPromise: with one class that of `deadline`" in text
         assert re.search(r"^prio_aging_expire +10s ", text, re.MULTILINE)
 
     def test_a_policy_that_is_unknown_is_refused_with_the_nearest(self) -> None:

@@ -55,7 +55,7 @@ proptest! {
             }
             let whole = |now| Part { at: now, service: Span::ZERO, len: 4096, last: true, error: None };
             for index in &sent {
-                now = now + Span::from_ms(step_ms);
+                now += Span::from_ms(step_ms);
                 if waiting.is_empty() {
                     break;
                 }

@@ -16,7 +16,7 @@ const SECTOR: u64 = 512;
 
 /// A step of a request at the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum QueueStep {
     /// It came to the scheduler.
     Inserted,
     /// It was merged behind a queued request.
@@ -31,9 +31,9 @@ pub(super) enum Step {
 
 /// An event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Event {
+pub(super) struct QueueEvent {
     pub(super) at: Time,
-    pub(super) step: Step,
+    pub(super) step: QueueStep,
     pub(super) op: Op,
     pub(super) start: u64,
     pub(super) len: u32,
@@ -41,16 +41,16 @@ pub(super) struct Event {
     pub(super) class: u16,
 }
 
-impl Event {
+impl QueueEvent {
     /// Reads a line. Returns `None` if it has another form.
     fn read(line: &str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
         let step = match words.next()? {
-            "I" => Step::Inserted,
-            "M" => Step::MergedBehind,
-            "F" => Step::MergedBefore,
-            "D" => Step::Issued,
-            "C" => Step::Completed,
+            "I" => QueueStep::Inserted,
+            "M" => QueueStep::MergedBehind,
+            "F" => QueueStep::MergedBefore,
+            "D" => QueueStep::Issued,
+            "C" => QueueStep::Completed,
             _ => return None,
         };
         let at = Time::from_ns(words.next()?.parse().ok()?);
@@ -71,10 +71,10 @@ impl Event {
 ///
 /// # Errors
 /// The number of a line of another form.
-pub(super) fn read(text: &str) -> Result<Vec<Event>, usize> {
+pub(super) fn read(text: &str) -> Result<Vec<QueueEvent>, usize> {
     let mut last = Time::ZERO;
     let events = text.lines().enumerate().map(|(number, line)| {
-        let mut event = Event::read(line).ok_or(number + 1)?;
+        let mut event = QueueEvent::read(line).ok_or(number + 1)?;
         // The kernel's clocks of two processors differ by less than it prints.
         last = last.max(event.at);
         event.at = last;

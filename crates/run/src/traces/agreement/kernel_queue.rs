@@ -2,7 +2,7 @@
 
 use penstock_core::{ClassId, Flags, Io, Prio, ReqId, Request, StreamId, Table, Time};
 
-use super::events::Event;
+use super::events::QueueEvent;
 
 /// Requests in order of insertion, and commands in order of issue.
 #[derive(Default)]
@@ -40,8 +40,8 @@ impl KernelQueue {
     }
 
     /// Queues the request of an insertion.
-    pub(super) fn insert(&mut self, event: &Event) -> Request {
-        let &Event { at, op, start, len, class, .. } = event;
+    pub(super) fn insert(&mut self, event: &QueueEvent) -> Request {
+        let &QueueEvent { at, op, start, len, class, .. } = event;
         let io = Io {
             due: at,
             start,
@@ -59,7 +59,7 @@ impl KernelQueue {
 
     /// Makes the queued request longer that `event` was merged into. Returns whether there is one:
     /// the kernel merges also into requests that are not inserted yet.
-    pub(super) fn merge(&mut self, event: &Event, behind: bool) -> bool {
+    pub(super) fn merge(&mut self, event: &QueueEvent, behind: bool) -> bool {
         let (start, end) = (event.start, event.start + u64::from(event.len));
         let neighbour = self.queued.iter_mut().find(|queued| {
             queued.request.op == event.op
@@ -76,8 +76,8 @@ impl KernelQueue {
     /// Returns the queued request that the kernel issued, if its insertion was seen: the oldest with
     /// this operation, class and range; or within this range, as a merge may not have been captured;
     /// or around it, as the kernel splits what is too long.
-    pub(super) fn issued(&self, event: &Event) -> Option<QueuedRequest> {
-        let first = |is: fn(&QueuedRequest, &Event) -> bool| {
+    pub(super) fn issued(&self, event: &QueueEvent) -> Option<QueuedRequest> {
+        let first = |is: fn(&QueuedRequest, &QueueEvent) -> bool| {
             self.queued.iter().find(|queued| is(queued, event)).copied()
         };
         first(QueuedRequest::is)
@@ -87,7 +87,12 @@ impl KernelQueue {
 
     /// Moves the queued request with ticket `id` to those in flight, as the command of `event`, and
     /// with it those that were merged into it unseen. Calls `merged` for each of these.
-    pub(super) fn issue(&mut self, id: ReqId, event: &Event, mut merged: impl FnMut(&Request)) {
+    pub(super) fn issue(
+        &mut self,
+        id: ReqId,
+        event: &QueueEvent,
+        mut merged: impl FnMut(&Request),
+    ) {
         let command = self.queued.extract_if(.., |queued| {
             let is_first = queued.request.id == id;
             let is_merged = !is_first && !queued.is(event) && queued.is_within(event);
@@ -102,7 +107,7 @@ impl KernelQueue {
     }
 
     /// Ends the command of a completion. Returns its requests whose insertion was seen.
-    pub(super) fn complete(&mut self, event: &Event) -> Vec<QueuedRequest> {
+    pub(super) fn complete(&mut self, event: &QueueEvent) -> Vec<QueuedRequest> {
         let place = self.in_flight.iter().position(|command| command[0].is(event));
         let completed = place.map(|place| self.in_flight.remove(place)).unwrap_or_default();
         for request in &completed {
@@ -113,22 +118,22 @@ impl KernelQueue {
 }
 
 impl QueuedRequest {
-    fn is(&self, event: &Event) -> bool {
+    fn is(&self, event: &QueueEvent) -> bool {
         let range = (event.start, event.start + u64::from(event.len));
         self.is_like(event) && (self.start, self.end) == range
     }
 
-    fn is_within(&self, event: &Event) -> bool {
+    fn is_within(&self, event: &QueueEvent) -> bool {
         let end = event.start + u64::from(event.len);
         self.is_like(event) && event.start <= self.start && self.end <= end
     }
 
-    fn is_around(&self, event: &Event) -> bool {
+    fn is_around(&self, event: &QueueEvent) -> bool {
         let end = event.start + u64::from(event.len);
         self.is_like(event) && self.start <= event.start && end <= self.end
     }
 
-    fn is_like(&self, event: &Event) -> bool {
+    fn is_like(&self, event: &QueueEvent) -> bool {
         (self.request.op, self.request.class.0) == (event.op, event.class)
     }
 }

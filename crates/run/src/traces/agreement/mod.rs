@@ -18,7 +18,7 @@ mod events;
 mod judge;
 mod kernel_queue;
 
-use events::{Event, Step};
+use events::{QueueEvent, QueueStep};
 use judge::{Judge, Own};
 use kernel_queue::{KernelQueue, QueuedRequest};
 
@@ -143,26 +143,26 @@ pub fn agreement(path: &Path, model: &str, sets: &[String]) -> Result<AgreementR
     let judges = Judge::new(entry, &params, &served)
         .zip(Judge::new(arrival, &arrival.defaults(), &served))
         .expect("both follow");
-    Ok(Comparison::new(judges, tags(&events)).result(entry.name, &events))
+    Ok(Following::new(judges, tags(&events)).result(entry.name, &events))
 }
 
 /// Returns the number of commands that the driver takes: the largest one in flight after one of a
 /// hundred issues. More are seen when two processors record events in another order.
-fn tags(events: &[Event]) -> u32 {
+fn tags(events: &[QueueEvent]) -> u32 {
     let mut queue = KernelQueue::default();
     let mut after_issue = BTreeMap::<u32, u64>::new();
     for event in events {
         match event.step {
-            Step::Inserted => _ = queue.insert(event),
-            Step::MergedBehind => _ = queue.merge(event, true),
-            Step::MergedBefore => _ = queue.merge(event, false),
-            Step::Issued => {
+            QueueStep::Inserted => _ = queue.insert(event),
+            QueueStep::MergedBehind => _ = queue.merge(event, true),
+            QueueStep::MergedBefore => _ = queue.merge(event, false),
+            QueueStep::Issued => {
                 if let Some(issued) = queue.issued(event) {
                     queue.issue(issued.request.id, event, |_| {});
                     *after_issue.entry(queue.in_flight()).or_default() += 1;
                 }
             }
-            Step::Completed => _ = queue.complete(event),
+            QueueStep::Completed => _ = queue.complete(event),
         }
     }
     let enough = after_issue.values().sum::<u64>() / 100;
@@ -177,7 +177,7 @@ fn tags(events: &[Event]) -> u32 {
 }
 
 /// The comparison while it goes over the events.
-struct Comparison {
+struct Following {
     model: Judge,
     arrival: Judge,
     queue: KernelQueue,
@@ -202,7 +202,7 @@ struct Comparison {
     first: Vec<Difference>,
 }
 
-impl Comparison {
+impl Following {
     fn new((model, arrival): (Judge, Judge), tags: u32) -> Self {
         Self {
             model,
@@ -226,7 +226,7 @@ impl Comparison {
         }
     }
 
-    fn result(mut self, model: &'static str, events: &[Event]) -> AgreementResult {
+    fn result(mut self, model: &'static str, events: &[QueueEvent]) -> AgreementResult {
         self.begun = events.first().map_or(Time::ZERO, |event| event.at);
         let mut now = self.begun;
         for event in events {
@@ -273,20 +273,20 @@ impl Comparison {
         }
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &QueueEvent) {
         match event.step {
-            Step::Inserted => {
+            QueueStep::Inserted => {
                 let request = self.queue.insert(event);
                 self.model.insert(event.at, &request);
                 self.arrival.insert(event.at, &request);
             }
-            Step::MergedBehind => _ = self.queue.merge(event, true),
-            Step::MergedBefore => _ = self.queue.merge(event, false),
-            Step::Issued => match self.queue.issued(event) {
+            QueueStep::MergedBehind => _ = self.queue.merge(event, true),
+            QueueStep::MergedBefore => _ = self.queue.merge(event, false),
+            QueueStep::Issued => match self.queue.issued(event) {
                 Some(issued) => self.decision(event, &issued),
                 None => self.without_insertion += 1,
             },
-            Step::Completed => {
+            QueueStep::Completed => {
                 let command = self.queue.complete(event);
                 for QueuedRequest { request, since, .. } in &command {
                     self.model.complete(event.at, request, *since);
@@ -301,7 +301,7 @@ impl Comparison {
         }
     }
 
-    fn decision(&mut self, event: &Event, issued: &QueuedRequest) {
+    fn decision(&mut self, event: &QueueEvent, issued: &QueuedRequest) {
         let id = issued.request.id;
         self.decisions += 1;
         self.by_chance += 1.0 / self.queue.queued().len() as f64;
@@ -327,7 +327,7 @@ impl Comparison {
         });
     }
 
-    fn difference(&mut self, event: &Event, issued: &QueuedRequest, own: Own) {
+    fn difference(&mut self, event: &QueueEvent, issued: &QueuedRequest, own: Own) {
         let chosen = own.choice.and_then(|id| self.queue.get(id)).copied();
         let kind = chosen.map_or("class", |chosen| self.kind(issued, &chosen));
         *self.differences.entry(kind).or_default() += 1;
