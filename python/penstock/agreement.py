@@ -60,7 +60,7 @@ def compare(question: AgreementQuestion) -> dict[str, Any]:
         if lost:
             message = (
                 f"error: the kernel lost {lost} events of {node}, so its decisions are not known\n"
-                f"hint: give them more room: --buffer {question.buffer_kb * 4 // 1024}MiB"
+                f"hint: give them more room: --buffer {question.buffer_kb * 4}KiB"
             )
             raise PenstockError(message, exit_code=RUN_FAILED)
         with translated():
@@ -77,16 +77,21 @@ def compare(question: AgreementQuestion) -> dict[str, Any]:
 
 
 def _follows(question: AgreementQuestion) -> bool:
-    """Whether the model can follow the scheduler's decisions; one of the same name need not."""
+    """Whether the model can follow the scheduler's decisions; one of the same name need not.
+
+    # Errors
+    If one of another name cannot, or a parameter is wrong.
+    """
     with TemporaryDirectory(prefix="penstock-agreement-") as folder, translated():
         empty = Path(folder, "events")
         empty.touch()
         try:
-            _agreed(question, empty)
+            _native.scheduler_agreement(empty, question.model, [])
         except _native.Failure:
             if question.model != question.scheduler:
                 raise
             return False
+        _agreed(question, empty)
     return True
 
 

@@ -122,6 +122,10 @@ def test_the_kernels_lines_become_decisions() -> None:
         (("mq-deadline", "--on", "hdd-7200"), "hdd-7200 is no block device"),
         (("mq-deadline", "--on", "block:hdd-7200", "--model", "sstf"), "noop, mq-deadline"),
         (("kernel:none", "--on", "block:hdd-7200"), "is no scheduler of the kernel"),
+        (
+            ("mq-deadline", "--on", "block:hdd-7200", "--set", "mq-deadline.fifo_bach=1"),
+            "unknown key `fifo_bach`",
+        ),
     ],
 )
 def test_wrong_words(words: tuple[str, ...], message: str) -> None:
@@ -152,3 +156,15 @@ def test_a_job_on_a_served_disk() -> None:
     assert result["agreement"]["decisions"] > 2_000
     assert share(result["agreement"]) > 0.95
     assert [served["name"] for served in result["ours"]["classes"]] == ["reads", "writes"]
+
+
+@pytest.mark.usefixtures("leftovers")
+def test_lost_events_leave_no_answer() -> None:
+    if not can():
+        pytest.skip("this takes root, FUSE and block tracing")
+    job = ROOT / "examples/agreement/reads-and-writes.toml"
+    words = ("--on", "block:ssd-sata", "--set", "duration=1s", "--buffer", "4KiB")
+    ended = penstock("linux", "agree", "mq-deadline", job, *words)
+    assert (ended.code, ended.out) == (1, "")
+    assert "events of /dev/loop" in ended.err
+    assert ended.err.endswith("hint: give them more room: --buffer 16KiB\n")

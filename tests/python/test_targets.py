@@ -309,3 +309,19 @@ def test_python_puts_files_on_targets(folder: Path) -> None:
     )
     (run,) = found.runs
     assert [file.path for file in run.files] == paths
+
+
+def test_the_ioprio_of_a_class_ends_at_a_loop_device(tmp_path: Path, folder: Path) -> None:
+    losetup("--list")
+    job = tmp_path / "job.toml"
+    job.write_text((ROOT / "examples/agreement/two-streams.toml").read_text())
+    words = ("--on", f"loop:{folder}/own.img", "--create", "8MiB", "--policy", "kernel:none")
+    sets = ("duration=1s", "agent.*.region=[0MiB,8MiB]")
+    remarks = []
+    for more in ((), ("class.near.ioprio=rt:4",)):
+        words_of_sets = [word for text in (*sets, *more) for word in ("--set", text)]
+        ended = penstock("run", job, *words, *words_of_sets, "--json")
+        assert ended.code == 0, ended.err
+        (run,) = json.loads(ended.out)["runs"]
+        remarks.append([text for text in run["remarks"] if "a loop device does not pass" in text])
+    assert [len(said) for said in remarks] == [0, 1]

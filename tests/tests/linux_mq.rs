@@ -203,14 +203,17 @@ fn a_class_that_is_held_back_goes_on_with_an_arrival_or_after_prio_recheck() {
     assert_eq!(sent(0, &[(0, 1), (0, 0)]), [(0, 1), (1, 0)]);
 }
 
-/// A request that was held back goes by its age at 10 ms: nothing waits at the time of the next look.
+/// Age counts at a look: a request that was held back goes with the next arrival, or `prio_recheck`
+/// after the last try. Nothing waits at the time of the look after that.
 #[test]
 fn nothing_is_looked_at_again_once_it_went_by_its_age() {
     let params = defaults()
         .with("prio_recheck", milliseconds(20))
         .with("prio_aging_expire", milliseconds(5));
-    let found = sent(&params, 10, &[(0, 1), (2, 1), (3, 0), (30, 1)]);
-    assert_eq!(found, [(0, 1), (2, 1), (10, 0), (30, 1)]);
+    let arrivals = [(0, 1), (2, 1), (3, 0), (9, 1), (40, 1)];
+    assert_eq!(sent(&params, 10, &arrivals), [(0, 1), (2, 1), (9, 0), (9, 1), (40, 1)]);
+    let arrivals = [(0, 1), (2, 1), (3, 0), (30, 1)];
+    assert_eq!(sent(&params, 10, &arrivals), [(0, 1), (2, 1), (23, 0), (30, 1)]);
 }
 
 /// Runs an example of the folder; returns the results of each class under each policy: p99 in ns,

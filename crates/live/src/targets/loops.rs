@@ -18,6 +18,9 @@ use rustix::io::Errno;
 use crate::targets::device::alone;
 use crate::targets::error::TargetError;
 
+/// Major number of loop devices.
+pub(crate) const MAJOR: u32 = 7;
+
 const CONTROL: &str = "/dev/loop-control";
 const LOOP_CTL_GET_FREE: c_ulong = 0x4c82;
 const LOOP_CONFIGURE: c_ulong = 0x4c0a;

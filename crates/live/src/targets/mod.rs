@@ -271,6 +271,12 @@ impl Target {
         self.inner.alignment.offset
     }
 
+    /// Whether requests pass a loop device, which drops their I/O priority on the way to the disk.
+    pub fn is_loop_device(&self) -> bool {
+        let number = rustix::fs::fstat(self.file()).map(|stat| stat.st_rdev);
+        number.is_ok_and(|number| rustix::fs::major(number) == loops::MAJOR)
+    }
+
     /// Returns the type of its file system, as `mount` names it.
     pub fn file_system(&self) -> &str {
         &self.inner.file_system

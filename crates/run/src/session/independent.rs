@@ -7,6 +7,7 @@
 //! agent has a thread on a target, with the I/O priority of its class.
 
 use penstock_core::ClassId;
+use penstock_jobs::Class;
 use penstock_live::Target;
 use penstock_live::queue_settings::{self, Held, SchedulerStep, Setting};
 
@@ -22,6 +23,10 @@ use crate::workload::Load;
 /// The remark in results on how to read the device time of such a run.
 const REMARK: &str = "each class ran at the same time as the others on threads and engines of its own: device time is what each of \
                       them saw, and counts twice where both had something at the disk";
+
+/// The remark on I/O priorities above a loop device over a real disk.
+const ENDS_AT_LOOP: &str = "a loop device does not pass on I/O priorities: its own scheduler sees the `ioprio` of classes, and the disk \
+                            below it does not";
 
 /// Runs `runner` at `place` with the disks below it under the kernel's scheduler `name` with
 /// `settings`.
@@ -45,6 +50,12 @@ pub(crate) fn run(
     let mut all = threads::run(runner, place, &tasks, progress)?;
     if runner.load.classes.len() > 1 {
         all.remarks.push(REMARK.into());
+    }
+    if !served
+        && targets.iter().any(|target| target.is_loop_device())
+        && runner.job.classes.iter().any(Class::has_ioprio)
+    {
+        all.remarks.push(ENDS_AT_LOOP.into());
     }
     all.remarks.extend(threads::engines(&tasks));
     all.remarks.extend(rounded);

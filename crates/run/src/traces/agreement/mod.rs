@@ -129,7 +129,7 @@ pub fn agreement(path: &Path, model: &str, sets: &[String]) -> Result<AgreementR
             format_args!("name one of these: {}", names.join(", ")),
         )
     })?;
-    let params = policies::set(entry, sets).map_err(|error| Failure::wrong_in(path, &error))?;
+    let params = policies::set(entry, sets)?;
     let text = std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
     let events = events::read(&text).map_err(|line| {
         Failure::wrong_in(path, &format_args!("line {line} is no event of a scheduler"))
