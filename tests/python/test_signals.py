@@ -196,7 +196,7 @@ def test_a_verb_without_a_partial_result_says_so(job: Path, verb: str) -> None:
     with running(folder, *words, cwd=folder) as command:
         command.wait_for(lambda: takes_over(command, signal.SIGTERM))
         ended = command.end(signal.SIGTERM)
-    assert (ended.code, ended.out) == (143, "")
+    assert (ended.code, ended.out) == (143, ""), ended.err
     assert ended.err.endswith(said)
 
 
