@@ -17,6 +17,7 @@ __all__ = [
     "Gate",
     "MergeSession",
     "Pace",
+    "Recorder",
     "Served",
     "Session",
     "__version__",
@@ -280,8 +281,27 @@ def trace_races(
 ) -> str:
     """Find classes that stalled behind writes of another, in a trace or a record, as JSON."""
 
-def scheduler_agreement(path: str | PathLike[str], model: str, sets: Sequence[str]) -> str:
-    """Hold a policy against the decisions of a scheduler in a file of events, as JSON."""
+def scheduler_agreement(
+    path: str | PathLike[str], scheduler: str, model: str, sets: Sequence[str]
+) -> str:
+    """Hold a policy against the decisions of a scheduler in a capture, as JSON."""
+
+@final
+class Recorder:
+    """A capture of the kernel's block events while it is made."""
+
+    def __init__(self, tracefs: str | PathLike[str], name: str, numbers: Sequence[int]) -> None: ...
+    @property
+    def events(self) -> list[str]:
+        """Names of the kernel's events to switch on."""
+    def add(self, cpu: int, page: bytes) -> None:
+        """Add a page of events of a processor."""
+    def lose(self, events: int) -> None:
+        """Note that the kernel lost events."""
+    def take(self, before_ns: int | None = None) -> bytes:
+        """Return the next bytes of the file: events before a time, or all."""
+    def counts(self) -> str:
+        """Return the counts of what was taken, as JSON."""
 
 def job_amounts(
     job: str | PathLike[str], *, sets: Sequence[str] = ..., on: str | None = None

@@ -12,13 +12,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from penstock import _native, capturing
-from penstock.block_events import decision
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.target import SERVED
 
@@ -86,7 +84,7 @@ def _follows(question: AgreementQuestion) -> bool:
         empty = Path(folder, "events")
         empty.touch()
         try:
-            _native.scheduler_agreement(empty, question.model, [])
+            _native.scheduler_agreement(empty, question.scheduler, question.model, [])
         except _native.Failure:
             if question.model != question.scheduler:
                 raise
@@ -98,7 +96,7 @@ def _follows(question: AgreementQuestion) -> bool:
 def _agreed(question: AgreementQuestion, events: Path) -> str:
     prefix = f"{question.model}."
     sets = [text.removeprefix(prefix) for text in question.sets if text.startswith(prefix)]
-    return _native.scheduler_agreement(events, question.model, sets)
+    return _native.scheduler_agreement(events, question.scheduler, question.model, sets)
 
 
 @contextmanager
@@ -136,8 +134,6 @@ def _captured(
     question: AgreementQuestion, tracefs: Path, node: str, options: Sequence[str], events: Path
 ) -> tuple[dict[str, Any], int]:
     """Run the job under the kernel's scheduler; return its result and the number of lost events."""
-    # Under none nothing is inserted: a request is known to the queue when it gets its tag.
-    form = partial(decision, inserted="G") if question.scheduler == "none" else decision
     output = events.with_name("kernel")
     words = ["run", question.job, "--policy", f"kernel:{question.scheduler}", "--on", node]
     with output.open("wb") as printed:
@@ -148,7 +144,6 @@ def _captured(
             tracefs=tracefs,
             command=[*OURS, *words, *options, *_sets(question), "--json"],
             printed=printed,
-            form=form,
             buffer_kb=question.buffer_kb,
         )
     if captured.asked_by is not None:

@@ -1,25 +1,27 @@
-"""Captures a disk's requests by the kernel's block events, as lines of text.
+"""Captures a disk's requests by the kernel's block events.
 
 The events come through a tracefs instance of our own: other tracing is not disturbed, and removing
 the instance always switches ours off. Where tracefs is not mounted it is mounted for this process
-alone. Source: the kernel's documentation, "Event Tracing" and "ftrace".
+alone. The engine reads the events and makes the file. Source: the kernel's documentation, "Event
+Tracing" and "ftrace".
 """
 
 import errno
-import gzip
+import json
 import os
+import re
 import signal
 import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from penstock import _native, signals
-from penstock.block_events import ACTIONS, SECTOR, Captured, Disk, Form, Formatter, blkparse
-from penstock.errors import CANNOT_HERE, RUN_FAILED, PenstockError, wrong
+from penstock.errors import CANNOT_HERE, RUN_FAILED, PenstockError, translated, wrong
 from penstock.report import files
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
@@ -33,6 +35,56 @@ BUFFER_KB = 8192
 
 PAUSE_S = 0.05
 """Seconds between two reads of the events."""
+
+SUFFIX = ".ptrace"
+"""End of the name of a capture."""
+
+SECTOR = 512
+"""Bytes of a sector in the kernel's counters."""
+
+PAGE = 1 << 16
+"""More bytes than a page of the event buffer has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disk:
+    """A disk, as the kernel numbers it."""
+
+    name: str
+    number: str
+    """Device number, such as `8,0`."""
+    numbers: frozenset[str]
+    """Device numbers of the disk and its partitions."""
+
+    def encoded(self) -> list[int]:
+        """Return the numbers as the events have them."""
+        parts = (number.split(",") for number in sorted(self.numbers))
+        return [int(major) << 20 | int(minor) for major, minor in parts]
+
+
+@dataclass(kw_only=True)
+class Captured:
+    """Counts of a capture."""
+
+    requests: int = 0
+    """Requests of programs: what was queued."""
+    merges: int = 0
+    """Requests that the kernel merged into others."""
+    completions: int = 0
+    """Commands that the disk completed."""
+    completed_bytes: int = 0
+    """Bytes of these commands."""
+    lost: int = 0
+    """Events that the kernel dropped because they were not read in time."""
+    counted: int | None = 0
+    """Commands that the kernel's own counters of the disk have; none if the disk is gone."""
+    counted_bytes: int | None = 0
+    """Bytes of those commands."""
+    seconds: float = 0.0
+    command: int | None = None
+    """Exit code of the command that was run meanwhile, if one was given."""
+    asked_by: signal.Signals | None = None
+    """The signal that ended it early."""
 
 
 def disk(path: Path, sys: Path = Path("/sys")) -> Disk:
@@ -65,9 +117,12 @@ _NAME_A_DISK = "name the device file of a disk, such as /dev/sdb"
 
 def check_out(path: Path) -> None:
     """Raise an error unless a new capture can be written to `path`."""
-    if path.suffix == ".zst":
-        message = f"{path} ends in .zst, and captures are packed by gzip"
-        raise wrong(message, f"name it {path.with_suffix('.gz')}")
+    if path.suffix != SUFFIX:
+        raise wrong(
+            f"{path} does not end in {SUFFIX}",
+            f"name it {path.name.split('.')[0]}{SUFFIX}; `penstock trace convert` makes other "
+            "formats of it",
+        )
     files.check_new(path)
 
 
@@ -117,44 +172,44 @@ def capture(
     tracefs: Path,
     command: Sequence[str] = (),
     printed: IO[bytes] | None = None,
-    form: Form = blkparse,
     buffer_kb: int = BUFFER_KB,
     begun: Callable[[], object] = lambda: None,
 ) -> Captured:
     """Capture the requests of a disk for `seconds`, or until a signal asks for the end.
 
     With a `command` the capture lasts as long as it runs; its output goes to `printed`, or to our
-    own. The file `out` must be new. `form` makes its lines. Each CPU has `buffer_kb` for events
-    that are not read yet. `begun` is called when the tracing is on.
+    own. The file `out` must be new. Each CPU has `buffer_kb` for events that are not read yet.
+    `begun` is called when the tracing is on. A disk that goes away ends the capture.
 
     # Errors
     If the kernel refuses to trace, the file cannot be written, or the command cannot be started.
     """
-    formatter = Formatter(disk, form)
-    captured = formatter.captured
+    with translated():
+        recorder = _native.Recorder(tracefs, disk.number, disk.encoded())
+    captured = Captured()
     try:
-        with (
-            files.new_file(out) as file,
-            _text(file, out) as text,
-            _signals_wait() as end_signals,
-        ):
+        with files.new_file(out) as file, _signals_wait() as end_signals:
             start = time.monotonic()
-            with _instance(tracefs, disk, buffer_kb) as instance:
+            with _instance(tracefs, recorder, disk, buffer_kb) as instance:
                 before = _counters(disk)
                 begun()
-                with _started(command, printed) as process:
-                    captured.asked_by = _copy(
-                        instance, formatter, text, seconds, end_signals, process
-                    )
+                with (
+                    _started(command, printed) as process,
+                    _Events(instance, recorder, file) as events,
+                ):
+                    captured.asked_by = _copy(events, disk, seconds, end_signals, process)
                 after = _counters(disk)
             captured.seconds = time.monotonic() - start
             captured.command = None if process is None else process.returncode
             captured.counted, captured.counted_bytes = (
-                now - then for now, then in zip(after, before, strict=True)
+                None if now is None or then is None else now - then
+                for now, then in zip(after, before, strict=True)
             )
     except OSError as error:
         message = f"error: {out} cannot be written: {error.strerror}"
         raise PenstockError(message, exit_code=RUN_FAILED) from None
+    for key, count in json.loads(recorder.counts()).items():
+        setattr(captured, key, count)
     return captured
 
 
@@ -186,13 +241,15 @@ def _started(
         process.wait()
 
 
-def _counters(disk: Disk) -> tuple[int, int]:
-    """Return the commands and the bytes that the kernel has counted of a disk since it is there."""
-    major, minor = disk.number.split(",")
+def _counters(disk: Disk) -> tuple[int, int] | tuple[None, None]:
+    """Return the commands and the bytes that the kernel has counted of a disk since it is there.
+
+    A disk that is gone has none.
+    """
     try:
-        fields = Path(f"/sys/dev/block/{major}:{minor}/stat").read_text().split()
+        fields = (_folder(disk) / "stat").read_text().split()
     except OSError:
-        return 0, 0  # The disk is gone.
+        return None, None
     counts = [int(field) for field in fields]
     # Reads, writes and discards: commands, merges, sectors, milliseconds.
     kinds = [counts[first : first + 4] for first in (0, 4, 11)]
@@ -200,21 +257,16 @@ def _counters(disk: Disk) -> tuple[int, int]:
     return commands, SECTOR * sum(kind[2] for kind in kinds if kind)
 
 
-@contextmanager
-def _text(file: IO[bytes], out: Path) -> Iterator[IO[bytes]]:
-    """Yield where lines go, so that they get into the file, which stays open."""
-    if out.suffix != ".gz":
-        yield file
-        return
-    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as packed:
-        yield packed  # type: ignore[misc]
+def _folder(disk: Disk) -> Path:
+    """Return the folder of a disk in /sys."""
+    return Path("/sys/dev/block", disk.number.replace(",", ":"))
 
 
 @contextmanager
 def _signals_wait() -> Iterator[set[signal.Signals]]:
     """Block the signals that ask for the end within the block, and yield them.
 
-    So every line is written completely, and tracing is switched off, whenever a signal comes.
+    So the file is whole, and tracing is switched off, whenever a signal comes.
     """
     end_signals = set(signals.ours())
     before = signal.pthread_sigmask(signal.SIG_BLOCK, end_signals)
@@ -227,7 +279,9 @@ def _signals_wait() -> Iterator[set[signal.Signals]]:
 
 
 @contextmanager
-def _instance(tracefs: Path, disk: Disk, buffer_kb: int) -> Iterator[Path]:
+def _instance(
+    tracefs: Path, recorder: _native.Recorder, disk: Disk, buffer_kb: int
+) -> Iterator[Path]:
     """Make a tracefs instance that traces a disk, and remove it after the block."""
     instances = tracefs / "instances"
     for left in instances.glob("penstock-*"):
@@ -240,7 +294,7 @@ def _instance(tracefs: Path, disk: Disk, buffer_kb: int) -> Iterator[Path]:
         instance.mkdir()
     try:
         with _tracing_fails():
-            _switch_on(instance, disk, buffer_kb)
+            _switch_on(instance, recorder, disk, buffer_kb)
         yield instance
     finally:
         with _tracing_fails():
@@ -259,17 +313,15 @@ def _tracing_fails() -> Iterator[None]:
         raise _missing(reason, "run this as root; `penstock doctor` checks tracing") from None
 
 
-def _switch_on(instance: Path, disk: Disk, buffer_kb: int) -> None:
+def _switch_on(instance: Path, recorder: _native.Recorder, disk: Disk, buffer_kb: int) -> None:
     # A common clock for all CPUs, and buffers large enough that no event is lost unread.
     (instance / "trace_clock").write_text("mono")
     (instance / "buffer_size_kb").write_text(str(buffer_kb))
-    numbers = (number.split(",") for number in sorted(disk.numbers))
-    is_ours = " || ".join(f"dev == {int(major) << 20 | int(minor)}" for major, minor in numbers)
-    for event in ACTIONS:
+    is_ours = " || ".join(f"dev == {number}" for number in disk.encoded())
+    for event in recorder.events:
         folder = instance / "events/block" / event
-        if event in NEEDED or folder.is_dir():
-            (folder / "filter").write_text(is_ours)
-            (folder / "enable").write_text("1")
+        (folder / "filter").write_text(is_ours)
+        (folder / "enable").write_text("1")
 
 
 def _remove(instance: Path) -> None:
@@ -283,51 +335,88 @@ def _remove(instance: Path) -> None:
     instance.rmdir()
 
 
+class _Events:
+    """The events of an instance, on their way to the file."""
+
+    def __init__(self, instance: Path, recorder: _native.Recorder, file: IO[bytes]) -> None:
+        self._instance = instance
+        self._recorder = recorder
+        self._file = file
+        self._settled_ns = 0
+        self._pipes: dict[int, int] = {}
+
+    def __enter__(self) -> "_Events":
+        with _tracing_fails():
+            for folder in sorted(self._instance.glob("per_cpu/cpu*")):
+                pipe = os.open(folder / "trace_pipe_raw", os.O_RDONLY | os.O_NONBLOCK)
+                self._pipes[int(folder.name.removeprefix("cpu"))] = pipe
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pipe in self._pipes.values():
+            os.close(pipe)
+
+    def drain(self) -> None:
+        """Read the available events, and write those that no other can precede."""
+        now_ns = time.monotonic_ns()
+        self._read()
+        # An event may be finished a little after its time: until the next look.
+        self._file.write(self._recorder.take(self._settled_ns))
+        self._settled_ns = now_ns
+
+    def end(self) -> None:
+        """Stop the tracing, and write the remaining events."""
+        with _tracing_fails():
+            (self._instance / "tracing_on").write_text("0")
+        self._read()
+        self._recorder.lose(self._dropped())
+        self._file.write(self._recorder.take())
+
+    def _read(self) -> None:
+        for cpu, pipe in self._pipes.items():
+            while page := self._page(pipe):
+                with translated():
+                    self._recorder.add(cpu, page)
+
+    def _page(self, pipe: int) -> bytes:
+        try:
+            with _tracing_fails():
+                return os.read(pipe, PAGE)
+        except BlockingIOError:
+            return b""
+
+    def _dropped(self) -> int:
+        """Return how many events the kernel has dropped."""
+        with _tracing_fails():
+            texts = [path.read_text() for path in self._instance.glob("per_cpu/cpu*/stats")]
+        return sum(int(dropped) for text in texts for dropped in _DROPPED.findall(text))
+
+
+_DROPPED = re.compile(r"^(?:overrun|dropped events): (\d+)$", re.MULTILINE)
+
+
 def _copy(
-    instance: Path,
-    formatter: Formatter,
-    text: IO[bytes],
+    events: _Events,
+    disk: Disk,
     seconds: float | None,
     end_signals: set[signal.Signals],
     process: subprocess.Popen[bytes] | None,
 ) -> signal.Signals | None:
-    """Copy events for `seconds`, or while the process runs.
+    """Copy events for `seconds`, or while the process runs and the disk is there.
 
     Returns the signal that ended it earlier, if any.
     """
     end = None if seconds is None else time.monotonic() + seconds
-    with _tracing_fails():
-        pipe = os.open(instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        rest = b""
-        while True:
-            left = PAUSE_S if end is None else min(max(end - time.monotonic(), 0), PAUSE_S)
-            came = signal.sigtimedwait(end_signals, left)
-            over = came is not None or (end is not None and time.monotonic() >= end)
-            over = over or (process is not None and process.poll() is not None)
-            if over:
-                with _tracing_fails():
-                    (instance / "tracing_on").write_text("0")
-            rest = _drain(pipe, rest, formatter, text)
-            if over:
-                by = came and signal.Signals(came.si_signo)
-                if by == signal.SIGHUP:
-                    signals.detach_from_terminal()
-                return by
-    finally:
-        os.close(pipe)
-
-
-def _drain(pipe: int, rest: bytes, formatter: Formatter, text: IO[bytes]) -> bytes:
-    """Copy the available events. Returns the beginning of an incomplete line."""
     while True:
-        try:
-            with _tracing_fails():
-                read = os.read(pipe, 1 << 16)
-        except BlockingIOError:
-            return rest
-        if not read:
-            return rest
-        *lines, rest = (rest + read).split(b"\n")
-        made = (formatter.line(line.decode(errors="replace")) for line in lines)
-        text.write("".join(line for line in made if line).encode())
+        left = PAUSE_S if end is None else min(max(end - time.monotonic(), 0), PAUSE_S)
+        came = signal.sigtimedwait(end_signals, left)
+        over = came is not None or (end is not None and time.monotonic() >= end)
+        over = over or (process is not None and process.poll() is not None)
+        # A command may go on without the disk.
+        if over or (process is None and not _folder(disk).exists()):
+            events.end()
+            by = came and signal.Signals(came.si_signo)
+            if by == signal.SIGHUP:
+                signals.detach_from_terminal()
+            return by
+        events.drain()

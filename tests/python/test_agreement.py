@@ -1,6 +1,5 @@
 """The model of mq-deadline against the kernel's decisions: as captured, and on a served disk."""
 
-import gzip
 import json
 import os
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 
 from command import ROOT, penstock
 from penstock import _native
-from penstock.block_events import Disk, Formatter, decision
 
 DATA = ROOT / "tests/data/kernel"
 
@@ -19,11 +17,10 @@ Report: TypeAlias = dict[str, Any]
 CAPTURES = ["mq-deadline", "mq-deadline-classes"]
 
 
-def agreed(folder: Path, capture: str, model: str = "mq-deadline", *sets: str) -> Report:
+def agreed(capture: str, model: str = "mq-deadline", *sets: str) -> Report:
     """What the engine says about a capture."""
-    events = folder / "events"
-    events.write_bytes(gzip.decompress((DATA / f"{capture}.txt.gz").read_bytes()))
-    report: Report = json.loads(_native.scheduler_agreement(events, model, sets))
+    events = DATA / f"{capture}.ptrace.gz"
+    report: Report = json.loads(_native.scheduler_agreement(events, "mq-deadline", model, sets))
     return report
 
 
@@ -33,8 +30,8 @@ def share(result: Report) -> float:
 
 
 @pytest.mark.parametrize("capture", CAPTURES)
-def test_the_model_decides_as_the_kernel_did(tmp_path: Path, capture: str) -> None:
-    result = agreed(tmp_path, capture)
+def test_the_model_decides_as_the_kernel_did(capture: str) -> None:
+    result = agreed(capture)
     assert result["decisions"] > 3_600
     assert share(result) > 0.995
     assert result["tags"] == 4
@@ -44,21 +41,21 @@ def test_the_model_decides_as_the_kernel_did(tmp_path: Path, capture: str) -> No
 
 
 @pytest.mark.parametrize("constant", ["fifo_batch=15", "fifo_batch=17", "fifo_batch=12"])
-def test_a_constant_that_is_wrong_is_seen(tmp_path: Path, constant: str) -> None:
-    right = share(agreed(tmp_path, CAPTURES[0]))
-    assert share(agreed(tmp_path, CAPTURES[0], "mq-deadline", constant)) < right - 0.05
+def test_a_constant_that_is_wrong_is_seen(constant: str) -> None:
+    right = share(agreed(CAPTURES[0]))
+    assert share(agreed(CAPTURES[0], "mq-deadline", constant)) < right - 0.05
 
 
-def test_the_kernel_is_idle_when_the_model_is(tmp_path: Path) -> None:
-    result = agreed(tmp_path, CAPTURES[1])
+def test_the_kernel_is_idle_when_the_model_is() -> None:
+    result = agreed(CAPTURES[1])
     assert result["kernel_idle_s"] > 0.5 * result["duration_s"], "it holds lower classes back"
     assert result["model_idle_s"] > 0.9 * result["kernel_idle_s"]
-    without = agreed(tmp_path, CAPTURES[1], "mq-deadline", "prio_recheck=0s")
+    without = agreed(CAPTURES[1], "mq-deadline", "prio_recheck=0s")
     assert without["model_idle_s"] < 0.95 * result["model_idle_s"]
 
 
-def test_differences_are_described_with_what_was_queued(tmp_path: Path) -> None:
-    result = agreed(tmp_path, CAPTURES[0], "noop")
+def test_differences_are_described_with_what_was_queued() -> None:
+    result = agreed(CAPTURES[0], "noop")
     assert result["agreed"] == result["agreed_by_arrival"]
     assert len(result["first"]) == 10
     for difference in result["first"]:
@@ -67,53 +64,12 @@ def test_differences_are_described_with_what_was_queued(tmp_path: Path) -> None:
         assert difference["kernel"] != difference["model"]
 
 
-SPLIT_AND_MERGED = """\
-I 1000 0 0 64 1
-I 2000 0 1000 8 1
-I 3000 0 1008 8 1
-D 40000 0 0 32 1
-D 80000 0 1000 16 1
-C 90000 0 0 32 1
-D 100000 0 32 32 1
-C 110000 0 1000 16 1
-C 120000 0 32 32 1
-"""
-"""A request that the kernel splits, and two that it merged unseen."""
-
-
-def test_what_is_split_or_merged_unseen_is_found(tmp_path: Path) -> None:
+def test_a_file_that_is_no_capture_is_refused(tmp_path: Path) -> None:
     events = tmp_path / "events"
-    events.write_text(SPLIT_AND_MERGED)
-    result = json.loads(_native.scheduler_agreement(events, "noop", []))
-    assert (result["decisions"], result["agreed"], result["without_insertion"]) == (2, 2, 1)
-    assert result["classes"][0]["completed"] == 2
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["X 1 0 0 8 1", "I 1 3 0 8 1", "I 1 0 0 8", "I 1 0 0 8 3", "I 1 0 18446744073709551615 8 1"],
-)
-def test_lines_of_another_form_are_refused(tmp_path: Path, line: str) -> None:
-    events = tmp_path / "events"
-    events.write_text(f"I 0 0 0 8 1\n{line}\n")
-    with pytest.raises(_native.Failure, match="line 2 is no event of a scheduler") as failure:
-        _native.scheduler_agreement(events, "noop", [])
+    events.write_text("I 0 0 0 8 1\n")
+    with pytest.raises(_native.Failure, match="record 1, at byte 0") as failure:
+        _native.scheduler_agreement(events, "mq-deadline", "noop", [])
     assert failure.value.exit_code == 2
-
-
-EVENTS = """\
- fio-55 [001] ..... 10.000001: block_rq_insert: 7,0 RS 4096 () 8 + 8 rt,0,4 [fio]
- fio-55 [001] ..... 10.000002: block_rq_insert: 7,0 FWS 4096 () 64 + 8 idle,0,7 [fio]
- fio-55 [001] ..... 10.000003: block_rq_insert: 7,0 FF 0 () 0 + 0 none,0,0 [fio]
- fio-55 [000] ..... 10.000009: block_rq_issue: 7,0 RS 4096 () 8 + 8 rt,0,4 [fio]
-"""
-
-
-def test_the_kernels_lines_become_decisions() -> None:
-    disk = Disk(name="/dev/loop0", number="7,0", numbers=frozenset({"7,0"}))
-    formatter = Formatter(disk, decision)
-    lines = [formatter.line(line) for line in EVENTS.splitlines()]
-    assert lines == ["I 0000 0 8 8 0\n", "I 1000 1 64 8 2\n", None, "D 8000 0 8 8 0\n"]
 
 
 @pytest.mark.parametrize(

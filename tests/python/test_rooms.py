@@ -37,7 +37,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"block_events", "errors", "signals", "target"},
+    {"errors", "signals", "target"},
     {"results"},
     {"answer", "text"},
     {"charts"},

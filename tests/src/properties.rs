@@ -101,6 +101,9 @@ fn written_reads_again(trace: &Trace, format: &Format) {
         let expected = as_written(format, kept);
         assert_eq!(found.at.ns(), time_of(trace, format, kept) - first, "{}", format.name);
         assert_eq!((found.op, found.start, found.len), expected, "{}", format.name);
+        if format.name == "ptrace" {
+            assert_eq!((found.pid, found.ioprio), (kept.pid, kept.ioprio));
+        }
         if format.name == "msr" {
             let steps = |record: &Record| record.latency().map_or(0, |took| took.ns() / 100);
             assert_eq!(steps(&found), steps(kept));
@@ -110,8 +113,12 @@ fn written_reads_again(trace: &Trace, format: &Format) {
 
 /// Whether `format` can express `record`.
 fn keeps(format: &Format, record: &Record) -> bool {
-    format.name == "fio-iolog3" || matches!(record.op, Op::Read | Op::Write)
+    let keeps_all = ["fio-iolog3", "blkparse", "ptrace"];
+    keeps_all.contains(&format.name) || matches!(record.op, Op::Read | Op::Write)
 }
+
+/// Formats whose requests are widened to blocks.
+const OF_BLOCKS: [&str; 3] = ["disksim", "blkparse", "ptrace"];
 
 /// Whether the requests still fit when they are widened to blocks: one at the end of 2^64 bytes may
 /// not.
@@ -119,7 +126,7 @@ fn fits(trace: &Trace, format: &Format) -> bool {
     let long = |record: &Record| u64::from(record.len) > u64::from(u32::MAX) - NEAR_THE_END;
     let widened =
         trace.end() > u64::MAX - NEAR_THE_END || trace.records.iter().any(|record| long(&record));
-    format.name != "disksim" || !widened
+    !OF_BLOCKS.contains(&format.name) || !widened
 }
 
 /// Returns a request's time in the file, in nanoseconds.
@@ -133,7 +140,7 @@ fn time_of(trace: &Trace, format: &Format, record: &Record) -> u64 {
 
 /// Returns a request as the file has it.
 fn as_written(format: &Format, record: &Record) -> (Op, u64, u32) {
-    if format.name != "disksim" {
+    if !OF_BLOCKS.contains(&format.name) {
         return (record.op, record.start, record.len);
     }
     let start = record.start / 512 * 512;

@@ -63,7 +63,7 @@ mod _native {
     use crate::study::{drawn, study};
     #[pymodule_export]
     use crate::traces::{
-        scheduler_agreement, trace_convert, trace_describe, trace_formats, trace_races,
+        Recorder, scheduler_agreement, trace_convert, trace_describe, trace_formats, trace_races,
     };
     #[pymodule_export]
     use crate::units::{duration, size};

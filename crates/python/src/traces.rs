@@ -1,11 +1,14 @@
-//! Traces for Python: their contents, and conversion to another format.
+//! Traces for Python: their contents, conversion to another format, and captures.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use penstock_run::traces::capture::Capture;
 use penstock_run::traces::{agreement, races, trace_tools};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-use crate::answer::{heeding, json};
+use crate::answer::{heeding, json, raise};
 
 /// Returns every format of traces, as JSON.
 #[pyfunction]
@@ -53,14 +56,63 @@ pub(crate) fn trace_races(
     heeding(py, move || races::races(&path, format.as_deref(), classes.as_deref()))
 }
 
-/// Holds the policy `model` against the decisions of a scheduler in the file at `path` and returns
-/// the result as JSON. `sets` are its parameters, as `fifo_batch=1`.
+/// Holds the policy `model` against the decisions of the kernel's `scheduler` in the capture at `path`
+/// and returns the result as JSON. `sets` are its parameters, as `fifo_batch=1`.
 #[pyfunction]
 pub(crate) fn scheduler_agreement(
     py: Python<'_>,
     path: PathBuf,
+    scheduler: String,
     model: String,
     sets: Vec<String>,
 ) -> PyResult<String> {
-    heeding(py, move || agreement::agreement(&path, &model, &sets))
+    heeding(py, move || agreement::agreement(&path, &scheduler, &model, &sets))
+}
+
+/// A capture of the kernel's block events while it is made.
+#[pyclass(frozen, module = "penstock._native")]
+pub(crate) struct Recorder(Mutex<Capture>);
+
+#[pymethods]
+impl Recorder {
+    /// Creates a recorder of the disk `name`, whose events the tracefs at `tracefs` has.
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+    fn new(py: Python<'_>, tracefs: PathBuf, name: String, numbers: Vec<u32>) -> PyResult<Self> {
+        let capture = Capture::new(&tracefs, name, numbers);
+        capture.map(|it| Self(Mutex::new(it))).map_err(|error| raise(py, &error))
+    }
+
+    /// Names of the kernel's events to switch on.
+    #[getter]
+    fn events(&self) -> Vec<&'static str> {
+        self.lock().events().to_owned()
+    }
+
+    /// Adds a page of events of the processor `cpu`.
+    fn add(&self, py: Python<'_>, cpu: u32, page: &[u8]) -> PyResult<()> {
+        self.lock().add(cpu, page).map_err(|error| raise(py, &error))
+    }
+
+    /// Notes that the kernel lost events.
+    fn lose(&self, events: u64) {
+        self.lock().lose(events);
+    }
+
+    /// Returns the next bytes of the file: events before `before_ns`, or all.
+    #[pyo3(signature = (before_ns=None))]
+    fn take<'py>(&self, py: Python<'py>, before_ns: Option<u64>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.lock().take(before_ns.unwrap_or(u64::MAX)))
+    }
+
+    /// Returns the counts of what `take` returned, as JSON.
+    fn counts(&self) -> String {
+        json(&self.lock().counts())
+    }
+}
+
+impl Recorder {
+    fn lock(&self) -> MutexGuard<'_, Capture> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -85,6 +85,29 @@ fn disksim_and_mqsim() {
 }
 
 #[test]
+fn ptrace() {
+    let begin = b"\x0f\0Penstock trace\x01";
+    let event = b"\x0c\0EQ\0\x05\0\0\0\0\x07\x10\x08\0";
+    assert_snapshot!(
+        "ptrace_errors",
+        messages(
+            "ptrace",
+            &[
+                b"1.5 0 8 8 1\n",
+                b"\x0f\0Penstock trace\x02",
+                b"\x0f\0Penstock gates\x01",
+                begin,
+                &[&begin[..], &event[..]].concat(),
+                &[&begin[..], b"\0\0"].concat(),
+                &[&begin[..], b"\x04\0T8,0", &event[..9]].concat(),
+                &[&begin[..], b"\x03\0EX\0"].concat(),
+                &[&begin[..], b"\x02\0L\xff"].concat(),
+            ]
+        )
+    );
+}
+
+#[test]
 fn msr_and_spc() {
     let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286";
     let changed = [

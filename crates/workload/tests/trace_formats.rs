@@ -50,7 +50,9 @@ fn table(trace: &Trace) -> String {
         let latency = record.latency().map_or(String::new(), |took| format!(" took {took:?}"));
         let who = if pid == 0 { String::new() } else { format!(" {pid} [{process}]") };
         let where_ = format!("{device}:{start}+{len}");
-        writeln!(text, "{line:4} {at:?} {op:?}{sync}{forced} {where_}{who}{latency}").unwrap();
+        let ioprio = record.ioprio.map_or(String::new(), |ioprio| format!(" {ioprio}"));
+        writeln!(text, "{line:4} {at:?} {op:?}{sync}{forced} {where_}{who}{ioprio}{latency}")
+            .unwrap();
     }
     text
 }

@@ -11,7 +11,7 @@ import typer
 
 from penstock import _native, capturing
 from penstock.answer.value import Answer
-from penstock.block_events import Captured
+from penstock.capturing import Captured
 from penstock.cli import output
 from penstock.cli.answering import give
 from penstock.cli.options import Json
@@ -41,7 +41,7 @@ def capture(
             "-o",
             "--out",
             metavar="FILE",
-            help="The file to make, packed if it ends in .gz; it may not exist.",
+            help="The file to make, as day.ptrace; it may not exist.",
         ),
     ],
     lasts: Annotated[
@@ -50,11 +50,12 @@ def capture(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Capture the requests of programs to a disk, in the format blkparse. Needs root.
+    """Capture the requests of programs to a disk. Needs root.
 
     The kernel's block events are switched on for this disk, and off again at the end. Nothing is
     written to the disk, unless the file lies there. No package is needed, and other tracing is not
-    disturbed.
+    disturbed. The file has each step of each request, with its process and I/O priority; `penstock
+    trace convert` makes other formats of it.
     """
     path, disk = Path(out), capturing.disk(Path(device))
     seconds = None if lasts is None else _native.duration(lasts) / 1e9
@@ -97,7 +98,9 @@ def _warnings(captured: Captured, command: list[str]) -> Iterator[str]:
             f"warning: the kernel lost {units.count(captured.lost)} events, as they came faster "
             "than they were read"
         )
-    if captured.counted != captured.completions:
+    if captured.counted is None or captured.counted_bytes is None:
+        yield "the disk went away: the capture ended there, and its own counters are gone"
+    elif captured.counted_bytes != captured.completed_bytes:
         yield (
             f"the kernel counted {units.count(captured.counted)} commands of "
             f"{units.size(captured.counted_bytes)} on the disk: some began before the capture or "

@@ -15,6 +15,7 @@ pub(crate) mod lanes;
 pub(crate) mod merge;
 pub(crate) mod merge_kinds;
 pub(crate) mod places;
+pub(crate) mod priority;
 pub(crate) mod programs;
 pub(crate) mod quota;
 pub(crate) mod region;

@@ -22,6 +22,7 @@ use crate::rows::Rows;
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::workload::lanes::LaneDevice;
+use crate::workload::priority::{PRIORITY, Priority};
 use crate::workload::timings::TIMINGS;
 use crate::workload::trace_devices;
 
@@ -114,6 +115,8 @@ keys! {
     /// Whether a program waits for the request. If the trace does not say it, a program waits for all
     /// but discards.
     SYNC sync: bool = SWITCH;
+    /// I/O priorities, or classes of them: `rt`, `be`, `idle`. Only captures of penstock have them.
+    IOPRIO ioprio: Vec<Priority> = Each(&PRIORITY);
     /// Least bytes of a request.
     MIN_SIZE min_size: u64 = SIZE;
     /// Most bytes of a request.
@@ -181,6 +184,8 @@ pub struct Rule {
     pub op: Vec<Op>,
     /// Whether a program waits for the request.
     pub sync: Option<bool>,
+    /// I/O priorities.
+    pub ioprio: Vec<Priority>,
     /// Fewest bytes.
     pub min_size: Option<u64>,
     /// Most bytes.
@@ -365,6 +370,7 @@ impl Rule {
             device: reader.find(&OF)?.unwrap_or_default(),
             op: reader.find(&OP)?.unwrap_or_default(),
             sync: reader.find(&SYNC)?,
+            ioprio: reader.find(&IOPRIO)?.unwrap_or_default(),
             min_size: reader.find(&MIN_SIZE)?,
             max_size: reader.find(&MAX_SIZE)?,
             range: reader.find(&RANGE)?,
@@ -379,6 +385,7 @@ impl Rule {
             .maybe(&OF, some(&self.device))
             .maybe(&OP, some(&self.op))
             .maybe(&SYNC, self.sync.as_ref())
+            .maybe(&IOPRIO, some(&self.ioprio))
             .maybe(&MIN_SIZE, self.min_size.as_ref())
             .maybe(&MAX_SIZE, self.max_size.as_ref())
             .maybe(&RANGE, self.range.as_ref())
@@ -387,10 +394,12 @@ impl Rule {
 
     /// Whether it has no condition.
     fn fits_all(&self) -> bool {
-        let Self { class: _, process, pid, device, op, sync, min_size, max_size, range } = self;
+        let Self { class: _, process, pid, device, op, sync, ioprio, min_size, max_size, range } =
+            self;
         let named = [process, device].into_iter().any(|names| !names.is_empty());
         let limited = min_size.is_some() || max_size.is_some() || range.is_some();
-        !(named || limited || !pid.is_empty() || !op.is_empty() || sync.is_some())
+        let listed = !pid.is_empty() || !op.is_empty() || !ioprio.is_empty();
+        !(named || limited || listed || sync.is_some())
     }
 
     fn fits(&self, trace: &Trace, record: &Record) -> bool {
@@ -401,6 +410,7 @@ impl Rule {
                 || self.device.iter().any(|name| name == trace.device(record)))
             && (self.op.is_empty() || self.op.contains(&record.op))
             && self.sync.is_none_or(|wanted| wanted == trace.is_sync(record))
+            && (self.ioprio.is_empty() || self.ioprio.iter().any(|ioprio| ioprio.is_of(record)))
             && self.min_size.is_none_or(|least| len >= least)
             && self.max_size.is_none_or(|most| len <= most)
             && self.range.is_none_or(|[from, to]| (from..to).contains(&record.start))

@@ -1,6 +1,7 @@
-//! Traces: their files, what they hold, traces of jobs, and the races in them.
+//! Traces: their files, what they hold, traces of jobs, captures, and the races in them.
 
 pub mod agreement;
+pub mod capture;
 pub mod races;
 pub mod trace_make;
 pub mod trace_tools;

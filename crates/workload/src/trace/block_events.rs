@@ -7,7 +7,7 @@
 //! flush before data (`F` first) becomes a flush and, if it has data, a second request of the same
 //! time.
 
-use penstock_core::{Flags, Op};
+use penstock_core::{Flags, IoPrio, Op};
 
 use super::builder::{Builder, NewRequest, bytes};
 use super::completions::{Completions, Range};
@@ -65,6 +65,8 @@ pub(super) struct BlockEvent<'a> {
     pub(super) sectors: u64,
     pub(super) pid: u32,
     pub(super) process: &'a [u8],
+    /// The I/O priority, of a completion also that of its requests; `None` if unknown.
+    pub(super) ioprio: Option<IoPrio>,
 }
 
 /// Builds a trace from events in order of time.
@@ -86,6 +88,11 @@ impl BlockEvents {
         self.trace.skipped += 1;
     }
 
+    /// Adds a remark for users: a sentence without a full stop.
+    pub(super) fn remark(&mut self, remark: String) {
+        self.trace.remarks.push(remark);
+    }
+
     /// Adds the event of line or record `line`; messages quote `text`.
     pub(super) fn add(&mut self, line: u32, text: &[u8], event: &BlockEvent<'_>) -> Parsed<()> {
         if event.step > self.requests {
@@ -101,7 +108,7 @@ impl BlockEvents {
     }
 
     fn request(&mut self, line: u32, text: &[u8], event: &BlockEvent<'_>) -> Parsed<()> {
-        let &BlockEvent { step, at_ns, operation, sectors, .. } = event;
+        let &BlockEvent { step, at_ns, operation, sectors, ioprio, .. } = event;
         let Some(op) = event.op() else {
             self.skip();
             return Ok(());
@@ -116,9 +123,11 @@ impl BlockEvents {
             let (start, len) = event.extent(op, text)?;
             let flags = operation.flags_of(op);
             let request = NewRequest::new(at_ns, op, start, len, device);
-            for index in
-                self.trace.push(line, text, &NewRequest { flags, pid, process, ..request })?
-            {
+            for index in self.trace.push(
+                line,
+                text,
+                &NewRequest { flags, pid, process, ioprio, ..request },
+            )? {
                 let record = self.trace.record(index)?;
                 let (start, end) = (record.start, record.end());
                 self.completions.queued(index, at_ns, &Range { device, op, start, end });
@@ -137,8 +146,9 @@ impl BlockEvents {
             end: start.saturating_add(len),
         };
         let trace = &mut self.trace;
-        self.completions
-            .completed(event.at_ns, &range, |index, latency| trace.set_latency(index, latency))
+        self.completions.completed(event.at_ns, &range, |index, latency| {
+            trace.complete(index, latency, event.ioprio)
+        })
     }
 
     /// Returns the trace of all events.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use penstock_core::{Flags, Op, Span, Time};
+use penstock_core::{Flags, IoPrio, Op, Span, Time};
 
 use super::error::{Oddity, ParseError, Parsed, TraceError};
 use super::input::Input;
@@ -52,13 +52,15 @@ pub(super) struct NewRequest {
     pub(super) pid: u32,
     pub(super) process: ProcessId,
     pub(super) latency: Option<Span>,
+    pub(super) ioprio: Option<IoPrio>,
 }
 
 impl NewRequest {
     /// A request without a process and with unknown latency.
     pub(super) fn new(at_ns: u64, op: Op, start: u64, len: u64, device: DeviceId) -> Self {
-        let (flags, pid, process, latency) = (Flags::NONE, 0, ProcessId(0), None);
-        Self { at_ns, op, start, len, flags, device, pid, process, latency }
+        let (flags, pid, process) = (Flags::NONE, 0, ProcessId(0));
+        let (latency, ioprio) = (None, None);
+        Self { at_ns, op, start, len, flags, device, pid, process, latency, ioprio }
     }
 }
 
@@ -140,7 +142,8 @@ impl Builder {
         text: &[u8],
         request: &NewRequest,
     ) -> Parsed<Range<usize>> {
-        let &NewRequest { at_ns, op, start, len, flags, device, pid, process, latency } = request;
+        let &NewRequest { at_ns, op, start, len, flags, device, pid, process, latency, ioprio } =
+            request;
         let (start, len) = if op == Op::Flush { (0, 0) } else { (start, len) };
         if len == 0 && op != Op::Flush {
             let error = ParseError::new(text, "a request of at least one byte");
@@ -156,7 +159,7 @@ impl Builder {
         let at = Time::from_ns(at_ns.wrapping_sub(origin));
         let mut record = Record::new(at, op, start, 0);
         (record.line, record.flags, record.device) = (line, flags, device);
-        (record.pid, record.process) = (pid, process);
+        (record.pid, record.process, record.ioprio) = (pid, process, ioprio);
         let mut record = latency.map_or(record, |latency| record.with_latency(latency));
         let first = self.records.len();
         if let Ok(len) = u32::try_from(len) {
@@ -230,10 +233,16 @@ impl Builder {
         Ok(self.records.get(index)?)
     }
 
-    /// Sets the latency of the request numbered `index`.
-    pub(super) fn set_latency(&mut self, index: usize, latency: Span) -> Parsed<()> {
-        let record = self.records.get(index)?;
-        Ok(self.records.set(index, record.with_latency(latency))?)
+    /// Sets the latency of the request numbered `index`, and its I/O priority if that is known.
+    pub(super) fn complete(
+        &mut self,
+        index: usize,
+        latency: Span,
+        ioprio: Option<IoPrio>,
+    ) -> Parsed<()> {
+        let mut record = self.records.get(index)?.with_latency(latency);
+        record.ioprio = ioprio.or(record.ioprio);
+        Ok(self.records.set(index, record)?)
     }
 
     /// Returns the trace, sorted by time, with times counted from its first request.

@@ -13,6 +13,7 @@
 
 mod block_events;
 mod builder;
+pub mod capture;
 mod closed;
 mod completions;
 mod dependencies;
@@ -60,7 +61,9 @@ pub use spool::{Packed, PackedReader, PackedWriter, Spool, folder};
 pub use stopping::stoppable;
 pub use tar::ArchiveError;
 
+use capture::CapturedEvent;
 use detect::unknown;
+use formats::ptrace;
 
 /// Reads the trace in the file `path`, of `format` or of the detected format. Also returns the
 /// format.
@@ -98,6 +101,22 @@ pub fn read(input: impl Read, format: &Format) -> Result<Trace, TraceError> {
             TraceError::Unexpected { place, found, expected, hint }
         }
         (error, _) => error,
+    })
+}
+
+/// Calls `handle` for each event of the capture at `path`, in order of time. Returns the number of
+/// events that the kernel lost.
+///
+/// # Errors
+/// As [`read`], and if the file cannot be opened.
+pub fn captured(
+    path: &Path,
+    mut handle: impl FnMut(&CapturedEvent<'_>),
+) -> Result<u64, TraceError> {
+    let file = File::open(path).map_err(|source| TraceError::Open { source })?;
+    ptrace::captured(&mut Input::new(file)?, |event| {
+        handle(event);
+        Ok(())
     })
 }
 

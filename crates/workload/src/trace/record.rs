@@ -1,6 +1,6 @@
 //! A request of a trace.
 
-use penstock_core::{Flags, Op, Span, Time};
+use penstock_core::{Flags, IoClass, IoPrio, Op, Span, Time};
 
 use super::spool::{Packed, PackedReader, PackedWriter};
 
@@ -50,6 +50,8 @@ pub struct Record {
     pub op: Op,
     /// Synchronous, forced unit access.
     pub flags: Flags,
+    /// Its I/O priority, if it was recorded.
+    pub ioprio: Option<IoPrio>,
 }
 
 // A list keeps tens of thousands of them in memory. Adding a field should be a decision.
@@ -69,6 +71,7 @@ impl Record {
             device: DeviceId(0),
             op,
             flags: Flags::NONE,
+            ioprio: None,
         }
     }
 
@@ -91,7 +94,7 @@ impl Record {
 }
 
 impl Packed for Record {
-    const BYTES: usize = 42;
+    const BYTES: usize = 43;
 
     #[inline]
     fn pack(&self, to: &mut PackedWriter<'_>) {
@@ -106,6 +109,7 @@ impl Packed for Record {
         to.u16(self.device.0);
         to.u8(self.op as u8);
         to.u8(self.flags.bits());
+        to.u8(byte_of(self.ioprio));
     }
 
     #[inline]
@@ -122,6 +126,37 @@ impl Packed for Record {
             device: DeviceId(from.u16()),
             op: Op::from_byte(from.u8()).expect("it was an operation"),
             flags: Flags::from_bits(from.u8()),
+            ioprio: ioprio_of(from.u8()),
         }
+    }
+}
+
+const CLASSES: [IoClass; 3] = [IoClass::RealTime, IoClass::BestEffort, IoClass::Idle];
+
+/// Encodes an I/O priority, `None` as 0.
+pub(super) fn byte_of(ioprio: Option<IoPrio>) -> u8 {
+    let Some(ioprio) = ioprio else { return 0 };
+    let class = CLASSES.iter().position(|class| *class == ioprio.class());
+    1 + 8 * class.expect("it is one of the classes") as u8 + ioprio.level()
+}
+
+/// Decodes an I/O priority; `None` if it is unknown.
+pub(super) fn ioprio_of(byte: u8) -> Option<IoPrio> {
+    let number = byte.checked_sub(1)?;
+    IoPrio::new(*CLASSES.get(usize::from(number / 8))?, number % 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_priority_is_kept() {
+        let classes = CLASSES.iter().flat_map(|class| (0..8).map(|level| (*class, level)));
+        for ioprio in classes.filter_map(|(class, level)| IoPrio::new(class, level)) {
+            assert_eq!(ioprio_of(byte_of(Some(ioprio))), Some(ioprio));
+        }
+        assert_eq!(ioprio_of(0), None);
+        assert_eq!(ioprio_of(200), None);
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use penstock_core::{ClassInfo, IoClass, IoPrio, Op, ReqId, Request, Served, Span, Time};
 use penstock_jobs::policies;
-use penstock_policy::{POLICIES, find};
+use penstock_policy::{Entry, POLICIES, Params, find};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -17,6 +17,8 @@ use crate::failure::Failure;
 mod events;
 mod judge;
 mod kernel_queue;
+#[cfg(test)]
+mod tests;
 
 use events::{QueueEvent, QueueStep};
 use judge::{Judge, Own};
@@ -113,12 +115,17 @@ pub struct WaitingRequest {
     pub waited_s: f64,
 }
 
-/// Holds the policy `model`, with parameters as `fifo_batch=1`, against the decisions in the file
-/// of events at `path`.
+/// Holds the policy `model`, with parameters as `fifo_batch=1`, against the decisions of the kernel's
+/// `scheduler` in the capture at `path`.
 ///
 /// # Errors
-/// The file cannot be read or has another form, or the policy cannot follow a scheduler.
-pub fn agreement(path: &Path, model: &str, sets: &[String]) -> Result<AgreementResult, Failure> {
+/// The file cannot be read or is no capture, or the policy cannot follow a scheduler.
+pub fn agreement(
+    path: &Path,
+    scheduler: &str,
+    model: &str,
+    sets: &[String],
+) -> Result<AgreementResult, Failure> {
     let entry = find(model).filter(|entry| entry.facts.follower.is_some()).ok_or_else(|| {
         let followers = POLICIES.iter().filter(|entry| entry.facts.follower.is_some());
         let names: Vec<&str> = followers.map(|entry| entry.name).collect();
@@ -130,20 +137,22 @@ pub fn agreement(path: &Path, model: &str, sets: &[String]) -> Result<AgreementR
         )
     })?;
     let params = policies::set(entry, sets)?;
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
-    let events = events::read(&text).map_err(|line| {
-        Failure::wrong_in(path, &format_args!("line {line} is no event of a scheduler"))
-    })?;
+    let events = events::read(path, scheduler).map_err(|error| Failure::wrong_in(path, &error))?;
+    Ok(compared(entry, &params, &events))
+}
+
+/// Compares the policy `entry`, which follows, with what `events` have.
+fn compared(entry: &'static Entry, params: &Params, events: &[QueueEvent]) -> AgreementResult {
     let classes = CLASSES.map(|(name, class)| ClassInfo {
         ioprio: IoPrio::new(class, 4).unwrap_or(IoPrio::DEFAULT),
         ..ClassInfo::new(name)
     });
     let served = Served { classes: &classes, ..Served::ONE_DISK };
     let arrival = find("noop").expect("the order of arrival is a policy");
-    let judges = Judge::new(entry, &params, &served)
+    let judges = Judge::new(entry, params, &served)
         .zip(Judge::new(arrival, &arrival.defaults(), &served))
         .expect("both follow");
-    Ok(Following::new(judges, tags(&events)).result(entry.name, &events))
+    Following::new(judges, tags(events)).result(entry.name, events)
 }
 
 /// Returns the number of commands that the driver takes: the largest one in flight after one of a

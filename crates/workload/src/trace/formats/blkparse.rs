@@ -9,14 +9,17 @@
 //! The letters `Q` (queued), `D` (issued to the device) and `C` (completed) are events of a request:
 //! `Q` is its arrival, and `C` gives it its latency. `G`, `I`, `M`, `X` and the others describe the
 //! kernel's work on requests. They are skipped, as are passthrough commands and the summary at the
-//! end. Sectors are of 512 bytes. Source: the manual page blkparse(1).
+//! end. Sectors are of 512 bytes. Written are `Q` and `C` events. Source: the manual page blkparse(1).
+
+use std::io::{self, Write};
 
 use penstock_core::{Flags, Op};
 
 use crate::trace::block_events::{BlockEvent, BlockEvents, Operation, Step};
+use crate::trace::capture::{self, Action, CapturedEvent};
 use crate::trace::error::{ParseError, Parsed, TraceError};
 use crate::trace::fields::{Fields, number32};
-use crate::trace::format::Format;
+use crate::trace::format::{Format, Written};
 use crate::trace::input::Input;
 use crate::trace::recording::Trace;
 
@@ -46,13 +49,39 @@ pub(super) const FORMAT: Format = Format {
     summary: "blkparse's default text: Q events are requests, C events their latency",
     example: EXAMPLE,
     read,
-    write: None,
+    write: Some(write),
 };
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut events = BlockEvents::new();
     input.lines(|text, line| event(text, line, &mut events))?;
     events.finish(input, EXAMPLE)
+}
+
+fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {
+    // The devices of other formats have names: they are numbered.
+    let named = trace.devices.iter().any(|name| !is_device(name.as_bytes()));
+    let number = |name: &[u8]| {
+        let index = trace.devices.iter().position(|device| device.as_bytes() == name);
+        format!("0,{}", index.unwrap_or(0))
+    };
+    let mut count = 0_u64;
+    capture::events(trace, |event| {
+        count += 1;
+        let &CapturedEvent { at_ns, action, device, letters, sector, sectors, cpu, pid, .. } =
+            event;
+        let text = |bytes| String::from_utf8_lossy(bytes).replace(char::is_control, "?");
+        let device = if named { number(device) } else { text(device) };
+        // A completion has the error of the device in the place of a name.
+        let name = if action == Action::Completed { "0".into() } else { text(event.process) };
+        let (s, ns, letters) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000, text(letters));
+        let action = char::from(action.letter());
+        writeln!(
+            out,
+            "{device:>6} {cpu:>4} {count:>8} {s:>5}.{ns:09} {pid:>5}  {action} {letters:>3} \
+             {sector} + {sectors} [{name}]"
+        )
+    })
 }
 
 fn event(text: &[u8], line: u32, events: &mut BlockEvents) -> Parsed<()> {
@@ -91,7 +120,7 @@ fn event(text: &[u8], line: u32, events: &mut BlockEvents) -> Parsed<()> {
     events.add(
         line,
         text,
-        &BlockEvent { step, at_ns, operation, device, sector, sectors, pid, process },
+        &BlockEvent { step, at_ns, operation, device, sector, sectors, pid, process, ioprio: None },
     )
 }
 

@@ -263,6 +263,7 @@ impl StoredEvent {
             sectors: u64::from(self.bytes) / BLOCK_BYTES,
             pid,
             process: names.get(&pid).map_or(&[], Vec::as_slice),
+            ioprio: None,
         };
         events.add(self.number, &[], &event)
     }

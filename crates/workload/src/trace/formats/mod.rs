@@ -12,6 +12,7 @@ mod iosnoop;
 mod measured;
 mod mqsim;
 mod msr;
+pub(super) mod ptrace;
 mod spc;
 mod systor;
 mod tencent;
@@ -34,6 +35,7 @@ pub static FORMATS: &[Format] = &[
     iosnoop::FORMAT,
     measured::FORMAT,
     mqsim::FORMAT,
+    ptrace::FORMAT,
     vscsi::FORMAT_1,
     vscsi::FORMAT_2,
     // Formats of published traces.
