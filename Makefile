@@ -97,6 +97,10 @@ validate: ## compare the modelled disks with DiskSim and with measured drives: d
 agreement: setup ## compare the models of the kernel's schedulers with the kernel: docs/linux-agreement.md
 	$(BIN)/python tools/agreement.py
 
+.PHONY: page-cache
+page-cache: setup ## compare the modelled page cache with the kernel's, as root: docs/devices/page-cache.md
+	$(BIN)/python tools/page_cache.py
+
 .PHONY: bench
 bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'
