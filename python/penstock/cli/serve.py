@@ -17,7 +17,7 @@ from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
 from penstock.signals import StopSignal
-from penstock.text import units
+from penstock.text import places, units
 
 app = verb()
 
@@ -102,5 +102,5 @@ def _words(report: dict[str, Any]) -> str:
     return (
         f"{units.count(report['requests'])} requests, at most {report['most_at_once']} at once; "
         f"answered late by {units.latency(late['p50_ns'])} (median), "
-        f"{units.latency(late['p99_ns'])} (p99)"
+        f"{units.latency(late['p99_ns'])} (p99); {places.head_start(late['head_start_ns'])}"
     )

@@ -79,4 +79,12 @@ def emulation(runs: list[Run]) -> str | None:
     spread = f"p50 {latency(worst['p50_ns'])}, p99 {latency(worst['p99_ns'])}"
     lateness = f"the model answered late by {spread}, worst {latency(worst['max_ns'])}"
     rounds = ", in the round that did worst" if len(late) > 1 else ""
-    return f"{lateness} ({count(worst['completions'])} completions){rounds}"
+    text = f"{lateness} ({count(worst['completions'])} completions){rounds}"
+    if "head_start_ns" in worst:
+        text += f"; {head_start(worst['head_start_ns'])}"
+    return text
+
+
+def head_start(ns: int) -> str:
+    """Describe how the kernel's way to a served device is made up for."""
+    return f"idle, it began {latency(ns)} before a request came, the kernel's way there and back"

@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::file_system::{DISK, FileSystem, Front, REPORT};
+use super::file_system::{DISK, FileSystem, Front, LONGEST, REPORT};
 use super::store::Store;
 use crate::exit_codes::{CANNOT, FAILED};
 use crate::kernel::mounts::mount;
@@ -54,6 +55,16 @@ impl ServeError {
     }
 }
 
+/// Number of reads by which the way to the device is measured, and the pause before each.
+const TRIPS: usize = 33;
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// Memory for direct reads of any device.
+#[repr(align(4096))]
+struct Page([u8; PAGE_BYTES]);
+
+const PAGE_BYTES: usize = 4096;
+
 /// A served block device. Dropping it detaches the loop device and ends the file system: later requests fail.
 pub struct Served {
     node: PathBuf,
@@ -64,6 +75,9 @@ pub struct Served {
 }
 
 impl Served {
+    /// The longest request in bytes: the kernel halves what is longer.
+    pub const LONGEST: u32 = LONGEST;
+
     /// Serves the bytes of `store` as a block device with blocks of `block` bytes; `front` takes its requests.
     /// `shown` is the name of its file where the kernel lists it.
     ///
@@ -114,6 +128,27 @@ impl Served {
     pub fn report(&self) -> PathBuf {
         let (process, mount) = (std::process::id(), self.mount.as_fd().as_raw_fd());
         format!("/proc/{process}/fd/{mount}/{REPORT}").into()
+    }
+
+    /// Measures how long the kernel takes with a read, there and back: the median of some, with pauses
+    /// between them. The front should answer at once meanwhile.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn round_trip(&self) -> io::Result<Duration> {
+        let direct = OFlags::DIRECT.bits().cast_signed();
+        let device = File::options().read(true).custom_flags(direct).open(&self.node)?;
+        let mut page = Box::new(Page([0; PAGE_BYTES]));
+        let mut trips = [Duration::ZERO; TRIPS];
+        for trip in &mut trips {
+            // Processors fall asleep between two requests to a disk.
+            std::thread::sleep(PAUSE);
+            let begun = Instant::now();
+            device.read_at(&mut page.0, 0)?;
+            *trip = begun.elapsed();
+        }
+        trips.sort_unstable();
+        Ok(trips[TRIPS / 2])
     }
 
     /// Lets others open the device exclusively: so far this process has it alone.

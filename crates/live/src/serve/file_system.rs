@@ -28,8 +28,8 @@ const DAY: Duration = Duration::from_hours(24);
 /// Length in bytes that the report has for those that ask before they read it.
 const REPORT_LEN: u64 = 4096;
 
-/// The longest request in bytes.
-const LONGEST: u32 = 1 << 20;
+/// The longest request in bytes that the kernel has for a file system like this.
+pub(super) const LONGEST: u32 = 1 << 20;
 
 /// Requests that the kernel may have here at once: more than any queue of a loop device.
 const MOST: u16 = 1024;

@@ -11,12 +11,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use penstock_core::{
-    ClassId, Device, Done, Flags, Io, Limits, Observer, Prio, Request, Seed, Source, StreamId,
-    Time, run,
+    ClassId, Device, Done, Flags, Io, Limits, Observer, Prio, Request, Seed, Source, Span,
+    StreamId, Time, run,
 };
 use penstock_jobs::devices::DeviceSpec;
 use penstock_jobs::units;
@@ -27,7 +27,7 @@ use penstock_live::{Answers, Emulated, Handover, LiveClock, Speed, Stopwatch};
 use super::inbox::Inbox;
 use crate::failure::Failure;
 use crate::place::open;
-use crate::result::ServedReport;
+use crate::result::{EmulationResult, ServedReport};
 
 /// The options of a served device.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +57,10 @@ pub struct ServedDevice {
 struct Desk {
     inbox: Inbox<BlockRequest>,
     stopwatch: Stopwatch,
+    /// Time that the kernel takes to bring a request here and its answer back. Until it is measured,
+    /// requests are answered at once. A request counts as come so much earlier, so that an idle model
+    /// is felt as fast as it is.
+    head_start: OnceLock<Span>,
     /// Held by the thread that asks, for one question at a time.
     asking: Mutex<()>,
     asked: Mutex<Question>,
@@ -95,21 +99,29 @@ impl Desk {
 }
 
 /// The front of the file system.
-struct Desks(Arc<Desk>);
+struct Desks {
+    desk: Arc<Desk>,
+    store: Arc<Store>,
+}
 
 impl Front for Desks {
     fn take(&self, request: BlockRequest) {
+        let Some(&head_start) = self.desk.head_start.get() else {
+            return request.answer(Ok(()), &self.store, &mut Vec::new());
+        };
+        let came = self.desk.stopwatch.now();
+        let came = Time::from_ns(came.ns().saturating_sub(head_start.ns()));
         // A request that is not taken is dropped, which answers it with an error.
-        let _ = self.0.inbox.put(self.0.stopwatch.now(), request, PATIENCE, || true);
+        let _ = self.desk.inbox.put(came, request, PATIENCE, || true);
     }
 
     fn report(&self) -> String {
-        let report = self.0.ask(false);
+        let report = self.desk.ask(false);
         report.and_then(|report| serde_json::to_string(&report).ok()).unwrap_or_default()
     }
 
     fn reset(&self) {
-        self.0.ask(true);
+        self.desk.ask(true);
     }
 }
 
@@ -131,7 +143,7 @@ impl ServedDevice {
             Some(path) => Store::in_file(path, len).map_err(|error| kept(path, &error))?,
         });
         let (desk, dispatcher) = dispatcher(spec.clone(), speed, Arc::clone(&store))?;
-        let front = Desks(Arc::clone(&desk));
+        let front = Desks { desk: Arc::clone(&desk), store: Arc::clone(&store) };
         // Made before anything that may fail, so that the dispatcher ends in any case.
         let mut this = Self {
             held: None,
@@ -146,10 +158,16 @@ impl ServedDevice {
         served.node().clone_into(&mut this.node);
         this.report = served.report();
         let disk = this.node.file_name().unwrap_or_default().to_string_lossy();
-        let mut settings = vec![Setting::new("rotational", u8::from(spec.has_arm()).to_string())];
+        let mut settings = vec![
+            Setting::new("rotational", u8::from(spec.has_arm()).to_string()),
+            Setting::new("max_sectors_kb", (Served::LONGEST >> 10).to_string()),
+        ];
         settings.extend(options.depth.map(|depth| Setting::new("nr_requests", depth.to_string())));
         let step = SchedulerStep { scheduler: "none".into(), settings };
         this.held = Some(queue_settings::hold_served(&disk, &[step])?);
+        let took = served.round_trip().map_err(|error| Failure::here("read the device", &error))?;
+        let head_start = Span::from_ns(u64::try_from(took.as_nanos()).unwrap_or(0));
+        let _ = this.desk.head_start.set(head_start);
         served.hand_out().map_err(|error| Failure::here("open the device", &error))?;
         this.served = Some(served);
         Ok(this)
@@ -238,6 +256,7 @@ fn dispatcher(
         let desk = Arc::new(Desk {
             inbox: Inbox::new(u32::MAX, bell),
             stopwatch: clock.stopwatch(),
+            head_start: OnceLock::new(),
             asking: Mutex::default(),
             asked: Mutex::default(),
             answered: Condvar::new(),
@@ -323,7 +342,10 @@ impl Observer for ServedCounts {
             asked.answer = Some(ServedReport {
                 requests: self.requests,
                 most_at_once: self.most_at_once,
-                emulation: (&*self.answers.lateness()).into(),
+                emulation: EmulationResult {
+                    head_start_ns: self.desk.head_start.get().map(|span| span.ns()),
+                    ..(&*self.answers.lateness()).into()
+                },
             });
             if asked.reset {
                 self.answers.reset();

@@ -18,6 +18,10 @@ pub struct EmulationResult {
     pub p99_ns: u64,
     /// Largest lateness in nanoseconds.
     pub max_ns: u64,
+    /// Of a served device: nanoseconds by which an idle model begins before a request arrives, as
+    /// the kernel takes them there and back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_start_ns: Option<u64>,
 }
 
 /// Counts of a served device since its report was reset.
@@ -39,6 +43,7 @@ impl From<&Lateness> for EmulationResult {
             p50_ns: late.p50_ns(),
             p99_ns: late.p99_ns(),
             max_ns: late.max_ns(),
+            head_start_ns: None,
         }
     }
 }
