@@ -72,6 +72,7 @@ pub use targets::leftovers::{
 };
 pub use targets::new_file::{NewFile, folder_of};
 pub use targets::plain::{Input, Output, PageCache};
+pub use targets::residency::drop_all_cached;
 pub use targets::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use tracing::{Tracefs, remove_instance};
 pub use verify::verifier::{
