@@ -273,3 +273,92 @@ def test_after_a_kill_the_doctor_puts_back_what_a_comparison_changed(
     cleaned = penstock("doctor", "--clean", writes.parent)
     assert f"put back: {loop}, under none" in " ".join(cleaned.out.split())
     assert state(loop) == before
+
+
+WEIGHED = """\
+duration = "1h"
+
+[class.one]
+weight = 1
+
+[class.three]
+weight = 3
+
+[[agent]]
+class = "one"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 2 }
+
+[[agent]]
+class = "three"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 2 }
+"""
+"""Reads of two classes with weights."""
+
+NOTES = Path("/run/penstock")
+"""Where a run notes the groups that it makes."""
+
+
+@pytest.fixture
+def weighed(tmp_path: Path, loop: str) -> tuple[Path, str]:
+    """A job with weights, and a disk on which they apply; elsewhere the test is skipped."""
+    checks = json.loads(penstock("doctor", "--json").out)["checks"]
+    (weights,) = (check for check in checks if check["name"] == "cgroup weights")
+    if weights["state"] != "ok":
+        pytest.skip(f"cgroup weights: {weights['found']}")
+    path = tmp_path / "weighed.toml"
+    path.write_text(WEIGHED)
+    return path, f"/dev/{loop}"
+
+
+def groups_of(process: int) -> list[Path]:
+    """The control groups that a process has made, by its notes."""
+    notes = NOTES.glob(f"groups.penstock-{process}-*")
+    return [Path(note.read_text().strip()) for note in notes]
+
+
+def test_weights_are_those_of_the_classes_where_the_scheduler_divides_by_them(
+    weighed: tuple[Path, str],
+) -> None:
+    job, node = weighed
+    words = ("linux", "compare", job, "--on", node, "--i-will-lose-data", node, "--json")
+    sets = ("--set", "duration=300ms", "--set", "class.three.weight=3000")
+    ended = penstock(*words, "--schedulers", "bfq,none", *sets)
+    assert ended.code == 0, ended.err
+    bfq, none = json.loads(ended.out)["runs"]
+    assert [class_["kernel_weight"] for class_ in bfq["classes"]] == [1, 1000]
+    assert any("cannot have the ratios" in remark for remark in bfq["remarks"])
+    assert not any("kernel_weight" in class_ for class_ in none["classes"])
+    said = "the weights of classes did not apply: kernel:none does not divide by weights"
+    assert said in none["remarks"]
+    kept = json.loads(penstock(*words, "--schedulers", "bfq", "--set", "duration=300ms").out)
+    assert [class_["kernel_weight"] for class_ in kept["runs"][0]["classes"]] == [1, 3]
+    assert not any("weights" in remark for remark in kept["runs"][0].get("remarks", []))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_control_groups_go_with_their_run(
+    weighed: tuple[Path, str], number: signal.Signals
+) -> None:
+    job, node = weighed
+    words = ("linux", "compare", job, "--on", node, "--i-will-lose-data", node)
+    with running(job.parent, *words, "--schedulers", "bfq") as command:
+        process = command.process.pid
+        command.wait_for(lambda: any((group / "class1").is_dir() for group in groups_of(process)))
+        time.sleep(0.5)
+        (group,) = groups_of(process)
+        assert (group / "class1/blkio.bfq.weight").read_text().split()[-1] == "3"
+        for name in ("class0", "class1"):
+            assert (group / name / "tasks").read_text().split()
+        command.end(number)
+    if number == signal.SIGKILL:
+        assert group.is_dir()
+        cleaned = penstock("doctor", "--clean", job.parent, env={"COLUMNS": "400"})
+        assert f"removed: {group}, of a run that is gone" in cleaned.out
+    assert not group.exists()
+    assert not groups_of(process)

@@ -10,16 +10,15 @@
 //! Source: the kernel's documentation, `Documentation/block/switching-sched.rst` and
 //! `Documentation/ABI/stable/sysfs-block`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-
-use rustix::fs::FlockOperation;
 
 pub use self::error::QueueError;
 use self::note::{Noted, Purpose, Why, read_note};
 pub use self::taken::Setting;
 use self::taken::{DEPTH, Places, SCHEDULER, TUNABLES, Taken};
+use crate::kernel::notes;
 use crate::kernel::sysfs::{Disk, Sysfs, schedulers, text};
 use crate::targets::Target;
 
@@ -230,9 +229,7 @@ fn left_in(places: &Places) -> Vec<LeftBehind> {
     let read = |entry: fs::DirEntry| {
         let name = entry.file_name();
         let disk = name.to_str()?.strip_prefix(places.purpose.note())?.to_owned();
-        let mut note = File::open(entry.path()).ok()?;
-        // A living process holds the lock. Dropping the file releases this one.
-        rustix::fs::flock(&note, FlockOperation::NonBlockingLockShared).ok()?;
+        let mut note = notes::abandoned(&entry.path())?;
         let scheduler = read_note(&mut note).ok()?.into_iter().next()?.under;
         Some(LeftBehind { disk, scheduler, purpose: places.purpose })
     };

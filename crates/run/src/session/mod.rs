@@ -2,6 +2,7 @@
 
 mod bottom;
 mod cells;
+mod class_groups;
 mod design;
 mod drive;
 mod independent;
