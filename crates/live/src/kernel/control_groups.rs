@@ -143,12 +143,14 @@ impl Mount {
     }
 }
 
-/// Returns the folder in which a run makes its groups under `scheduler`.
+/// Returns the folder in which a run makes its groups under `scheduler`, according to `proc`, a tree like
+/// `/proc`.
 ///
 /// # Errors
 /// [`NoWeights`]: the reason why it makes none.
-pub fn group_for(scheduler: &str) -> Result<PathBuf, NoWeights> {
-    let group = Hierarchy::real().own_group(scheduler)?;
+pub fn group_for(proc: &Path, scheduler: &str) -> Result<PathBuf, NoWeights> {
+    let here = Hierarchy { proc: proc.into(), ..Hierarchy::real() };
+    let group = here.own_group(scheduler)?;
     match rustix::fs::access(&group, Access::WRITE_OK) {
         Ok(()) => Ok(group),
         Err(errno) => Err(NoWeights::Refused { path: group, source: errno.into() }),

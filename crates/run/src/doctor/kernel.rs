@@ -11,7 +11,7 @@ use super::roots::Roots;
 
 pub(super) fn checks(roots: &Roots) -> Vec<Check> {
     let mut checks = vec![switch(&roots.proc), tracing(roots)];
-    checks.extend([loop_devices(&roots.dev), fuse(&roots.dev), weights()]);
+    checks.extend([loop_devices(&roots.dev), fuse(&roots.dev), weights(&roots.proc)]);
     checks
 }
 
@@ -70,9 +70,9 @@ fn loop_devices(dev: &Path) -> Check {
 }
 
 /// Checks whether classes can have weights under a scheduler of the kernel.
-fn weights() -> Check {
+fn weights(proc: &Path) -> Check {
     const NAME: &str = "cgroup weights";
-    let Err(why) = group_for(WEIGHING) else {
+    let Err(why) = group_for(proc, WEIGHING) else {
         return Check::ok(NAME, format!("kernel:{WEIGHING} divides by the weights of classes"));
     };
     let advice = match &why {
