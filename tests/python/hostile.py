@@ -106,7 +106,8 @@ READERS: dict[str, tuple[str, ...]] = {
     "study confirm": ("study", "confirm", "FILE"),
     "advise": ("advise", "FILE", "--goal", "a.p99 <= 1s"),
     "advise cycle": ("advise", "cycle", "FILE"),
-    "advise shares": ("advise", "shares", "FILE", "--weights", "1,2", "--rounds", "1"),
+    "advise shares": ("advise", "shares", "FILE", "--on", "hdd-7200", "--rounds", "1"),
+    "linux compare": ("linux", "compare", "FILE", "--on", "./made.img", "--schedulers", "none"),
     "calibrate": ("calibrate", "FILE", "--rounds", "1", "--read-only"),
     "doctor": ("doctor", "FILE"),
 }

@@ -1,13 +1,16 @@
 """`penstock linux`: what the kernel has set for each block device, and changes of that."""
 
 import json
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from command import penstock
+from command import penstock, running
+from test_devices import losetup
 
 BLOCKS = Path("/sys/block")
 
@@ -143,7 +146,7 @@ def test_what_is_set_is_there_and_the_undo_restores_all(loop: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["cfq"], 2, "error: {} has no scheduler cfq\nhint: did you mean"),
+        (["cfq"], 2, "error: {} has no scheduler cfq; it has "),
         (["mq-deadline", "low_latency=0"], 2, "error: {}: found no tunable low_latency of mq-"),
         (["mq-deadline", "read_expire=soon"], 2, "error: {}: cannot set iosched/read_expire to"),
         (["none", "nr_requests"], 2, 'error: found "nr_requests"; expected KEY=VALUE'),
@@ -177,3 +180,193 @@ def test_a_partition_names_its_disk_and_a_device_without_a_queue_is_refused() ->
     ended = penstock("linux", "set", "nothing", "none")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error: there is no block device nothing\nhint: ")
+
+
+READS = """\
+duration = "300ms"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 2 }
+"""
+"""Reads all over its target."""
+
+
+@pytest.fixture
+def reads(tmp_path: Path) -> Path:
+    path = tmp_path / "reads.toml"
+    path.write_text(READS)
+    return path
+
+
+def test_schedulers_are_compared_each_on_a_file_that_is_laid_out_anew(
+    reads: Path, writes: Path, disk: Path
+) -> None:
+    losetup("--list")
+    on = ("--on", f"loop:{disk}", "--create", "8MiB")
+    words = ("linux", "compare", reads, *on, "--schedulers", "none,mq-deadline", "--repeat", "2")
+    first = penstock(*words, "--json")
+    assert first.code == 0, first.err
+    laid_out = disk.read_bytes()
+    wrote = penstock("run", writes, "--policy", "noop", *on, "--set", "duration=300ms")
+    assert wrote.code == 0, wrote.err
+    assert disk.read_bytes() != laid_out
+    result = json.loads(penstock(*words, "--json").out)
+    assert disk.read_bytes() == laid_out
+    assert result["job"]["set"] == ["live.lay_out=true"]
+    names = ["kernel:none", "kernel:mq-deadline"]
+    assert [run["policy"] for run in result["runs"]] == names * 2
+    for run in result["runs"]:
+        own = [name for loop, name in run["schedulers"].items() if loop.startswith("loop")]
+        assert own == [run["policy"].removeprefix("kernel:")]
+        assert not any("stayed in the page cache" in remark for remark in run.get("remarks", []))
+
+
+def test_the_answer_says_that_the_caches_of_the_machine_were_dropped(
+    reads: Path, disk: Path
+) -> None:
+    losetup("--list")
+    words = ("linux", "compare", reads, "--on", f"loop:{disk}", "--create", "8MiB")
+    ended = penstock(*words, "--schedulers", "none", "--drop-caches")
+    assert ended.code == 0, ended.err
+    text = " ".join(ended.out.split())
+    assert "dentries and inodes of the whole machine were dropped before the run" in text
+
+
+def test_an_unknown_scheduler_is_refused_before_any_run(reads: Path, disk: Path) -> None:
+    losetup("--list")
+    words = ("linux", "compare", reads, "--on", f"loop:{disk}", "--create", "8MiB")
+    ended = penstock(*words, "--schedulers", "none,mq-deadlin")
+    assert (ended.code, ended.out) == (2, "")
+    assert " has no scheduler mq-deadlin; it has none, " in ended.err
+    assert "hint: did you mean `mq-deadline`?" in ended.err
+    assert not disk.exists()
+
+
+def test_schedulers_need_a_disk_and_data_to_verify_must_stay(reads: Path, disk: Path) -> None:
+    words = ("linux", "compare", reads, "--schedulers", "none")
+    model = penstock(*words, "--on", "hdd-7200")
+    assert (model.code, model.out) == (2, "")
+    assert "kernel:none schedules a real disk, and hdd-7200 is not one" in model.err
+    verified = penstock(*words, "--on", disk, "--create", "8MiB", "--set", "agent.0.verify=read")
+    assert (verified.code, verified.out) == (2, "")
+    assert "`verify` does not go with live.lay_out" in verified.err
+
+
+def test_after_a_kill_the_doctor_puts_back_what_a_comparison_changed(
+    writes: Path, loop: str
+) -> None:
+    before = state(loop)
+    node = f"/dev/{loop}"
+    words = ("linux", "compare", writes, "--schedulers", "mq-deadline")
+    more = ("--on", node, "--i-will-lose-data", node, "--set", "kernel:mq-deadline.read_expire=48")
+    with running(writes.parent, *words, *more) as command:
+        command.wait_for(lambda: state(loop).get("read_expire") == "48")
+        time.sleep(0.5)
+        command.end(signal.SIGKILL)
+    assert state(loop) != before
+    cleaned = penstock("doctor", "--clean", writes.parent)
+    assert f"put back: {loop}, under none" in " ".join(cleaned.out.split())
+    assert state(loop) == before
+
+
+WEIGHED = """\
+duration = "1h"
+
+[class.one]
+weight = 1
+
+[class.three]
+weight = 3
+
+[[agent]]
+class = "one"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 2 }
+
+[[agent]]
+class = "three"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 2 }
+"""
+"""Reads of two classes with weights."""
+
+NOTES = Path("/run/penstock")
+"""Where a run notes the groups that it makes."""
+
+
+@pytest.fixture
+def weighed(tmp_path: Path, loop: str) -> tuple[Path, str]:
+    """A job with weights, and a disk on which they apply; elsewhere the test is skipped."""
+    checks = json.loads(penstock("doctor", "--json").out)["checks"]
+    (weights,) = (check for check in checks if check["name"] == "cgroup weights")
+    if weights["state"] != "ok":
+        pytest.skip(f"cgroup weights: {weights['found']}")
+    path = tmp_path / "weighed.toml"
+    path.write_text(WEIGHED)
+    return path, f"/dev/{loop}"
+
+
+def groups_of(process: int) -> list[Path]:
+    """The control groups that a process has made, by its notes."""
+    notes = NOTES.glob(f"groups.penstock-{process}-*")
+    return [Path(note.read_text().strip()) for note in notes]
+
+
+def test_weights_are_those_of_the_classes_where_the_scheduler_divides_by_them(
+    weighed: tuple[Path, str],
+) -> None:
+    job, node = weighed
+    words = ("linux", "compare", job, "--on", node, "--i-will-lose-data", node, "--json")
+    sets = ("--set", "duration=300ms", "--set", "class.three.weight=3000")
+    ended = penstock(*words, "--schedulers", "bfq,none", *sets)
+    assert ended.code == 0, ended.err
+    bfq, none = json.loads(ended.out)["runs"]
+    assert [class_["kernel_weight"] for class_ in bfq["classes"]] == [1, 1000]
+    assert any("cannot have the ratios" in remark for remark in bfq["remarks"])
+    assert not any("kernel_weight" in class_ for class_ in none["classes"])
+    said = "the weights of classes did not apply: kernel:none does not divide by weights"
+    assert said in none["remarks"]
+    kept = json.loads(penstock(*words, "--schedulers", "bfq", "--set", "duration=300ms").out)
+    assert [class_["kernel_weight"] for class_ in kept["runs"][0]["classes"]] == [1, 3]
+    remarks = [*kept["runs"][0].get("remarks", []), *kept.get("remarks", [])]
+    assert not any("weight" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    ("number", "remover"),
+    [(signal.SIGTERM, "the run"), (signal.SIGKILL, "the doctor"), (signal.SIGKILL, "the next run")],
+)
+def test_control_groups_go_with_their_run(
+    weighed: tuple[Path, str], number: signal.Signals, remover: str
+) -> None:
+    job, node = weighed
+    words = ("linux", "compare", job, "--on", node, "--i-will-lose-data", node)
+    with running(job.parent, *words, "--schedulers", "bfq") as command:
+        process = command.process.pid
+        command.wait_for(lambda: any((group / "class1").is_dir() for group in groups_of(process)))
+        time.sleep(0.5)
+        (group,) = groups_of(process)
+        assert (group / "class1/blkio.bfq.weight").read_text().split()[-1] == "3"
+        for name in ("class0", "class1"):
+            assert (group / name / "tasks").read_text().split()
+        command.end(number)
+    if remover != "the run":
+        assert group.is_dir()
+    if remover == "the next run":
+        short = ("--schedulers", "bfq", "--set", "duration=100ms")
+        assert penstock(*words, *short).code == 0
+    if remover == "the doctor":
+        cleaned = penstock("doctor", "--clean", job.parent, env={"COLUMNS": "400"})
+        assert f"removed: {group}, of a run that is gone" in cleaned.out
+    assert not group.exists()
+    assert not groups_of(process)

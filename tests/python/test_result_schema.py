@@ -103,6 +103,7 @@ COMMANDS: dict[str, tuple[str | Path, ...]] = {
 """What is typed, `--json` left out."""
 
 OF_THE_MACHINE = {
+    ("Class", "kernel_weight"),
     ("Run", "remarks"),
     ("Run", "schedulers"),
     ("Schedule", "processor_wait_s"),

@@ -10,11 +10,23 @@ import pytest
 from command import ROOT, penstock
 from forking import Ended
 from penstock import _native
-from penstock.advise.shares import law
+from penstock.advise.shares import (
+    BY_LAW,
+    BY_TIME,
+    PLAIN,
+    LawOfReads,
+    Shares,
+    SharesRow,
+    WeighedClass,
+    law,
+)
+from penstock.advise.shares_runs import SCHEDULERS, STEADY, classes_of
+from penstock.advise.shares_words import NOT_IN_FORCE, RAISED, REASONS, lines
 from penstock.errors import PenstockError
 from penstock.results.json_types import Class, Comparison
 from penstock.text.verdict import verdict
 from sample import comparison, one_class, one_run
+from test_devices import losetup
 
 
 def _pair(small: float, *, felt: float | None = None, limited: bool = False) -> list[Class]:
@@ -258,6 +270,100 @@ def test_advice_on_shares_has_the_costs_of_commands() -> None:
     # 98,000 reads of 4 KiB a second.
     read = found["law"]["read"]
     assert read["base_ns"] + 4096e-6 * read["per_mb_ns"] == pytest.approx(1e9 / 98_000, rel=0.05)
+
+
+def _row(policy: str, felt: Sequence[float], kernel: Sequence[int] | None = None) -> SharesRow:
+    """A row of two classes of weight 1 that have these parts of what each has alone."""
+    off = [100 * (part / sum(felt) - 0.5) for part in felt]
+    flat = [0.0, 0.0]
+    return SharesRow(policy, [1, 1], kernel, None, None, felt, off, flat, flat, 1)
+
+
+def _named(*rows: SharesRow) -> list[str]:
+    """What is said of policies that do not keep the weights."""
+    kept = [_row(name, [0.5, 0.5]) for name in (PLAIN, BY_TIME, BY_LAW)]
+    shares = Shares("emulated", "block:hdd-7200", [*kept, *rows], LawOfReads(1.0, 1.0))
+    return [line for line in lines(shares) if " gives " in line]
+
+
+def test_a_scheduler_that_does_not_keep_weights_is_named_with_the_reason() -> None:
+    assert _named(_row("kernel:mq-deadline", [0.68, 0.32])) == [
+        f"kernel:mq-deadline gives 68 : 32 for 1 : 1: {REASONS['kernel:mq-deadline']}"
+    ]
+    assert not _named(_row("kernel:none", [0.52, 0.48])), "within the limit"
+    bfq, steady = "kernel:bfq", f"kernel:bfq {STEADY}"
+    (line,) = _named(_row(bfq, [0.6, 0.4], [1, 1]), _row(steady, [0.5, 0.5], [1, 1]))
+    assert line == f"kernel:bfq gives 60 : 40 for 1 : 1: {RAISED}"
+    both = _named(_row(bfq, [0.6, 0.4], [1, 1]), _row(steady, [0.7, 0.3], [1, 1]))
+    assert [line.partition(": 1: ")[2] for line in both] == [REASONS[bfq]] * 2
+    (line,) = _named(_row(bfq, [0.6, 0.4]))
+    assert line.endswith(NOT_IN_FORCE)
+
+
+def test_every_scheduler_that_is_tried_has_a_reason() -> None:
+    tried = {f"kernel:{name}" for name in SCHEDULERS}
+    assert set(REASONS) == {PLAIN, BY_TIME, BY_LAW} | tried
+
+
+@pytest.mark.usefixtures("leftovers")
+def test_advice_on_shares_has_the_schedulers_of_the_kernel_on_a_block_device(
+    tmp_path: Path, disk: Path
+) -> None:
+    losetup("--list")
+    job = tmp_path / "job.toml"
+    job.write_text(JOB)
+    words = ("advise", "shares", job, "--on", f"loop:{disk}", "--create", "16MiB")
+    ended = penstock(*words, "--rounds", "1", "--json")
+    assert ended.code == 0, ended.err
+    answer = json.loads(ended.out)
+    rows = {row["policy"]: row for row in answer["rows"]}
+    assert all(row["weights"] == [100, 300] for row in rows.values())
+    ours = [PLAIN, BY_TIME, BY_LAW]
+    assert list(rows)[:3] == ours
+    kernels = list(rows)[3:]
+    assert "kernel:none" in kernels
+    assert set(kernels) <= {*(f"kernel:{name}" for name in SCHEDULERS), f"kernel:bfq {STEADY}"}
+    for policy, row in rows.items():
+        assert (row["share"] is None) == (policy in kernels)
+        assert sum(row["felt_error_pct"]) == pytest.approx(0, abs=1e-6)
+    checks = json.loads(penstock("doctor", "--json").out)["checks"]
+    (weights,) = (check for check in checks if check["name"] == "cgroup weights")
+    for policy in (name for name in kernels if name.startswith("kernel:bfq")):
+        in_force = [100, 300] if weights["state"] == "ok" else None
+        assert rows[policy]["kernel_weights"] == in_force
+    assert rows["kernel:none"]["kernel_weights"] is None
+    did_not = "the weights of classes did not apply: kernel:none does not divide by weights"
+    assert did_not in answer["remarks"]
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ((), "neither a job nor --weights"),
+        (("job.toml", "--weights", "1,2"), "a job and --weights"),
+    ],
+)
+def test_shares_are_of_a_job_or_of_weights(words: Sequence[str], given: str) -> None:
+    ended = penstock("advise", "shares", *words, "--on", "ssd-sata")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.splitlines() == [
+        f"error: found {given}; expected one of the two",
+        "hint: as --weights 1,2, or job.toml",
+    ]
+
+
+def test_the_weights_of_a_job_are_those_of_its_classes(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.replace("weight = 300", 'weight = 300\nioprio = "be:0"'))
+    classes = classes_of(str(job))
+    assert classes == [WeighedClass("small", 100), WeighedClass("large", 300, "be:0")]
+    single = tmp_path / "single.toml"
+    single.write_text(
+        JOB.replace("[class.large]\nweight = 300\n", "").replace('"large"', '"small"')
+    )
+    ended = penstock("advise", "shares", single, "--on", "ssd-sata")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: weights: found 1, expected two or more\n")
 
 
 @pytest.mark.parametrize(

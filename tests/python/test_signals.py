@@ -54,8 +54,9 @@ def test_ctrl_c_while_pictures_are_drawn_is_reported(job: Path, tmp_path: Path) 
 
 @pytest.mark.usefixtures("leftovers")
 @pytest.mark.parametrize(("number", "code"), [*ENDING, (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("verb", ["run", "linux compare"])
 def test_a_disk_has_its_own_scheduler_again(
-    writes: Path, disk: Path, number: signal.Signals, code: int
+    writes: Path, disk: Path, verb: str, number: signal.Signals, code: int
 ) -> None:
     with disk.open("wb") as file:
         file.truncate(16 << 20)
@@ -64,7 +65,8 @@ def test_a_disk_has_its_own_scheduler_again(
         scheduler = Path("/sys/block", Path(node).name, "queue/scheduler")
         before = scheduler.read_text()
         other = next(name for name in before.split() if not name.startswith("["))
-        words = ("run", writes, "--policy", f"kernel:{other}", "--json")
+        under = {"run": ("--policy", f"kernel:{other}"), "linux compare": ("--schedulers", other)}
+        words: tuple[str | Path, ...] = (*verb.split(), writes, *under[verb], "--json")
         with running(disk.parent, *words, "--on", node, "--i-will-lose-data", node) as command:
             command.wait_for(lambda: f"[{other}]" in scheduler.read_text())
             time.sleep(0.5)

@@ -55,7 +55,7 @@ pub use file::read_other as text_file;
 pub use fio::table as fio_options;
 pub use from_fio::{FromFio, Note as FioNote, convert as convert_fio, from_fio};
 pub use job::Job;
-pub use live::{Live, View, timeout_in};
+pub use live::{CachedPages, Live, View, timeout_in};
 pub use machines::MachineSpec;
 pub use merge_files::MergeFiles;
 pub use page_cache::PageCacheSpec;

@@ -37,8 +37,16 @@ keys! {
     TIMEOUT timeout: Option<Span> = or_off(TIME.above_zero().hint("to wait for ever, write `off`")),
         or Some(Settings::TIMEOUT);
     /// Treatment of the target's pages in the machine's page cache before a run with agents that
-    /// are `buffered`: `drop` or `keep`.
-    PAGES page_cache: bool = Choice(&[("drop", true), ("keep", false)]), or true;
+    /// are `buffered`: `drop` or `keep`. `drop-all` also drops the page cache, the dentries and the
+    /// inodes of the whole machine before any run; only root may.
+    PAGES page_cache: CachedPages = Choice(&[
+        ("drop", CachedPages::Drop),
+        ("drop-all", CachedPages::DropAll),
+        ("keep", CachedPages::Keep),
+    ]), or CachedPages::Drop;
+    /// Whether a file that Penstock made is filled anew before each run, made durable and dropped
+    /// from the page cache. Of a block device only the cached pages are dropped.
+    LAY_OUT lay_out: bool = SWITCH, or false;
     /// Advice to the kernel on files of `buffered` agents: their `pattern`, if all have the same
     /// one, or `none`.
     ADVICE advice: bool = Choice(&[("pattern", true), ("none", false)]), or true;
@@ -85,8 +93,10 @@ pub struct Live {
     pub threads: Option<u32>,
     /// Longest time of a command in flight before the run ends; `None`: no limit.
     pub timeout: Option<Span>,
-    /// Whether the target's pages are dropped from the machine's page cache before a run through it.
-    pub drop_pages: bool,
+    /// Treatment of cached pages before a run.
+    pub cached_pages: CachedPages,
+    /// Whether owned files are filled anew before each run.
+    pub lay_out: bool,
     /// Whether the kernel is advised of the access pattern of buffered files.
     pub advise: bool,
     /// Whether a transfer that would have to wait fails instead.
@@ -99,6 +109,17 @@ pub struct Live {
     pub view: Option<View>,
     /// Path of the record of verified writes, if the job says.
     pub verify_record: Option<String>,
+}
+
+/// Treatment of the pages in the machine's page cache before a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CachedPages {
+    /// Drops those of the target if the run goes through the page cache.
+    Drop,
+    /// Drops those of the whole machine before any run.
+    DropAll,
+    /// Keeps them.
+    Keep,
 }
 
 /// A part of a target, in bytes: nothing outside is touched.
@@ -135,7 +156,8 @@ impl Live {
             batch: reader.find(&BATCH)?.unwrap_or_else(batch),
             threads: reader.find(&THREADS)?,
             timeout: reader.get(&TIMEOUT)?,
-            drop_pages: reader.get(&PAGES)?,
+            cached_pages: reader.get(&PAGES)?,
+            lay_out: reader.get(&LAY_OUT)?,
             advise: reader.get(&ADVICE)?,
             nowait: reader.get(&NOWAIT)?,
             fsync: reader.get(&FSYNC)?,
@@ -152,7 +174,8 @@ impl Live {
             .put(&BATCH, &self.batch)
             .maybe(&THREADS, self.threads.as_ref())
             .put(&TIMEOUT, &self.timeout)
-            .put(&PAGES, &self.drop_pages)
+            .put(&PAGES, &self.cached_pages)
+            .put(&LAY_OUT, &self.lay_out)
             .put(&ADVICE, &self.advise)
             .put(&NOWAIT, &self.nowait)
             .put(&FSYNC, &self.fsync)

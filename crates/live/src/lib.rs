@@ -48,6 +48,9 @@ pub use engine::error::EngineError;
 pub use engine::uring::registered_buffers;
 pub use filling::fill;
 pub use handover::{Handover, Panic};
+pub use kernel::control_groups::{
+    ControlGroups, LeftGroups, NoWeights, WEIGHING, group_for, left_groups,
+};
 pub use kernel::io_priority::set_io_priority;
 pub use kernel::memory::{Noting, exit_without_memory};
 pub use kernel::processor::{lower_priority, process_time, processor_time, use_processor};
@@ -72,6 +75,7 @@ pub use targets::leftovers::{
 };
 pub use targets::new_file::{NewFile, folder_of};
 pub use targets::plain::{Input, Output, PageCache};
+pub use targets::residency::drop_all_cached;
 pub use targets::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use tracing::{Tracefs, remove_instance};
 pub use verify::verifier::{

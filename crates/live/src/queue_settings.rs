@@ -10,17 +10,16 @@
 //! Source: the kernel's documentation, `Documentation/block/switching-sched.rst` and
 //! `Documentation/ABI/stable/sysfs-block`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-
-use rustix::fs::FlockOperation;
 
 pub use self::error::QueueError;
 use self::note::{Noted, Purpose, Why, read_note};
 pub use self::taken::Setting;
 use self::taken::{DEPTH, Places, SCHEDULER, TUNABLES, Taken};
-use crate::kernel::sysfs::{Sysfs, schedulers, text};
+use crate::kernel::notes;
+use crate::kernel::sysfs::{Disk, Sysfs, schedulers, text};
 use crate::targets::Target;
 
 mod error;
@@ -51,7 +50,29 @@ pub struct SchedulerStep {
 /// # Errors
 /// [`QueueError`]; disks changed by then are put back.
 pub fn hold(targets: &[&Target], steps: &[SchedulerStep]) -> Result<Held, QueueError> {
-    let mut disks: Vec<String> = Vec::new();
+    let disks = disks_of(targets)?.into_iter().map(|disk| disk.name).collect();
+    Held::new(Places::real(Purpose::Run), disks, steps)
+}
+
+/// Checks that every disk under `targets` has the scheduler `name`.
+///
+/// # Errors
+/// [`QueueError`]: no disk has schedulers, or one lacks this one.
+pub fn check(targets: &[&Target], name: &str) -> Result<(), QueueError> {
+    disks_of(targets)?.into_iter().try_for_each(|disk| is_known(&disk.name, name, disk.schedulers))
+}
+
+/// Checks that the scheduler `name` is among `known`, those of `disk`.
+fn is_known(disk: &str, name: &str, known: Vec<String>) -> Result<(), QueueError> {
+    if known.iter().any(|scheduler| scheduler == name) {
+        return Ok(());
+    }
+    Err(QueueError::Unknown { disk: disk.into(), name: name.into(), known })
+}
+
+/// Returns the disks with schedulers under `targets`.
+fn disks_of(targets: &[&Target]) -> Result<Vec<Disk>, QueueError> {
+    let mut disks: Vec<Disk> = Vec::new();
     for target in targets {
         let none = || QueueError::NoDisk { path: target.path().to_owned() };
         // The open file, not its path: a loop device is made of a file in another place.
@@ -62,12 +83,12 @@ pub fn hold(targets: &[&Target], steps: &[SchedulerStep]) -> Result<Held, QueueE
         below.peek().ok_or_else(none)?;
         // A disk below several targets is switched once.
         for disk in below {
-            if !disks.contains(&disk.name) {
-                disks.push(disk.name);
+            if !disks.iter().any(|known| known.name == disk.name) {
+                disks.push(disk);
             }
         }
     }
-    Held::new(Places::real(Purpose::Run), disks, steps)
+    Ok(disks)
 }
 
 /// Sets the disk called `disk` to the schedulers of `steps`, one after another, for as long as it is served. A
@@ -109,10 +130,7 @@ impl Held {
         for disk in disks {
             let list = text(&this.places.queue(&disk).join(SCHEDULER)).unwrap_or_default();
             let known = schedulers(&list).1;
-            let unknown = |step: &&SchedulerStep| !known.contains(&step.scheduler);
-            if let Some(SchedulerStep { scheduler, .. }) = steps.iter().find(unknown) {
-                return Err(QueueError::Unknown { disk, name: scheduler.clone(), known });
-            }
+            steps.iter().try_for_each(|step| is_known(&disk, &step.scheduler, known.clone()))?;
             let taken = this.places.take(&disk).map_err(|source| QueueError::Refused {
                 disk: disk.clone(),
                 attribute: SCHEDULER.into(),
@@ -211,9 +229,7 @@ fn left_in(places: &Places) -> Vec<LeftBehind> {
     let read = |entry: fs::DirEntry| {
         let name = entry.file_name();
         let disk = name.to_str()?.strip_prefix(places.purpose.note())?.to_owned();
-        let mut note = File::open(entry.path()).ok()?;
-        // A living process holds the lock. Dropping the file releases this one.
-        rustix::fs::flock(&note, FlockOperation::NonBlockingLockShared).ok()?;
+        let mut note = notes::abandoned(&entry.path())?;
         let scheduler = read_note(&mut note).ok()?.into_iter().next()?.under;
         Some(LeftBehind { disk, scheduler, purpose: places.purpose })
     };

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use penstock_jobs::diagnose::JobError;
+use penstock_jobs::nearest::suggest;
 use penstock_live::queue_settings::QueueError;
 use penstock_live::serve::ServeError;
 use penstock_live::{EngineError, RecordError, TargetError};
@@ -186,6 +187,11 @@ impl From<ServeError> for Failure {
 
 impl From<QueueError> for Failure {
     fn from(error: QueueError) -> Self {
+        if let QueueError::Unknown { name, known, .. } = &error {
+            let hint = suggest(name, known.iter().map(String::as_str));
+            let hint = format!("{hint}; others may be modules that are not loaded");
+            return Self::wrong(error, hint);
+        }
         Self::new(format!("error: {error}"), error.exit_code())
     }
 }

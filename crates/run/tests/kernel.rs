@@ -300,7 +300,7 @@ fn after_a_run_that_failed_the_disk_has_its_own_scheduler_again() {
 fn a_scheduler_that_no_disk_has_changes_nothing() {
     under_another("kernel-unknown", |file, _| {
         let failure = run(file, "elevator", &[], &mut |_| true).expect_err("no disk has it");
-        assert_eq!(failure.exit_code(), 77);
-        assert!(failure.to_string().contains("expected elevator among them"), "{failure}");
+        assert_eq!(failure.exit_code(), 2);
+        assert!(failure.to_string().contains(" has no scheduler elevator; it has "), "{failure}");
     });
 }

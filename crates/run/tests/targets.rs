@@ -398,3 +398,30 @@ fn files_on_nothing_have_a_loop_each() {
         assert!(run.files.iter().all(|file| file.device.as_deref() == Some("null")));
     }
 }
+
+#[test]
+fn files_are_laid_out_anew_before_each_run() {
+    let folder = Folder::new("laid-out");
+    let read = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    let options = options(&["fcfs"]);
+    check(&run(&folder.sets(), &[], &options).unwrap().runs[0]);
+    let (written, never) = (read("log.img"), read("disk0.img"));
+    check(
+        &run(&folder.sets(), &["live.lay_out=true", "agent.1.op=read"], &options).unwrap().runs[0],
+    );
+    assert!(read("log.img") != written, "it has its first contents");
+    assert!(read("log.img") == never, "as every file");
+}
+
+#[test]
+fn a_run_that_is_stopped_while_its_files_are_laid_out_ends_at_once() {
+    let folder = Folder::new("laid-out-stopped");
+    let sets = [folder.sets(), vec!["live.lay_out=true".into()]].concat();
+    let mut progress = |step: Step<'_>| !matches!(step, Step::Running { .. });
+    let options = options(&["fcfs", "noop"]);
+    let result = compare_text("job.toml", JOB, &sets, &options, &mut progress).unwrap();
+    assert_eq!(result.runs.len(), 1);
+    assert!(result.runs[0].interrupted);
+    assert_eq!(result.runs[0].ended, Some(Ended::Asked));
+    assert_eq!(result.runs[0].classes.len(), 2);
+}

@@ -10,11 +10,21 @@ from statistics import fmean, median_low
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.results.json_types import Class as ClassJson
 from penstock.results.percentile import percentile
+from penstock.results.rounds import KERNEL
 
 PLAIN, BY_TIME, BY_LAW = "fcfs", "fairio by time", "fairio by law"
 """Names of the rows: no shares, shares of device time, shares by the law."""
 
 _MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class WeighedClass:
+    """A class that is promised a share."""
+
+    name: str
+    weight: int
+    ioprio: str | None = None
 
 
 @dataclass(frozen=True)
@@ -40,8 +50,11 @@ class SharesRow:
 
     policy: str
     weights: Sequence[int]
-    share: Sequence[float]
-    share_error_pct: Sequence[float]
+    kernel_weights: Sequence[int] | None
+    """Weights of the classes' control groups; `None` if it is not of the kernel, or has none."""
+    share: Sequence[float] | None
+    """`None` under the kernel, where the device times of classes overlap."""
+    share_error_pct: Sequence[float] | None
     of_alone: Sequence[float]
     felt_error_pct: Sequence[float]
     bw_bytes: Sequence[float]
@@ -57,6 +70,8 @@ class Shares:
     target: str
     rows: Sequence[SharesRow]
     law: LawOfReads
+    remarks: Sequence[str] = ()
+    """Facts about the runs under the kernel's schedulers."""
 
 
 def law(alone: Sequence[ClassJson], sizes: Sequence[int]) -> LawOfReads:
@@ -96,14 +111,18 @@ def row(
         for class_ in felt
     ]
 
+    in_force = [class_["kernel_weight"] for class_ in rounds[0] if "kernel_weight" in class_]
+    timed = not label.startswith(KERNEL)
+
     def over(figure: Callable[[ClassJson], float]) -> list[float]:
         return _medians([[figure(class_) for class_ in classes] for classes in rounds])
 
     return SharesRow(
         label,
         weights,
-        over(lambda class_: class_["share"]),
-        over(lambda class_: class_["share_error_pct"] or 0.0),
+        in_force or None,
+        over(lambda class_: class_["share"]) if timed else None,
+        over(lambda class_: class_["share_error_pct"] or 0.0) if timed else None,
         _medians(felt),
         _medians(errors),
         over(lambda class_: class_["bw_bytes"]),

@@ -8,9 +8,25 @@ import typer
 from penstock import _native, agreement
 from penstock.answer.value import Answer
 from penstock.cli.answering import answer, give
-from penstock.cli.options import Job, Json, Sets
+from penstock.cli.options import (
+    Detail,
+    Job,
+    Json,
+    Plots,
+    Repeat,
+    Report,
+    Requests,
+    Sets,
+    Xlsx,
+    named,
+)
 from penstock.cli.progress import Progress
+from penstock.cli.running import work
+from penstock.cli.target import targeted
 from penstock.cli.verb import group
+from penstock.report.outputs import Outputs
+from penstock.results.rounds import KERNEL
+from penstock.target import Target
 from penstock.text import agreement as agreement_text
 from penstock.text import linux as linux_text
 
@@ -57,6 +73,60 @@ def set_(
     """
     text = _native.set_disk(device, scheduler, settings or [])
     give(Answer(data=lambda: text, blocks=linux_text.change(json.loads(text))), as_json=as_json)
+
+
+@app.command("compare", short_help="Compare the kernel's schedulers on a file or a disk.")
+@targeted()
+def compare(
+    job: Job,
+    *,
+    schedulers: Annotated[
+        str,
+        typer.Option(
+            "--schedulers",
+            metavar="A,B,…",
+            help="Schedulers of the kernel in the order in which they run, as none,mq-deadline; "
+            "as-is is the one that the disk has.",
+            show_default=False,
+        ),
+    ],
+    target: Target,
+    repeat: Repeat = None,
+    drop_caches: Annotated[
+        bool,
+        typer.Option(
+            "--drop-caches",
+            help="Drop the page cache, dentries and inodes of the whole machine before each run, "
+            "not only the pages of the file.",
+        ),
+    ] = False,
+    sets: Sets = None,
+    report: Report = None,
+    plots: Plots = None,
+    xlsx: Xlsx = None,
+    requests: Requests = None,
+    detail: Detail = False,
+    as_json: Json = False,
+) -> None:
+    """Compare the kernel's schedulers on a file or a disk.
+
+    It is `compare` with the policies kernel:NAME, each run on fresh ground: the disk is switched,
+    and a file that penstock made is filled anew, made durable and dropped from the page cache. Of a
+    block device only the pages are dropped. Only root may; afterwards the disk has its own
+    scheduler again.
+    """
+    ground = ["live.lay_out=true", *(["live.page_cache=drop-all"] if drop_caches else [])]
+    work(
+        job,
+        policies=[f"{KERNEL}{name}" for name in named(schedulers)],
+        target=target,
+        sets=[*ground, *(sets or [])],
+        record=None,
+        outputs=Outputs(report=report, plots=plots, xlsx=xlsx, requests=requests),
+        detail=detail,
+        as_json=as_json,
+        repeat=repeat,
+    )
 
 
 @app.command("agree", short_help="Compare the model of a scheduler with the kernel's own.")

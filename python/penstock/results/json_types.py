@@ -230,6 +230,9 @@ class Class(TypedDict):
     """Requests that had not finished when the run ended."""
     schedule: Schedule | None
     """How well its schedule was kept; null in virtual time, and if nothing was planned ahead."""
+    kernel_weight: NotRequired[int]
+    """Weight of the control group of its threads, under a scheduler of the kernel that divides by
+    them; left out of other runs."""
     ops: NotRequired[Ops]
     """Figures by operation; left out if no agent of the class mixes operations or asks for
     flushes."""

@@ -214,6 +214,9 @@ class ClassResult:
     """Requests that had not finished when the run ended."""
     schedule: Schedule | None
     """How well its schedule was kept; null in virtual time, and if nothing was planned ahead."""
+    kernel_weight: int | None
+    """Weight of the control group of its threads, under a scheduler of the kernel that divides by
+    them; left out of other runs."""
     ops: Ops | None
     """Figures by operation; left out if no agent of the class mixes operations or asks for
     flushes."""

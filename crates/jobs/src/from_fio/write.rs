@@ -11,7 +11,7 @@ use crate::from_fio::notes::Notes;
 use crate::from_fio::part::Volume;
 use crate::from_fio::values::number;
 use crate::job;
-use crate::live::{self, LIVE};
+use crate::live::{self, CachedPages, LIVE};
 use crate::rows::Rows;
 use crate::stop::Stop;
 use crate::text::Lines;
@@ -47,7 +47,7 @@ pub(super) fn job(
         .section(None, &mut out);
     let keeps_pages = keeps_pages(sections, agents, notes);
     Rows::of(&[live::KEYS])
-        .maybe(&live::PAGES, Some(&false).filter(|_| keeps_pages))
+        .maybe(&live::PAGES, Some(&CachedPages::Keep).filter(|_| keeps_pages))
         .maybe(&live::NOWAIT, Some(&true).filter(|_| nowait(sections, notes)))
         .maybe(&live::FSYNC, Some(&true).filter(|_| fsync(sections, notes)))
         .put(&live::HUGE_PAGES, &sections.iter().any(|section| section.has_huge_pages()))

@@ -18,11 +18,7 @@ pub enum QueueError {
         path: PathBuf,
     },
     /// The disk does not have this scheduler.
-    #[error(
-        "{disk}: found the schedulers {}; expected {name} among them\n\
-         hint: a scheduler may be a module that is not loaded: `modprobe {name}`, or \
-         `modprobe {name}-iosched`", known.join(", ")
-    )]
+    #[error("{disk} has no scheduler {name}; it has {}", known.join(", "))]
     Unknown {
         /// The disk.
         disk: String,
@@ -93,17 +89,17 @@ pub enum QueueError {
 }
 
 impl QueueError {
-    /// Returns the exit code of the command: 77 for what this machine cannot do, 2 for a wrong target or a
-    /// wrong setting, 5 for a disk in use, 1 if another program changed a setting.
+    /// Returns the exit code of the command: 77 for what this machine cannot do, 2 for a wrong target,
+    /// scheduler or setting, 5 for a disk in use, 1 if another program changed a setting.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NoDisk { .. } | Self::NoSetting { .. } => WRONG_INPUT,
+            Self::NoDisk { .. } | Self::Unknown { .. } | Self::NoSetting { .. } => WRONG_INPUT,
             Self::Refused { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
                 WRONG_INPUT
             }
             Self::Changed { .. } => FAILED,
             Self::InUse { .. } => UNSAFE_TARGET,
-            Self::Unknown { .. } | Self::Refused { .. } => CANNOT,
+            Self::Refused { .. } => CANNOT,
         }
     }
 }

@@ -3,9 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-/// The folder with the notes. Like a disk's settings, it does not survive a reboot.
-pub(super) const NOTES: &str = "/run/penstock";
-
 /// The reason why the settings of a disk are held. What is held for a run is put back before what is held for as
 /// long as the disk is served.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -5,11 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
-
 use super::error::QueueError;
-use super::note::{NOTES, Noted, Purpose, Why, read_note};
+use super::note::{Noted, Purpose, Why, read_note};
+use crate::kernel::notes::{self, NOTES};
 use crate::kernel::sysfs::{entries, name, schedulers, text};
 
 /// The attribute with the schedulers.
@@ -119,29 +117,15 @@ impl Places {
     /// Locks `disk`; returns `None` if another run has it. If there is a note of a killed run, its old values
     /// are the disk's own.
     pub(super) fn take(&self, disk: &str) -> io::Result<Option<Taken>> {
-        fs::create_dir_all(&self.notes)?;
         let note = self.note(disk);
-        loop {
-            let mut options = File::options();
-            let mut lock =
-                options.read(true).append(true).create(true).truncate(false).open(&note)?;
-            match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {}
-                Err(Errno::WOULDBLOCK) => return Ok(None),
-                Err(errno) => return Err(errno.into()),
-            }
-            if lock.metadata()?.nlink() == 0 {
-                // Its run has ended in between and removed it.
-                continue;
-            }
-            let before = read_note(&mut lock)?;
-            let (disk, set) = (disk.into(), Vec::new());
-            let mut taken = Taken { disk, before, set, note, lock };
-            if taken.before.is_empty() {
-                taken.note_scheduler(self)?;
-            }
-            return Ok(Some(taken));
+        let Some(mut lock) = notes::lock(&note)? else { return Ok(None) };
+        let before = read_note(&mut lock)?;
+        let (disk, set) = (disk.into(), Vec::new());
+        let mut taken = Taken { disk, before, set, note, lock };
+        if taken.before.is_empty() {
+            taken.note_scheduler(self)?;
         }
+        Ok(Some(taken))
     }
 }
 

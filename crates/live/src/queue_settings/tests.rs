@@ -95,8 +95,8 @@ fn an_unknown_scheduler_puts_back_what_was_switched_before_it() {
     let disks = vec!["sda".into(), "sdb".into()];
     let step = SchedulerStep { scheduler: "kyber".into(), settings: vec![] };
     let error = Held::new(places.clone(), disks, &[step]).unwrap_err();
-    assert_eq!(error.exit_code(), 77);
-    assert!(error.to_string().starts_with("sdb: found the schedulers none; expected kyber"));
+    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.to_string(), "sdb has no scheduler kyber; it has none");
     assert_eq!(raw(&places, "scheduler"), "mq-deadline");
 }
 

@@ -76,6 +76,27 @@ pub(super) fn create(
     Ok(opened)
 }
 
+/// Fills `usable` bytes of `file`, an owned file at `path`, from byte `start` on as a new file is filled, and makes
+/// them durable. Returns whether all were written: `progress` may stop it.
+pub(super) fn fill_again(
+    path: &Path,
+    file: &File,
+    alignment: Alignment,
+    (start, usable): (u64, u64),
+    progress: Progress<'_>,
+) -> Result<bool, TargetError> {
+    let folder = File::open(folder_of(path))
+        .map_err(|error| TargetError::system(path, "open its folder", error))?;
+    let holds = Holds::Filling;
+    let site = Site { path, folder: &folder, usable, holds, direct: &Direct::REAL };
+    match site.fill(file, alignment, start, progress) {
+        Err(TargetError::Interrupted { .. }) => return Ok(false),
+        filled => filled?,
+    }
+    file.sync_all().map_err(|error| site.failed("make it durable", error))?;
+    Ok(true)
+}
+
 /// Returns the generator of the first content of a file. A run does not depend on it, so its seed is fixed. It
 /// is not zeros, which some disks and file systems do not store.
 fn filling() -> impl rand::Rng {
@@ -121,7 +142,7 @@ impl Site<'_> {
             return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
         }
         self.reserve(plain)?;
-        self.fill(direct, *alignment, progress)?;
+        self.fill(direct, *alignment, 0, progress)?;
         let emptied = || match self.holds {
             Holds::Filling => Ok(()),
             Holds::Data => plain.write_all_at(&[0; GRAIN as usize], 0),
@@ -179,11 +200,13 @@ impl Site<'_> {
         }
     }
 
-    /// Writes every usable byte once: an application that has written nothing yet finds zeros.
+    /// Writes every usable byte once, from byte `start` of the file on: an application that has written
+    /// nothing yet finds zeros.
     fn fill(
         &self,
         file: &File,
         alignment: Alignment,
+        start: u64,
         progress: Progress<'_>,
     ) -> Result<(), TargetError> {
         let usable = self.usable;
@@ -210,7 +233,7 @@ impl Site<'_> {
             let mut done = 0;
             while done < len {
                 let rest = &chunk[done..len];
-                let at = written + done as u64;
+                let at = start + written + done as u64;
                 let result = rustix::io::retry_on_intr(|| rustix::io::pwrite(file, rest, at));
                 let count = match result {
                     Ok(count) => count / alignment.offset as usize * alignment.offset as usize,

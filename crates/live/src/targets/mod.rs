@@ -23,6 +23,7 @@ mod mark;
 pub(crate) mod new_file;
 mod opened;
 pub(crate) mod plain;
+mod renewal;
 pub(crate) mod residency;
 mod signature;
 mod trial;
@@ -305,7 +306,7 @@ impl Target {
     }
 
     /// Returns whether it is open for reading only.
-    pub(crate) fn is_only_read(&self) -> bool {
+    pub fn is_only_read(&self) -> bool {
         self.inner.lock.is_none()
     }
 

@@ -47,6 +47,15 @@ impl Target {
     }
 }
 
+/// Writes dirty pages of the whole machine to its disks, and drops its page cache, dentries and inodes.
+///
+/// # Errors
+/// The system's error: only root may.
+pub fn drop_all_cached() -> io::Result<()> {
+    rustix::fs::sync();
+    std::fs::write("/proc/sys/vm/drop_caches", "3")
+}
+
 /// Returns how many of `len` bytes of `file` from `start` on are in the page cache.
 pub(crate) fn resident(file: &File, start: u64, len: u64) -> io::Result<u64> {
     let page = page_size() as u64;
@@ -83,7 +92,40 @@ pub(crate) fn resident(file: &File, start: u64, len: u64) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
+
+    #[test]
+    fn a_file_that_is_laid_out_anew_is_as_it_was_created() {
+        let path = std::env::temp_dir().join(format!("penstock-laid-{}", std::process::id()));
+        let target = Target::open(&path, Some(3 << 20)).unwrap();
+        assert!(target.is_owned_file());
+        let made = std::fs::read(&path).unwrap();
+        let file = target.buffered().unwrap();
+        let spoil = |at: u64| rustix::io::pwrite(&file, &[0xa5; 4096], at).unwrap();
+        spoil(0);
+        spoil(2 << 20);
+        let goes_on = &mut |_, _| ControlFlow::Continue(());
+        assert!(target.lay_out(goes_on).unwrap());
+        target.drop_cached().unwrap();
+        assert!(std::fs::read(&path).unwrap() == made, "with its mark");
+        spoil(0);
+        spoil(2 << 20);
+        let stop = &mut |written, _| match written {
+            0 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        };
+        assert!(!target.lay_out(stop).unwrap());
+        let view = target.view(2 << 20, 4096).unwrap();
+        assert!(view.lay_out(goes_on).unwrap());
+        target.drop_cached().unwrap();
+        let now = std::fs::read(&path).unwrap();
+        assert!(now[..2 << 20] == made[..2 << 20], "what was written before it was stopped");
+        assert!(now[2 << 20..][..4096] == made[..4096], "and the view, which begins anew");
+        assert!(now[(2 << 20) + 4096..] == made[(2 << 20) + 4096..], "nothing outside of it");
+        std::fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn what_was_read_is_cached_until_it_is_dropped() {

@@ -189,12 +189,17 @@ impl Chosen {
         (entry.facts.merges)(params).unwrap_or(0)
     }
 
-    /// Whether `fact` may apply to the policy. For an external policy it may.
+    /// Whether `fact` may apply to the policy. For an external policy it may, and for the scheduler that a disk
+    /// already has.
     pub(crate) fn heeds(&self, fact: fn(&Facts) -> bool) -> bool {
         match self {
             Self::Known(entry, _) => fact(&entry.facts),
             Self::Foreign(_) => true,
-            Self::Kernel(..) | Self::Alone(..) => false,
+            Self::Kernel(name, _) => {
+                let scheduler = name.trim_start_matches(KERNEL);
+                scheduler == AS_IS || kernel_heeds(scheduler, fact)
+            }
+            Self::Alone(..) => false,
         }
     }
 
@@ -206,6 +211,11 @@ impl Chosen {
             Self::Kernel(..) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
         }
     }
+}
+
+/// Whether `fact` applies to the kernel's scheduler of this name: it does if it applies to its model.
+pub(crate) fn kernel_heeds(scheduler: &str, fact: fn(&Facts) -> bool) -> bool {
+    penstock_policy::find(scheduler).is_some_and(|model| fact(&model.facts))
 }
 
 /// Checks that a record of a run under `policies` can be replayed.

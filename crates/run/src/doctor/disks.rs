@@ -103,11 +103,6 @@ pub fn set_disk(name: &str, scheduler: &str, sets: &[String]) -> Result<DiskChan
     let settings: Vec<Setting> = sets.iter().map(|set| setting(set)).collect::<Result<_, _>>()?;
     let step = SchedulerStep { scheduler: scheduler.into(), settings: settings.clone() };
     let (before, now) = queue_settings::set(&disk, step).map_err(|error| match error {
-        QueueError::Unknown { disk, name, known } => {
-            let message = format!("{disk} has no scheduler {name}");
-            let hint = suggest(&name, known.iter().map(String::as_str));
-            Failure::wrong(message, format!("{hint}; others may be modules that are not loaded"))
-        }
         QueueError::Refused { disk, attribute, value, source }
             if matches!(source.kind(), ErrorKind::PermissionDenied) =>
         {

@@ -4,13 +4,15 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use penstock_live::Tracefs;
+use penstock_live::{NoWeights, Tracefs, WEIGHING, group_for};
 
 use super::check::Check;
 use super::roots::Roots;
 
 pub(super) fn checks(roots: &Roots) -> Vec<Check> {
-    vec![switch(&roots.proc), tracing(roots), loop_devices(&roots.dev), fuse(&roots.dev)]
+    let mut checks = vec![switch(&roots.proc), tracing(roots)];
+    checks.extend([loop_devices(&roots.dev), fuse(&roots.dev), weights(&roots.proc)]);
+    checks
 }
 
 /// The switch that forbids `io_uring`.
@@ -65,6 +67,25 @@ fn loop_devices(dev: &Path) -> Check {
             Check::no(NAME, found, "only runs on `loop:PATH` need them; as root: `modprobe loop`")
         }
     }
+}
+
+/// Checks whether classes can have weights under a scheduler of the kernel.
+fn weights(proc: &Path) -> Check {
+    const NAME: &str = "cgroup weights";
+    let Err(why) = group_for(proc, WEIGHING) else {
+        return Check::ok(NAME, format!("kernel:{WEIGHING} divides by the weights of classes"));
+    };
+    let advice = match &why {
+        NoWeights::Refused { .. } => {
+            return Check::limited(NAME, "are there, but not for you", "they need root");
+        }
+        NoWeights::NotDivided { .. } => "as root: `modprobe bfq`, if the kernel has it",
+        NoWeights::NoController | NoWeights::OnlyProcesses => {
+            "only kernel:bfq uses them; boot with `systemd.unified_cgroup_hierarchy=0`, or mount the \
+             controller: `mount -t cgroup -o blkio blkio FOLDER`, where no group of version 2 uses it"
+        }
+    };
+    Check::no(NAME, why.to_string(), advice)
 }
 
 /// Checks FUSE, which served block devices need.

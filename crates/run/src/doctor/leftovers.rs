@@ -8,8 +8,8 @@ use std::path::Path;
 
 use penstock_live::queue_settings::{self, LeftBehind};
 use penstock_live::{
-    LoopDevice, Tracefs, half_made, loop_devices, remove_instance, remove_unfinished_output,
-    unfinished_outputs,
+    LeftGroups, LoopDevice, Tracefs, half_made, left_groups, loop_devices, remove_instance,
+    remove_unfinished_output, unfinished_outputs,
 };
 
 use super::check::Check;
@@ -23,6 +23,7 @@ pub(super) enum Leftovers {
 
 pub(super) fn checks(path: &Path, what: Leftovers) -> Vec<Check> {
     let mut checks = loops(what);
+    checks.extend(left_groups().iter().map(|groups| grouped(groups, what)));
     checks.extend(queue_settings::left_behind().iter().map(|left| changed(left, what)));
     let tracefs = Tracefs::mount().ok();
     let instances = tracefs.iter().flat_map(Tracefs::left);
@@ -121,6 +122,20 @@ fn traced(instance: &Path, what: Leftovers) -> Check {
         by_hand: "as root: `penstock doctor --clean`",
     };
     left.check(what, || remove_instance(instance)).fact("instance", shown)
+}
+
+/// Checks control groups of the classes of a killed run.
+fn grouped(groups: &LeftGroups, what: Leftovers) -> Check {
+    let shown = groups.group.display().to_string();
+    let left = Left {
+        name: "control groups",
+        found: &format!("{shown}, of a run that is gone"),
+        advice: CLEAN,
+        removed: &format!("removed: {shown}, of a run that is gone"),
+        stays: &format!("{shown} cannot be removed"),
+        by_hand: "as root: `penstock doctor --clean`",
+    };
+    left.check(what, || groups.remove()).fact("group", shown)
 }
 
 /// Checks a disk whose settings a killed run changed.

@@ -48,6 +48,7 @@ fn a_machine_that_reports_nothing_is_a_finding() {
     assert_eq!(find(&kernel, "kernel tracing").state, State::No);
     assert_eq!(find(&kernel, "loop devices").state, State::No);
     assert_eq!(find(&kernel, "FUSE").state, State::No);
+    assert_eq!(find(&kernel, "cgroup weights").state, State::No);
     let disk = storage::checks(&roots, &tree.0).unwrap();
     assert_eq!(find(&disk, "disk").state, State::Limited);
     let ill = machine.iter().chain(&kernel).chain(&disk).filter(|c| c.state != State::Ok);

@@ -56,6 +56,10 @@ pub struct FileAmounts {
 pub struct ClassAmounts {
     /// Name of the class.
     pub name: String,
+    /// Its weight, relative to the weights of the other classes.
+    pub weight: u32,
+    /// Its I/O priority; null if the job gives none.
+    pub ioprio: Option<String>,
     /// Size of its agents.
     #[serde(flatten)]
     pub amounts: Amounts,
@@ -103,6 +107,8 @@ pub fn amounts(path: &Path, sets: &[String], on: Option<&str>) -> Result<JobAmou
     let all = sum(each.iter().map(|(_, one)| *one));
     let class = |(index, class): (usize, &penstock_jobs::Class)| ClassAmounts {
         name: class.name.clone(),
+        weight: class.weight(),
+        ioprio: class.has_ioprio().then(|| class.ioprio.to_string()),
         amounts: sum(each.iter().filter(|(of, _)| *of == index).map(|(_, one)| *one)),
     };
     Ok(JobAmounts {

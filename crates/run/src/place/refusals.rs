@@ -1,8 +1,9 @@
 //! What an open place refuses: jobs, policies and options that do not go with it.
 
 use penstock_jobs::{AgentSpec, Job, Stop};
+use penstock_live::{Target, queue_settings};
 
-use crate::ask::candidate::Chosen;
+use crate::ask::candidate::{AS_IS, Chosen};
 use crate::failure::Failure;
 use crate::place::{Backend, Place, queues};
 
@@ -22,6 +23,19 @@ impl Place {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the disks below have each scheduler of the kernel among `policies`.
+    pub(crate) fn check_schedulers(&self, policies: &[Chosen]) -> Result<(), Failure> {
+        let targets: Vec<&Target> = self.targets().iter().map(|live| &live.target).collect();
+        let mut named = policies.iter().filter_map(|policy| Some(policy.kernel()?.0));
+        if targets.is_empty() {
+            return Ok(());
+        }
+        named.try_for_each(|name| match name {
+            AS_IS => Ok(()),
+            _ => Ok(queue_settings::check(&targets, name)?),
+        })
     }
 
     /// Checks that each of `lanes` lanes can have its own queue here, and that neither `asked` nor

@@ -57,6 +57,10 @@ pub struct ClassResult {
     /// Its share of the device, next to what its weight promises.
     #[serde(flatten)]
     pub shares: ShareResult,
+    /// Weight of the control group of its threads, under a scheduler of the kernel that divides by
+    /// them; left out of other runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_weight: Option<u32>,
     /// Requests that failed.
     pub errors: u64,
     /// Failed requests by the name of the error.

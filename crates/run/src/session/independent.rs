@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::place::{Place, block};
 use crate::progress::report::Progress;
 use crate::result::RunResult;
+use crate::session::class_groups::ClassGroups;
 use crate::session::runner::Runner;
 use crate::session::threads::{self, ThreadTask};
 use crate::workload::Load;
@@ -36,8 +37,10 @@ pub(crate) fn run(
     (name, settings): (&str, &[Setting]),
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    let loads = loads(runner)?.into_iter();
-    let tasks: Vec<_> = loads.map(|(class, load)| ThreadTask::alone(class, load, place)).collect();
+    let mut tasks: Vec<_> = loads(runner)?
+        .into_iter()
+        .map(|(class, load)| ThreadTask::alone(class, load, place))
+        .collect();
     threads::check(runner, &tasks)?;
     let targets: Vec<&Target> = place.targets().iter().map(|live| &live.target).collect();
     let served = place.targets().iter().any(|live| live.server.is_some());
@@ -47,7 +50,12 @@ pub(crate) fn run(
     let switches = name != AS_IS && !targets.is_empty();
     let held = switches.then(|| queue_settings::hold(&targets, &steps)).transpose()?;
     let rounded = held.as_ref().map(|held| rounded(held, settings)).unwrap_or_default();
+    let classes = ClassGroups::new(runner, &targets, name);
+    for task in &mut tasks {
+        task.groups = classes.groups.as_ref();
+    }
     let mut all = threads::run(runner, place, &tasks, progress)?;
+    classes.written_to(&mut all);
     if runner.load.classes.len() > 1 {
         all.remarks.push(REMARK.into());
     }

@@ -2,11 +2,13 @@
 
 mod bottom;
 mod cells;
+mod class_groups;
 mod design;
 mod drive;
 mod independent;
 mod observer;
 mod outcome;
+mod preparation;
 mod run_errors;
 mod runner;
 mod side_by_side;
@@ -25,6 +27,7 @@ use penstock_live::{Engine, queue_settings};
 
 use self::cells::Report;
 use self::design::{Cell, Task};
+use self::preparation::Stopped;
 use self::verify::Verification;
 use crate::ask::candidate::{self, Candidate, Chosen};
 use crate::ask::loops;
@@ -264,7 +267,7 @@ impl Session {
             is_part: false,
             verification: &verification,
         };
-        let mut result = match one_run(&runner, place, progress) {
+        let mut result = match prepared_run(&runner, place, progress) {
             Err(failure) if self.keeps(&failure) => failed(policy, &failure),
             result => result?,
         };
@@ -304,6 +307,7 @@ impl Session {
         if place.is_real() && job.workload.lane_names().len() > 1 {
             loops::check(job, &self.options)?;
         }
+        place.check_schedulers(&asked.policies)?;
         place.check_units(job)?;
         verify::check(job, &place, self.options.target.read_only)?;
         let load = workload::load(job, &place)?;
@@ -353,6 +357,21 @@ fn failed(policy: &Chosen, failure: &Failure) -> RunResult {
         failure: Some(failure.text().into()),
         ..RunResult::new(policy.name(), policy.params_json())
     }
+}
+
+/// Prepares the targets of `place` and runs `runner` there. If it is stopped meanwhile, the run ends as soon
+/// as it has begun.
+fn prepared_run(
+    runner: &Runner<'_>,
+    place: &Place,
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    let Some(remarks) = preparation::prepare(runner.job, place, progress)? else {
+        return one_run(runner, place, &mut Stopped);
+    };
+    let mut result = one_run(runner, place, progress)?;
+    result.remarks.extend(remarks);
+    Ok(result)
 }
 
 /// Runs `runner` at `place`, and reports how late a served model was.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use penstock_core::{Seed, Time};
 use penstock_device::page_cache::Options;
-use penstock_jobs::{Job, Stop};
+use penstock_jobs::{CachedPages, Job, Stop};
 use penstock_live::{Caching, Engine, LiveClock, LiveDevice, Order, Settings, Stage};
 
 use crate::ask::candidate::Chosen;
@@ -36,13 +36,13 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Drops the pages of `live` from the page cache if the job goes through it. Returns a remark
-    /// if not all could be dropped, or if the job keeps them.
+    /// Drops the pages of `live` from the page cache if the job goes through it or lays files out
+    /// anew. Returns a remark if not all could be dropped, or if the job keeps them.
     pub(crate) fn drop_page_cache(&self, live: &Live) -> Result<Option<String>, Failure> {
-        if self.load.workload.caching() == Caching::Direct {
+        if self.load.workload.caching() == Caching::Direct && !self.job.live.lay_out {
             return Ok(None);
         }
-        if !self.job.live.drop_pages {
+        if self.job.live.cached_pages == CachedPages::Keep {
             return Ok(Some(format!(
                 "pages of {} were not dropped from the page cache before the run, as \
                  live.page_cache = \"keep\" says",

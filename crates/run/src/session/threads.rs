@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use penstock_core::{ClassId, Time};
 use penstock_jobs::Class;
-use penstock_live::{Engine, set_io_priority};
+use penstock_live::{ControlGroups, Engine, set_io_priority};
 
 use crate::failure::Failure;
 use crate::measures;
@@ -35,13 +35,15 @@ pub(crate) struct ThreadTask<'a> {
     live: Option<&'a Live>,
     /// The class whose load it is, if it runs without a Penstock policy.
     alone: Option<ClassId>,
+    /// The control groups of all classes, if they have some.
+    pub(crate) groups: Option<&'a ControlGroups>,
 }
 
 impl<'a> ThreadTask<'a> {
     /// Creates a task that runs `load` at `place`: on the target of its file, if there are several.
     pub(crate) fn new(load: Load, place: &'a Place) -> Self {
         let live = place.targets().get(load.lane.unwrap_or(0));
-        Self { load, live, alone: None }
+        Self { load, live, alone: None, groups: None }
     }
 
     /// Creates a task that runs `load`, of `class`, at `place` without a Penstock policy.
@@ -206,8 +208,11 @@ fn run_task(
         start.wait();
         return runner.run_null(place, &mut reporter);
     };
-    let refused =
-        task.alone.and_then(|class| set_own_priority(&runner.job.classes[class.index()]).err());
+    let refused = task.alone.and_then(|class| {
+        set_own_priority(&runner.job.classes[class.index()])
+            .and_then(|()| enter_own_group(class, task.groups))
+            .err()
+    });
     let staged = runner.stage(live, task.engine(live), task.load.workload.caching());
     // Every thread comes here, whether its stage failed or not.
     start.wait();
@@ -224,6 +229,13 @@ fn set_own_priority(class: &Class) -> Result<(), String> {
     }
     set_io_priority(class.ioprio).map_err(|error| {
         format!("{} runs without its ioprio {}: {error}", class.name, class.ioprio)
+    })
+}
+
+/// Puts this thread, and those that its engine starts, into the control group of `class`, if it has one.
+fn enter_own_group(class: ClassId, groups: Option<&ControlGroups>) -> Result<(), String> {
+    groups.map_or(Ok(()), |groups| groups.enter(class.index())).map_err(|error| {
+        format!("the weights of classes did not apply: a thread cannot enter its group: {error}")
     })
 }
 

@@ -29,6 +29,11 @@ pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Fai
     if !job.is_verified() {
         return Ok(());
     }
+    if job.live.lay_out && !place.targets().is_empty() {
+        let message =
+            "`verify` does not go with live.lay_out: what is verified would be written over";
+        return Err(Failure::wrong(message, "leave live.lay_out out, or leave `verify` out"));
+    }
     if place.targets().is_empty() {
         let agents = job.workload.agents();
         let kept = match place.backend() {
@@ -81,7 +86,8 @@ pub(crate) fn of_run(
     seed: u64,
 ) -> Result<Verification, Failure> {
     if !job.is_verified() {
-        for live in place.targets().iter().filter(|_| writes) {
+        let lays_out = |live: &Live| job.live.lay_out && live.target.is_owned_file();
+        for live in place.targets().iter().filter(|live| writes || lays_out(live)) {
             let record = record(job, live);
             give_up_record(&record).map_err(|error| Failure::unwritable(&record, &error))?;
         }
