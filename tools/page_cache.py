@@ -45,9 +45,6 @@ DISK_SIZE = "8GiB"
 FILE_SIZE = "1GiB"
 ROUNDS = 3
 
-COMMAND_KB = 1024
-"""Longest command: a longer one would pass FUSE, and reach the disk, as two."""
-
 PROCESS = 6 << 20
 """Bytes that the limit of a run's group leaves for the memory of its process."""
 
@@ -356,9 +353,6 @@ def ready_disk() -> Iterator[ServedDisk]:
     """Yield a served disk with ext4, on which the file of the jobs is laid out."""
     with ExitStack() as stack:
         node, report = stack.enter_context(served())
-        longest = Path("/sys/block", node.name, "queue/max_sectors_kb")
-        before = {longest: setting(longest)}
-        stack.enter_context(changed({longest: str(COMMAND_KB)}, before))
         disk = ServedDisk(node, report, stack.enter_context(mounted(node)))
         short = {"duration": "10ms", "warmup": "0s"}
         job = ROWS[0].path

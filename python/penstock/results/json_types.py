@@ -406,6 +406,9 @@ class Emulation(TypedDict):
     """99th percentile of their lateness in nanoseconds."""
     max_ns: int
     """Largest lateness in nanoseconds."""
+    head_start_ns: NotRequired[int]
+    """Of a served device: nanoseconds by which an idle model begins before a request arrives, as
+    the kernel takes them there and back."""
 
 
 class ErrorCount(TypedDict):

@@ -324,6 +324,9 @@ class Emulation:
     """99th percentile of their lateness in nanoseconds."""
     max_ns: int
     """Largest lateness in nanoseconds."""
+    head_start_ns: int | None
+    """Of a served device: nanoseconds by which an idle model begins before a request arrives, as
+    the kernel takes them there and back."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,8 @@ pub struct EmulationResult {
     pub p99_ns: u64,
     /// Largest lateness in nanoseconds.
     pub max_ns: u64,
-    /// Of a served device: nanoseconds by which an idle model begins before a request arrives, as
-    /// the kernel takes them there and back.
+    /// Nanoseconds by which an idle model begins before a request arrives, as the kernel takes them
+    /// there and back; only served devices have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_start_ns: Option<u64>,
 }
