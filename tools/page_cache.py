@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 import penstock
+from penstock.serving import served
 
 ROOT = Path(__file__).parents[1]
 JOBS = ROOT / "examples/page-cache"
@@ -311,31 +312,6 @@ def memory_group(limit: int) -> Iterator[Path]:
 
 
 @contextmanager
-def served() -> Iterator[tuple[Path, Path]]:
-    """Yield the node and the report of a served disk."""
-    words = ["serve", DEVICE, "--size", DISK_SIZE, "--depth", str(DEPTH), "--json"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "penstock", *words, "--until-stdin-ends"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        # Ctrl-C is for this program, which takes all down in order.
-        start_new_session=True,
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        try:
-            line = server.stdout.readline()
-            if not line:
-                raise SystemExit(server.wait() or 1)
-            places = json.loads(line)
-            yield Path(places["node"]), Path(places["report"])
-        finally:
-            server.stdin.close()
-            server.wait()
-
-
-@contextmanager
 def mounted(node: Path) -> Iterator[Path]:
     """Yield the folder in which a new ext4 on a disk is mounted."""
     options = "lazy_itable_init=0,lazy_journal_init=0,nodiscard"
@@ -352,7 +328,8 @@ def mounted(node: Path) -> Iterator[Path]:
 def ready_disk() -> Iterator[ServedDisk]:
     """Yield a served disk with ext4, on which the file of the jobs is laid out."""
     with ExitStack() as stack:
-        node, report = stack.enter_context(served())
+        options = ("--size", DISK_SIZE, "--depth", str(DEPTH))
+        node, report = stack.enter_context(served(DEVICE, *options))
         disk = ServedDisk(node, report, stack.enter_context(mounted(node)))
         short = {"duration": "10ms", "warmup": "0s"}
         job = ROWS[0].path

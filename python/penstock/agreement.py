@@ -8,7 +8,6 @@ alike. The job also runs under the model, on the same device.
 import json
 import platform
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,13 +17,11 @@ from typing import Any
 
 from penstock import _native, capturing
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
+from penstock.serving import OURS, served
 from penstock.target import SERVED
 
 ARRIVAL = {"none": "noop"}
 """Models of schedulers that have another name."""
-
-OURS = (sys.executable, "-m", "penstock")
-"""Words of the command that runs a part of it in a process of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,27 +104,9 @@ def _device(question: AgreementQuestion) -> Iterator[tuple[str, list[str]]]:
         yield question.on, [] if lose is None else ["--i-will-lose-data", lose]
         return
     model = question.on.removeprefix(SERVED)
-    words = [*OURS, "serve", model, "--depth", str(question.depth), "--json"]
-    with subprocess.Popen(
-        [*words, "--until-stdin-ends"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        assert server.stderr is not None
-        try:
-            line = server.stdout.readline()
-            if not line:
-                said, code = server.stderr.read().rstrip(), server.wait()
-                raise PenstockError(said, exit_code=code or RUN_FAILED)
-            node = json.loads(line)["node"]
-            yield node, ["--i-will-lose-data", node, "--even-if-not-empty"]
-        finally:
-            server.stdin.close()
-            server.wait()
+    with served(model, "--depth", str(question.depth)) as (path, _):
+        node = str(path)
+        yield node, ["--i-will-lose-data", node, "--even-if-not-empty"]
 
 
 def _captured(

@@ -47,7 +47,7 @@ FLOORS = (
     {"experiment"},
     {"sweeps"},
     {""},
-    {"capturing"},
+    {"capturing", "serving"},
     {"advise", "agreement", "calibrate", "merging", "papers", "study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,8 +35,11 @@ def served(folder: Path, *words: str) -> Iterator[tuple[str, Running]]:
 
 
 def noted(name: str) -> dict[str, str]:
-    """The old settings of a loop device, as the note of its server has them."""
-    lines = (NOTES / f"served.{name}").read_text().splitlines()
+    """The old settings of a loop device, as the note of its server has them.
+
+    A server that was killed has left older ones, which come first and are those that count.
+    """
+    lines = reversed((NOTES / f"served.{name}").read_text().splitlines())
     return {attribute.split("/")[-1]: value for _, _, attribute, value in map(str.split, lines)}
 
 
@@ -74,6 +78,8 @@ def test_a_device_answers_in_the_time_of_its_model_and_goes_with_ctrl_c(tmp_path
         before, now = noted(name), state(name)
         assert now["scheduler"].startswith("[none]")
         assert (now["rotational"], now["nr_requests"]) == ("1", "8")
+        # FUSE would halve longer commands.
+        assert now["max_sectors_kb"] == "1024"
         assert (BLOCKS / name / "size").read_text() == f"{64 << 21}\n"
         # A quarter of a turn is 2 ms, and a short seek some more.
         assert 4 < fio(node, "--iodepth=1", "--runtime=2") < 9
@@ -81,6 +87,7 @@ def test_a_device_answers_in_the_time_of_its_model_and_goes_with_ctrl_c(tmp_path
         ended = command.end(signal.SIGINT)
     assert ended.code == 130
     assert "requests, at most 8 at once; answered late by" in ended.out
+    assert re.search(r"; idle, it began \S+ [µm]s before a request came", ended.out)
     settled(name, before)
 
 

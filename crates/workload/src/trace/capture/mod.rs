@@ -1,7 +1,7 @@
 //! Captures of the kernel's block events: from the pages of its ring buffers to our file, and back.
 //!
 //! [`Recorder`] reads the pages, [`KernelEvents`] knows how this kernel lays them out, and
-//! [`Encoder`] and [`Decoder`] are the file `.ptrace`. Invariants: a file has its events in order of
+//! `Encoder` and `Decoder` are the file `.ptrace`. Invariants: a file has its events in order of
 //! time; pages and files of any content end in events or in an error.
 
 mod event;
