@@ -290,7 +290,9 @@ def scheduler_agreement(
 class Recorder:
     """A capture of the kernel's block events while it is made."""
 
-    def __init__(self, tracefs: str | PathLike[str], name: str, numbers: Sequence[int]) -> None: ...
+    def __new__(
+        cls, tracefs: str | PathLike[str], name: str, numbers: Sequence[int]
+    ) -> Recorder: ...
     @property
     def events(self) -> list[str]:
         """Names of the kernel's events to switch on."""

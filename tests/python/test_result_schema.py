@@ -104,6 +104,7 @@ COMMANDS: dict[str, tuple[str | Path, ...]] = {
 
 OF_THE_MACHINE = {
     ("Class", "kernel_weight"),
+    ("Emulation", "head_start_ns"),
     ("Run", "remarks"),
     ("Run", "schedulers"),
     ("Schedule", "processor_wait_s"),

@@ -79,8 +79,8 @@ class Emulation(TypedDict):
     max_ns: int
     """Largest lateness in nanoseconds."""
     head_start_ns: NotRequired[int]
-    """Of a served device: nanoseconds by which an idle model begins before a request arrives, as
-    the kernel takes them there and back."""
+    """Nanoseconds by which an idle model begins before a request arrives, as the kernel takes them
+    there and back; only served devices have it."""
 
 
 class Merged(TypedDict):

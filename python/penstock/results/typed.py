@@ -325,8 +325,8 @@ class Emulation:
     max_ns: int
     """Largest lateness in nanoseconds."""
     head_start_ns: int | None
-    """Of a served device: nanoseconds by which an idle model begins before a request arrives, as
-    the kernel takes them there and back."""
+    """Nanoseconds by which an idle model begins before a request arrives, as the kernel takes them
+    there and back; only served devices have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
