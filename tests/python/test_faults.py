@@ -148,6 +148,8 @@ class TestSilence:
             create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=off")
             with running(place, *words, *create) as command:
                 command.wait_for(path.exists)
+                # Until the file is laid out: the kernel lets no one interrupt its writes.
+                time.sleep(1)
                 with frozen(outer):
                     time.sleep(1)
                     ended = command.end(signal.SIGINT)
