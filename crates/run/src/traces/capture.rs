@@ -4,8 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use penstock_workload::trace::capture::{CapturedDisk, KERNEL_EVENTS, KernelEvents, Recorder};
-use serde::Serialize;
+use penstock_workload::trace::capture::{
+    CaptureCounts, CapturedDisk, KERNEL_EVENTS, KernelEvents, Recorder,
+};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
@@ -13,21 +15,6 @@ use crate::failure::Failure;
 pub struct Capture {
     recorder: Recorder,
     events: Vec<&'static str>,
-}
-
-/// Counts of a capture.
-#[derive(Debug, Serialize)]
-pub struct CaptureCountsResult {
-    /// Requests of programs: what was queued.
-    pub requests: u64,
-    /// Requests that the kernel merged into others.
-    pub merges: u64,
-    /// Commands with data that the disk completed.
-    pub completions: u64,
-    /// Bytes of these commands.
-    pub completed_bytes: u64,
-    /// Events that the kernel lost, as they came faster than they were read.
-    pub lost: u64,
 }
 
 impl Capture {
@@ -84,16 +71,14 @@ impl Capture {
         self.recorder.take(before_ns)
     }
 
-    /// Counts of what `take` returned.
-    pub fn counts(&self) -> CaptureCountsResult {
-        let counts = self.recorder.counts();
-        CaptureCountsResult {
-            requests: counts.requests,
-            merges: counts.merges,
-            completions: counts.completions,
-            completed_bytes: counts.completed_bytes,
-            lost: counts.lost,
-        }
+    /// Returns the counts of what `take` returned.
+    pub fn counts(&self) -> Value {
+        let CaptureCounts { requests, merges, completions, completed_bytes, lost } =
+            self.recorder.counts();
+        json!({
+            "requests": requests, "merges": merges, "completions": completions,
+            "completed_bytes": completed_bytes, "lost": lost,
+        })
     }
 }
 

@@ -14,7 +14,6 @@
 //! best-effort and idle. Other kinds of records are skipped. The format is Penstock's own.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use super::event::{Action, CapturedEvent};
 use crate::trace::error::{ParseError, Parsed};
@@ -110,9 +109,7 @@ impl Encoder {
             return number;
         }
         let number = self.texts.len() as u64;
-        if let Entry::Vacant(new) = self.texts.entry(text.to_vec()) {
-            new.insert(number);
-        }
+        self.texts.insert(text.to_vec(), number);
         self.record(TEXT, |out| out.extend_from_slice(text));
         number
     }

@@ -22,7 +22,7 @@ pub(crate) fn events(
     // Completions to come, by their time.
     let mut ends = BinaryHeap::new();
     for record in &trace.records {
-        while let Some(&Reverse((at_ns, _, number))) = ends.peek()
+        while let Some(&Reverse((at_ns, number))) = ends.peek()
             && at_ns <= record.at.ns()
         {
             complete(trace, at_ns, number, &mut put)?;
@@ -31,11 +31,11 @@ pub(crate) fn events(
         put(&event(trace, &record, record.at.ns(), Action::Queued))?;
         if let Some(latency) = record.latency() {
             let at_ns = record.at.ns().saturating_add(latency.ns());
-            ends.push(Reverse((at_ns, written.requests, written.requests as usize)));
+            ends.push(Reverse((at_ns, written.requests as usize)));
         }
         written.requests += 1;
     }
-    while let Some(Reverse((at_ns, _, number))) = ends.pop() {
+    while let Some(Reverse((at_ns, number))) = ends.pop() {
         complete(trace, at_ns, number, &mut put)?;
     }
     Ok(written)
