@@ -63,7 +63,9 @@ def ext4(image: Path, size: str, *options: str) -> Iterator[Ext4]:
     device, path = done.stdout.strip(), image.with_suffix(".mounted")
     try:
         path.mkdir()
-        subprocess.run(["mount", device, path], check=True)
+        # Times of files stay in memory: a write that updates an inode waits, where no signal ends
+        # it, for the disk of the inode if somebody's `sync` has just begun to write that.
+        subprocess.run(["mount", "-o", "lazytime", device, path], check=True)
         try:
             yield Ext4(path, device)
         finally:
