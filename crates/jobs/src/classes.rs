@@ -7,7 +7,7 @@ use crate::amount::Count;
 use crate::describe;
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
-use crate::kinds::{Own, section};
+use crate::kinds::{Own, Text, section};
 use crate::nearest::{nearest, suggest};
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -16,6 +16,9 @@ use crate::tree::{KeyValue, Node, Value};
 
 /// Most classes of a job: each has a row in every table and takes a megabyte for its distributions.
 pub(crate) const CLASSES: usize = 256;
+
+/// Kind of keys that name a class.
+pub(crate) const NAMES: Text = Text("the name of a class");
 
 keys! {
     /// Classes of work, a section each: `[class.batch]`.

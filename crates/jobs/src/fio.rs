@@ -131,11 +131,12 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
     ),
     (
         &["stonewall", "wait_for_previous", "wait_for"],
-        Ours(
-            "write `start = \"60s\"`, if it is known when the others end; else write a job of each group",
-        ),
+        Ours("write `after = \"class\"`: the agent begins when those of the class have ended"),
     ),
-    (&["exitall", "exit_what"], Left("an agent ends by itself, or all do with `duration`")),
+    (
+        &["exitall", "exit_what"],
+        Ours("write `ends_class = true` in the agents of a class that end with the first of them"),
+    ),
     (
         &["percentage_random"],
         Ours("write two agents, one with `pattern = \"random\"` and one with `\"sequential\"`"),

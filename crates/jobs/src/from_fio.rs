@@ -102,10 +102,8 @@ fn make(all: &[Section]) -> Result<Made<'_>, JobError> {
     let (mut order, mut classes) = (Order::default(), Vec::new());
     for section in all {
         let Some(times) = order.next(section, &mut notes)? else { continue };
-        let Some(agent) = agent::convert(section, times, &classes, &mut notes)? else {
-            order.left_out();
-            continue;
-        };
+        let Some(agent) = agent::convert(section, times, &classes, &mut notes)? else { continue };
+        order.taken(section, &agent.class, &agent.times);
         unused(section, &mut notes);
         classes.push(agent.class.clone());
         sections.push(section);

@@ -320,16 +320,45 @@ fn sections_that_wait_begin_when_it_is_known_that_the_others_have_ended() {
     let starts: Vec<_> = made.job.lines().filter(|line| line.starts_with("start")).collect();
     assert_eq!(starts, ["start = \"1s\"", "start = \"3s\"", "start = \"3s\"", "start = \"7s\""]);
     assert!(made.job.contains("duration = \"9s\""), "{}", made.job);
-    // The second one reads its file once, so the time of its end is not known.
+    // The second one reads its file once, so the time of its end is not known, and the others have
+    // a `runtime` that would count from then.
     let text = GROUPS.replace("startdelay=1\n", "time_based=0\n");
     let made = convert_fio("groups.fio", &text, &[]).unwrap();
     assert_eq!(made.agents, 2, "{}", made.job);
     let left: Vec<_> = made.notes.iter().filter(|note| note.why.contains("is left out")).collect();
     assert_eq!(left.iter().map(|note| note.line).collect::<Vec<_>>(), [11, 12, 14]);
-    assert!(left[0].why.contains("`--section`"), "{left:?}");
+    assert!(left[0].why.contains("`runtime`") && left[0].why.contains("`--section`"), "{left:?}");
     let alone = convert_fio("groups.fio", &text, &["c".into(), "d".into()]).unwrap();
     assert_eq!(alone.agents, 2, "{}", alone.job);
     assert!(!alone.job.contains("start ="), "{}", alone.job);
+}
+
+#[test]
+fn sections_come_after_those_whose_end_depends_on_the_device() {
+    let text = "[global]\nsize=1m\nbs=4k\nexitall\n[lay out]\nrw=write\n[r]\nnumjobs=4\nrw=read\nstonewall\n\
+                [s]\nrw=randread\n[last]\nrw=write\nwait_for=s\n";
+    let made = convert_fio("passes.fio", text, &[]).unwrap();
+    let order: Vec<_> = made
+        .job
+        .lines()
+        .filter(|line| ["class =", "after", "ends_class"].iter().any(|key| line.starts_with(key)))
+        .collect();
+    let expected = [
+        "class = \"lay-out\"",
+        "class = \"r\"",
+        "after = [\"lay-out\"]",
+        "ends_class = true",
+        "class = \"s\"",
+        "after = [\"lay-out\"]",
+        "class = \"last\"",
+        "after = [\"lay-out\", \"s\"]",
+    ];
+    assert_eq!(order, expected, "{}", made.job);
+    let notes: Vec<_> = made.notes.iter().map(|note| (note.line, &*note.why)).collect();
+    assert!(
+        notes.iter().any(|(line, why)| *line == 4 && why.contains("other sections")),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -340,7 +369,8 @@ fn a_section_waits_for_the_one_that_it_names() {
     assert!(
         convert_fio("a.fio", &text("time_based\n"), &[]).unwrap().job.contains("start = \"2s\"")
     );
-    assert_eq!(convert_fio("a.fio", &text(""), &[]).unwrap().agents, 1);
+    let made = convert_fio("a.fio", &text(""), &[]).unwrap();
+    assert!(made.job.contains("after = [\"a\"]"), "{}", made.job);
 }
 
 #[test]

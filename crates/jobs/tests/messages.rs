@@ -468,6 +468,24 @@ fn how_many_requests_are_in_flight() {
 }
 
 #[test]
+fn which_agents_wait_for_others() {
+    let teller = |keys: &str| instead("size = \"4KiB\"", &format!("size = \"4KiB\"\n{keys}"));
+    messages!([
+        teller("after = []"),
+        teller("after = 3"),
+        teller("after = \"btch\""),
+        teller("after = \"tellers\""),
+        teller("after = \"batch\""),
+        teller("after = \"batch\"\nstart = \"1s\""),
+        teller("ends_class = \"yes\""),
+        message(
+            &GOOD,
+            &["agent.0.after=batch", "agent.1.count=8", "agent.1.after=tellers", "agent.0.count=3"]
+        ),
+    ]);
+}
+
+#[test]
 fn how_requests_are_made() {
     let teller = |keys: &str| instead("size = \"4KiB\"", &format!("size = \"4KiB\"\n{keys}"));
     let batch = |keys: &str| instead("size = \"1MiB\"", &format!("size = \"1MiB\"\n{keys}"));

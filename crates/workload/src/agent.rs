@@ -14,6 +14,7 @@ use std::collections::BinaryHeap;
 
 mod arrivals;
 mod ops;
+mod order;
 mod schedule;
 mod settings;
 mod spacing;
@@ -27,6 +28,7 @@ use rand::seq::SliceRandom;
 
 pub use self::arrivals::{Arrivals, Pace};
 pub use self::ops::{ALL_REQUESTS, Ops};
+use self::order::Ends;
 use self::schedule::Schedule;
 pub use self::settings::{Agent, Pattern};
 use self::spacing::Position;
@@ -40,10 +42,13 @@ pub use self::weighted::Weighted;
 pub struct Agents {
     states: Vec<State>,
     /// Planned requests: the time, the agent, a number that keeps ties in order, and the kind.
-    due: BinaryHeap<Reverse<(Time, u32, u64, Planned)>>,
+    due: Due,
     issued: u64,
     turns: Turns,
+    order: Ends,
 }
+
+type Due = BinaryHeap<Reverse<(Time, u32, u64, Planned)>>;
 
 /// The round of agents that take turns.
 struct Turns {
@@ -80,6 +85,8 @@ struct State {
     left: u64,
     /// Writes and discards completed since its last flush.
     unflushed: u32,
+    /// Flushes planned.
+    flushes: u32,
     in_flight: u32,
     /// Requests of its burst that were issued or planned.
     in_burst: u32,
@@ -89,6 +96,8 @@ struct State {
     /// Positions of the next sequential read and of the next other sequential request.
     positions: [Position; 2],
     schedule: Schedule,
+    /// Whether it has issued its last request and that has completed.
+    over: bool,
 }
 
 impl Agents {
@@ -97,6 +106,7 @@ impl Agents {
     /// # Panics
     /// If a region is too small for a request.
     pub fn new(agents: Vec<Agent>, seed: Seed) -> Self {
+        let order = Ends::new(&agents);
         let mut states = Vec::with_capacity(agents.len());
         for (index, agent) in (0_u32..).zip(agents) {
             states.push(State::new(agent, index, seed));
@@ -106,23 +116,71 @@ impl Agents {
             rng: seed.stream("turns", 0),
             position: Position::default(),
         };
-        let mut agents = Self { states, due: BinaryHeap::new(), issued: 0, turns };
-        for index in 0..agents.states.len() as u32 {
-            let State { agent, rng, schedule, .. } = &mut agents.states[index as usize];
-            match agent.arrivals {
-                Arrivals::Open { pace, .. } => {
-                    let first = schedule.next(pace, rng);
-                    agents.plan(first, index);
-                }
-                Arrivals::Closed { .. } => {
-                    let start = agent.active.start;
-                    agents.begin(start, index);
-                }
-                Arrivals::Turns => {}
+        let mut agents = Self { states, due: BinaryHeap::new(), issued: 0, turns, order };
+        let all = 0..agents.states.len() as u32;
+        for index in all.clone() {
+            if !agents.states[index as usize].agent.waits() {
+                agents.start(index);
             }
         }
         agents.turn(Time::ZERO);
+        all.for_each(|index| agents.settle(Time::ZERO, index));
         agents
+    }
+
+    /// Plans the first requests of the agent numbered `index`, unless it takes turns.
+    fn start(&mut self, index: u32) {
+        let State { agent, rng, schedule, .. } = &mut self.states[index as usize];
+        match agent.arrivals {
+            Arrivals::Open { pace, .. } => {
+                let first = schedule.next(pace, rng);
+                self.plan(first, index);
+            }
+            Arrivals::Closed { .. } => {
+                let start = agent.active.start;
+                self.begin(start, index);
+            }
+            Arrivals::Turns => {}
+        }
+    }
+
+    /// Notes it if the agent numbered `index` has ended, and starts the agents that waited for it.
+    fn settle(&mut self, now: Time, index: u32) {
+        if !self.order.matters() {
+            return;
+        }
+        self.end(now, index);
+        loop {
+            let Self { states, order, .. } = self;
+            let after = |index: u32| &*states[index as usize].agent.after;
+            let Some(index) = order.take_ready(after) else { return };
+            states[index as usize].resume(now);
+            self.start(index);
+            self.end(now, index);
+        }
+    }
+
+    /// Notes it if the agent numbered `index` has ended, and stops the others of its class if they
+    /// end with it.
+    fn end(&mut self, now: Time, index: u32) {
+        let state = &mut self.states[index as usize];
+        if !state.ends() {
+            return;
+        }
+        let Agent { class, ends_class, .. } = state.agent;
+        self.order.ended(class);
+        if !ends_class {
+            return;
+        }
+        for (number, state) in (0..).zip(&mut self.states) {
+            if state.agent.class == class && !state.over {
+                state.agent.active.end = state.agent.active.end.min(now);
+                state.drop_planned(number, &mut self.due);
+                if state.ends() {
+                    self.order.ended(class);
+                }
+            }
+        }
     }
 
     /// Plans a request of the next agent in turn, at `now` or at the beginning of its active time.
@@ -216,7 +274,7 @@ impl Agents {
     /// Plans a flush of the agent numbered `index` if one is due now that its request `req` has
     /// completed. Returns whether it did.
     fn plan_flush(&mut self, req: &Request, index: u32, now: Time) -> bool {
-        let State { agent, unflushed, .. } = &mut self.states[index as usize];
+        let State { agent, unflushed, flushes, .. } = &mut self.states[index as usize];
         let Some(every) = agent.flush else { return false };
         if matches!(req.op, Op::Write | Op::Discard) {
             *unflushed += 1;
@@ -225,6 +283,7 @@ impl Agents {
             return false;
         }
         *unflushed = 0;
+        *flushes += 1;
         self.push(now, index, Planned::Flush);
         true
     }
@@ -253,13 +312,37 @@ impl State {
             planned: 0,
             left: agent.bytes,
             unflushed: 0,
+            flushes: 0,
             in_flight: 0,
             in_burst: 0,
             held: None,
             positions: [Position::new(&agent.spacing); 2],
             schedule: Schedule::new(&agent.arrivals, &agent.active),
+            over: false,
             agent,
         }
+    }
+
+    /// Begins its time at `now`: the agents that it waited for have ended.
+    fn resume(&mut self, now: Time) {
+        self.agent.after.clear();
+        self.agent.active.start = now;
+        self.schedule = Schedule::new(&self.agent.arrivals, &self.agent.active);
+    }
+
+    /// Whether it ends now: for the first time nothing of it is in flight, held or planned.
+    fn ends(&mut self) -> bool {
+        let Self { agent, in_flight, flushes, planned, taken, held, over, .. } = self;
+        let idle = *in_flight == 0 && *flushes == 0 && planned == taken && held.is_none();
+        let ends = idle && !*over && !agent.waits() && agent.arrivals != Arrivals::Turns;
+        *over |= ends;
+        ends
+    }
+
+    /// Drops the requests that it, numbered `index`, has in `due`. Flushes stay.
+    fn drop_planned(&mut self, index: u32, due: &mut Due) {
+        due.retain(|&Reverse((_, agent, _, kind))| agent != index || kind == Planned::Flush);
+        (self.planned, self.held) = (self.taken, None);
     }
 
     /// The place of its next request of `len` bytes, from the beginning of its region. Sequential
@@ -332,13 +415,13 @@ impl Source for Agents {
         let state = &mut self.states[index as usize];
         state.in_flight += 1;
         if kind == Planned::Flush {
+            state.flushes -= 1;
             return Some(state.flush(due, index));
         }
         let io = state.request(due, index, &mut self.turns.position);
         if state.left == 0 {
             // Its limit on bytes is used up, so the requests planned for later are dropped.
-            self.due
-                .retain(|&Reverse((_, agent, _, kind))| agent != index || kind == Planned::Flush);
+            state.drop_planned(index, &mut self.due);
         }
         self.schedule(index);
         Some(io)
@@ -361,6 +444,7 @@ impl Source for Agents {
                 }
             }
         }
+        self.settle(now, index);
     }
 }
 

@@ -54,6 +54,8 @@ pub(super) struct FioAgent {
     pub(super) arrivals: Arrivals,
     pub(super) volume: Volume,
     pub(super) copies: u32,
+    /// Whether the first copy to end ends the others.
+    pub(super) ends_copies: bool,
     /// The file that it uses; `None`: a file of its own.
     pub(super) file: Option<String>,
     pub(super) part: FilePart,
@@ -120,8 +122,9 @@ pub(super) fn convert(
         engine: engine.ours,
         buffers,
         arrivals,
-        volume: part::volume(section, times, &part, (pattern, gap), &sizes, decimal, notes)?,
+        volume: part::volume(section, &times, &part, (pattern, gap), &sizes, decimal, notes)?,
         copies,
+        ends_copies: ends_copies(section, copies, notes),
         file: target(section, notes),
         sizes,
         part,
@@ -141,6 +144,20 @@ fn copies(section: &Section, one_at_a_time: bool, notes: &mut Notes) -> Result<u
         notes.on(option, why);
     }
     Ok(copies)
+}
+
+/// Returns whether the first of several copies to end ends the others.
+fn ends_copies(section: &Section, copies: u32, notes: &mut Notes) -> bool {
+    let Some(option) = section.find(&["exitall"]).filter(|option| !option.is_off()) else {
+        return false;
+    };
+    let why = if copies > 1 {
+        "it ends the other copies of its section; other sections go on"
+    } else {
+        "it ends no other section: an agent ends only others of its class (`ends_class`)"
+    };
+    notes.on(option, why);
+    copies > 1
 }
 
 /// Returns a name that is not in `taken` for the class of the section called `name`.

@@ -2,7 +2,8 @@
 //! they run.
 //!
 //! A section that waits for others begins when they have ended. That is known if all of them are
-//! `time_based` with a `runtime`; else it depends on the device, and the section is left out. A
+//! `time_based` with a `runtime`; else it depends on the device, and the section comes `after` the
+//! classes of the others, unless it has times that would count from then: it is left out. A
 //! `startdelay` counts from the beginning of the job, and `ramp_time` comes before the `runtime`.
 
 use penstock_core::Span;
@@ -15,9 +16,11 @@ use crate::from_fio::values::{span, time};
 const SECOND: u64 = 1_000_000_000;
 
 /// Times of a section.
-#[derive(Clone, Copy)]
+#[derive(Clone, Default)]
 pub(super) struct Times {
-    /// Time at which it begins.
+    /// Classes after which it begins, if the time of that is not known.
+    pub(super) after: Vec<String>,
+    /// Time at which it begins, if it is known.
     pub(super) start: Span,
     /// Time from which its requests are measured.
     pub(super) counts: Span,
@@ -27,29 +30,51 @@ pub(super) struct Times {
     pub(super) time_based: bool,
 }
 
-/// Times of the sections so far.
+/// Sections so far.
 #[derive(Default)]
 pub(super) struct Order {
-    /// Names of sections, with the time at which they end if it is known.
-    ends: Vec<(String, Option<Span>)>,
+    ends: Vec<End>,
     /// Common begin of the sections that do not wait for others.
-    group: Group,
+    group: Begin,
 }
 
-#[derive(Clone, Copy)]
-enum Group {
-    Begins(Span),
-    Unknown,
+/// The end of a section.
+struct End {
+    section: String,
+    /// The class of its agent.
+    class: String,
+    /// Its time, if it is known.
+    time: Option<Span>,
 }
 
-impl Default for Group {
+/// The begin of a section: when others have ended.
+#[derive(Clone)]
+struct Begin {
+    /// Its time, if it is known.
+    time: Option<Span>,
+    /// Classes of the others.
+    after: Vec<String>,
+}
+
+impl Default for Begin {
     fn default() -> Self {
-        Self::Begins(Span::ZERO)
+        Self { time: Some(Span::ZERO), after: Vec::new() }
+    }
+}
+
+impl Begin {
+    /// Adds an `end` that the section waits for.
+    fn behind(mut self, end: &End) -> Self {
+        self.time = self.time.zip(end.time).map(|(time, end)| time.max(end));
+        if !self.after.contains(&end.class) {
+            self.after.push(end.class.clone());
+        }
+        self
     }
 }
 
 impl Order {
-    /// Returns the times of the next section; `None`, with a note, if its begin is not known.
+    /// Returns the times of the next section; `None`, with a note, if they cannot be stated.
     pub(super) fn next(
         &mut self,
         section: &Section,
@@ -58,44 +83,34 @@ impl Order {
         let wall = section.find(&["stonewall", "wait_for_previous"]);
         let wall = wall.filter(|option| !option.is_off());
         if wall.is_some() {
-            self.group = latest(self.ends.iter().map(|(_, end)| *end));
+            self.group = self.ends.iter().fold(Begin::default(), Begin::behind);
         }
         let waits = section.find(&["wait_for"]);
-        let begins = match (self.group, waits) {
-            (Group::Begins(begins), Some(waits)) => match self.end_of(&waits.value) {
-                Group::Begins(end) => Group::Begins(begins.max(end)),
-                Group::Unknown => Group::Unknown,
-            },
-            (group, _) => group,
-        };
-        let Group::Begins(begins) = begins else {
-            let why = "it begins when others have ended, and when that is depends on the device; \
-                 `--section` makes a job of it alone";
+        let named = |end: &&End| waits.is_some_and(|waits| end.section == waits.value);
+        let begin = self.ends.iter().filter(named).fold(self.group.clone(), Begin::behind);
+        let Some(time) = begin.time else {
+            let after = Times { after: begin.after, ..Times::default() };
+            let Some(timed) = section.find(&["startdelay", "ramp_time", "runtime", "timeout"])
+            else {
+                return Ok(Some(after));
+            };
+            let why = format!(
+                "it begins when others have ended, and when that is depends on the device; \
+                 `{}` would count from then; `--section` makes a job of it alone",
+                timed.name
+            );
             let origin = wall.or(waits).map_or(&section.origin, |option| &option.origin);
-            notes.left_out(section, origin, why);
-            self.ends.push((section.name.clone(), None));
+            notes.left_out(section, origin, &why);
             return Ok(None);
         };
-        let times = times(section, begins, notes)?;
-        self.ends.push((section.name.clone(), times.end.filter(|_| times.time_based)));
-        Ok(Some(times))
+        times(section, time, notes).map(Some)
     }
 
-    /// Forgets the last section, which was left out: others do not wait for it.
-    pub(super) fn left_out(&mut self) {
-        self.ends.pop();
+    /// Notes that `section` became an agent of `class` with these times: others may wait for it.
+    pub(super) fn taken(&mut self, section: &Section, class: &str, times: &Times) {
+        let time = times.end.filter(|_| times.time_based);
+        self.ends.push(End { section: section.name.clone(), class: class.into(), time });
     }
-
-    /// Returns the time at which all sections called `name` have ended; zero if there is none.
-    fn end_of(&self, name: &str) -> Group {
-        latest(self.ends.iter().filter(|(other, _)| other == name).map(|(_, end)| *end))
-    }
-}
-
-/// Returns the latest end; unknown if one of them is.
-fn latest(mut ends: impl Iterator<Item = Option<Span>>) -> Group {
-    let last = ends.try_fold(Span::ZERO, |last, end| Some(last.max(end?)));
-    last.map_or(Group::Unknown, Group::Begins)
 }
 
 fn times(section: &Section, begins: Span, notes: &mut Notes) -> Result<Times, JobError> {
@@ -110,6 +125,7 @@ fn times(section: &Section, begins: Span, notes: &mut Notes) -> Result<Times, Jo
         notes.on(option, "it has no effect: the delay is over when the section begins");
     }
     Ok(Times {
+        after: Vec::new(),
         start,
         counts: start + ramp,
         end: runs.map(|runs| start + ramp + runs),

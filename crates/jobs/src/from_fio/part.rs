@@ -115,7 +115,7 @@ pub(super) fn times(distance: Edge, number: u32) -> Edge {
 /// leave gaps.
 pub(super) fn volume(
     section: &Section,
-    times: Times,
+    times: &Times,
     part: &FilePart,
     (pattern, gap): (Pattern, u32),
     sizes: &Weighted<u32>,

@@ -18,6 +18,7 @@ use crate::text::Lines;
 use crate::units::Share;
 use crate::workload::agent_files;
 use crate::workload::agents::{self, AGENT};
+use crate::workload::order;
 use crate::workload::places;
 use crate::workload::quota;
 use crate::workload::region::{Edge, Region};
@@ -167,6 +168,8 @@ impl FioAgent {
             .maybe(&agents::ARRIVALS, Some(&(self.arrivals.clone(), None)).filter(|_| !plain))
             .maybe(&agents::START, Some(&self.times.start).filter(|start| **start > Span::ZERO))
             .maybe(&agents::STOP, stop.as_ref())
+            .maybe(&order::AFTER, Some(&self.times.after).filter(|after| !after.is_empty()))
+            .maybe(&order::ENDS_CLASS, Some(&self.ends_copies).filter(|ends| **ends))
             .maybe(&agent_files::COPIES, Some(&self.copies).filter(|copies| **copies > 1))
             .maybe(&agent_files::SHARE, Some(&parts).filter(|_| self.part.slices))
             .section(Some(&format!("[[{}]]", AGENT.name)), out);

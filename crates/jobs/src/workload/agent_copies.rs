@@ -56,6 +56,8 @@ impl AgentSpec {
             region,
             arrivals: self.arrivals.clone(),
             active: Time::ZERO + self.start..Time::ZERO + self.stop,
+            after: self.order.after.clone(),
+            ends_class: self.order.ends_class,
         };
         let longest = u64::from(agent.longest());
         if longest > REQUEST_MOST {

@@ -22,6 +22,7 @@ use crate::workload::active::active;
 use crate::workload::agent_files::{self, AgentFiles};
 use crate::workload::arrivals::{self, MAX_OUTSTANDING_MOST};
 use crate::workload::job_files::JobFiles;
+use crate::workload::order::{self, AgentOrder};
 use crate::workload::places::{self, Places};
 use crate::workload::quota::{self, Quota};
 use crate::workload::sizes;
@@ -32,8 +33,6 @@ const OPERATIONS: Choice<Op> =
     Choice(&[(READ, Op::Read), ("write", Op::Write), ("trim", Op::Discard)]);
 const READ: &str = "read";
 const SYNC_CALL: &str = "sync";
-/// Kind of keys that name a class.
-pub(crate) const CLASSES: Text = Text("the name of a class");
 
 keys! {
     /// The agents, which issue requests.
@@ -46,7 +45,7 @@ keys! {
     /// Name that `--set` may use in place of the agent's number.
     NAME name: String = Text("the name of an agent");
     /// Class of the requests.
-    CLASS class: String = CLASSES, needs "\"…\"";
+    CLASS class: String = classes::NAMES, needs "\"…\"";
     /// Operation of all requests. A `trim` says that a range is no longer needed.
     OP op: Op = OPERATIONS;
     /// In place of `op`: the share of requests that are reads; the others are writes.
@@ -104,7 +103,7 @@ keys! {
 
 /// All keys of an agent.
 pub(crate) const ALL_KEYS: &[Keys] =
-    &[KEYS, places::KEYS, WHEN_KEYS, quota::KEYS, agent_files::KEYS];
+    &[KEYS, places::KEYS, WHEN_KEYS, order::KEYS, quota::KEYS, agent_files::KEYS];
 
 /// An agent, checked as far as possible without the target.
 #[derive(Clone, PartialEq, Debug)]
@@ -141,6 +140,8 @@ pub struct AgentSpec {
     pub start: Span,
     /// Time at which it stops; [`Span::MAX`] if only its quota ends it.
     pub stop: Span,
+    /// Its order among the others.
+    pub(super) order: AgentOrder,
     pub(super) size_origin: Origin,
     pub(super) cache_origin: Origin,
     pub(super) total_origin: Origin,
@@ -227,6 +228,7 @@ impl AgentSpec {
             arrivals,
             start: reader.get(&START)?,
             stop,
+            order: AgentOrder::read(&reader, class, classes, &START)?,
             size_origin: reader.origin(&BYTES).clone(),
             cache_origin: reader.origin(&CACHE).clone(),
             total_origin: reader.origin(&quota::TOTAL).clone(),
@@ -240,9 +242,14 @@ impl AgentSpec {
         self.engine.or_else(|| self.waits.then_some(Engine::Psync))
     }
 
+    /// Whether it waits for others or ends others.
+    pub fn is_ordered(&self) -> bool {
+        !self.order.after.is_empty() || self.order.ends_class
+    }
+
     /// Writes the section with every default in place; keys without a default only if they are
     /// given.
-    pub(crate) fn write(&self, out: &mut Lines, class: &str) {
+    pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
         let op = if let Ops::Only(op) = self.ops { Some(op) } else { None };
         let mix = if let Ops::Mix { reads } = self.ops { Some(reads) } else { None };
         let buffers = match self.arrivals {
@@ -263,7 +270,7 @@ impl AgentSpec {
             .maybe(&quota::TOTAL, total.as_ref())
             .maybe(&quota::PASSES, passes.as_ref())
             .maybe(&NAME, self.name.as_ref())
-            .put(&CLASS, &class.to_owned())
+            .put(&CLASS, &classes[self.class.index()].name)
             .maybe(&OP, op.as_ref())
             .put(&SYNC, &self.sync)
             .maybe(&CALL, Some(&true).filter(|_| self.waits))
@@ -271,9 +278,9 @@ impl AgentSpec {
             .maybe(&ENGINE, self.engine.as_ref())
             .put(&BYTES, &self.sizes)
             .put(&ARRIVALS, &(self.arrivals.clone(), count))
-            .put(&START, &self.start)
+            .maybe(&START, Some(&self.start).filter(|_| self.order.after.is_empty()))
             .maybe(&STOP, Some(&self.stop).filter(|stop| **stop < Span::MAX));
-        let rows = self.places.write(rows, &self.arrivals);
+        let rows = self.order.write(self.places.write(rows, &self.arrivals), classes);
         self.files.write(rows).section(Some(&format!("[[{}]]", AGENT.name)), out);
     }
 }
@@ -299,7 +306,8 @@ fn schema() -> Json {
         one_quota(&quota::TOTAL, &[&quota::COUNT, &quota::PASSES]),
         one_quota(&quota::PASSES, &[&quota::TOTAL, &quota::COUNT]),
     ];
-    let all: Vec<Json> = own.into_iter().chain(places::rules(single_size, counted)).collect();
+    let rules = places::rules(single_size, counted);
+    let all: Vec<Json> = own.into_iter().chain([order::rule(&START)]).chain(rules).collect();
     with(table_with(KEYS, &ALL_KEYS[1..]), json!({"allOf": all}))
 }
 

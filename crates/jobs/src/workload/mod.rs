@@ -14,6 +14,8 @@ pub(crate) mod job_files;
 pub(crate) mod lanes;
 pub(crate) mod merge;
 pub(crate) mod merge_kinds;
+pub(crate) mod order;
+mod order_checks;
 pub(crate) mod places;
 pub(crate) mod priority;
 pub(crate) mod programs;
@@ -145,6 +147,7 @@ impl WorkloadKind {
                     reader.node(&FILE).map(|node| JobFiles::read(node, around)).transpose()?;
                 let files = files.unwrap_or_default();
                 let agents = agents::read(reader, classes, duration, &files)?;
+                order_checks::check(&agents, classes, duration)?;
                 WorkloadSpec::Agents(AgentsSpec { files, agents })
             }
             Self::Programs => {
@@ -325,7 +328,7 @@ impl WorkloadSpec {
             Self::Agents(spec) => {
                 spec.files.write(out);
                 for agent in &spec.agents {
-                    agent.write(out, &classes[agent.class.index()].name);
+                    agent.write(out, classes);
                 }
             }
             Self::Programs(programs) => programs.write(out, classes),

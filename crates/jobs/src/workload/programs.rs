@@ -16,7 +16,6 @@ use crate::text::Lines;
 use crate::tree::{self, Node, Value};
 use crate::units::size_text;
 use crate::workload::active::active;
-use crate::workload::agents::CLASSES;
 use crate::workload::places::PATTERNS;
 use crate::workload::region::{self, Region};
 use crate::workload::sizes::REQUEST;
@@ -56,7 +55,7 @@ keys! {
     /// Keys of a program.
     KEYS:
     /// Class of the requests.
-    CLASS class: String = CLASSES, needs "\"…\"";
+    CLASS class: String = classes::NAMES, needs "\"…\"";
     /// The phases, one after the other.
     PHASES phases: Vec<Phase> = Own {
         read: phases,

@@ -187,8 +187,8 @@ impl Measure for Details<'_> {
                 series: rows.collect(),
             }
         });
-        result.detail =
-            Some(Detail { window_s, classes: classes.collect(), policy: Vec::new(), arm: None });
+        let (classes, agents, policy) = (classes.collect(), Vec::new(), Vec::new());
+        result.detail = Some(Detail { window_s, classes, agents, policy, arm: None });
     }
 }
 

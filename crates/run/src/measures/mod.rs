@@ -23,6 +23,7 @@ pub(crate) mod values;
 pub(crate) mod windows;
 
 mod against_measured;
+mod agents;
 mod asked;
 mod classes;
 mod demand;
@@ -45,6 +46,7 @@ pub(crate) fn all<'a>(subject: &Subject<'a>) -> Vec<Box<dyn Measure + 'a>> {
         schedule::measure(subject),
         against_measured::measure(subject),
         detail::measure(subject),
+        agents::measure(subject),
         requests::measure(subject),
         stability::measure(subject),
     ];

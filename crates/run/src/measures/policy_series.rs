@@ -85,8 +85,8 @@ impl PolicySeries {
             .borrow()
             .first()
             .map_or(self.plan.length, |course| course.borrow().plan.length);
-        let (classes, policy) = (Vec::new(), self.all_series());
-        Detail { window_s: window.ns() as f64 / 1e9, classes, policy, arm: None }
+        let (classes, agents, policy) = (Vec::new(), Vec::new(), self.all_series());
+        Detail { window_s: window.ns() as f64 / 1e9, classes, agents, policy, arm: None }
     }
 
     /// Returns the series of all policies.
@@ -326,7 +326,10 @@ mod tests {
     fn series_of_threads_have_the_names_of_their_disks_and_windows_of_one_length() {
         let detail = |disk| {
             let (classes, policy) = (Vec::new(), run(100, 1));
-            of_disk(Detail { window_s: 0.005, classes, policy, arm: None }, disk)
+            of_disk(
+                Detail { window_s: 0.005, classes, agents: Vec::new(), policy, arm: None },
+                disk,
+            )
         };
         let series = joined(vec![detail(0), detail(2), detail(DISKS)], 0.010, 11);
         let found: Vec<_> = series.iter().map(|series| (&series.name[..], series.disk)).collect();

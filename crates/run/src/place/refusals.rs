@@ -49,6 +49,7 @@ impl Place {
         if let Stop::Sent(class) = asked.job.stop {
             self.check_sent(asked, &asked.job.classes[class.index()].name)?;
         }
+        self.check_order(asked, lanes)?;
         let models = self.models(lanes);
         if models.is_empty() {
             // Each file was checked before to need only its own loop.
@@ -71,6 +72,21 @@ impl Place {
         };
         let message = format!("stop = \"sent:{class}\", and {} has no queue here", kernel.name());
         Err(Failure::wrong(message, "stop at a time, or with `last-arrival`"))
+    }
+
+    /// Checks that agents which wait for others or end others are driven by one loop.
+    fn check_order(&self, asked: &Asked<'_>, lanes: usize) -> Result<(), Failure> {
+        let kernel = asked.policies.iter().find(|policy| policy.kernel().is_some());
+        let apart = match kernel {
+            Some(kernel) => format!("under {} each agent has a thread of its own", kernel.name()),
+            None if self.is_real() && lanes > 1 => "each file has a loop of its own here".into(),
+            None => return Ok(()),
+        };
+        if !asked.job.workload.agents().iter().any(AgentSpec::is_ordered) {
+            return Ok(());
+        }
+        let message = format!("an agent has `after` or `ends_class`, and {apart}");
+        Err(Failure::wrong(message, "take a policy of Penstock on one device, as noop; or a model"))
     }
 
     /// Checks that the requests of `job` are multiples of the unit of direct I/O.

@@ -12,6 +12,10 @@ pub struct Detail {
     pub window_s: f64,
     /// Details of each class, in the order of the job.
     pub classes: Vec<ClassDetail>,
+    /// Requests and times of each agent, in the order of the job, a copy or file after the other;
+    /// left out for a workload without agents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentDetail>,
     /// The policy's own counters over time; left out if it has none. At most the counters of the
     /// first eight classes that the policy names, and sixteen others; where each disk has a policy
     /// of its own, no counters of classes, and only those of the first eight disks.
@@ -21,6 +25,22 @@ pub struct Detail {
     /// a device without an arm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm: Option<Arm>,
+}
+
+/// Requests and time of an agent. Its flushes move the end of its time and are not counted.
+#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize)]
+pub struct AgentDetail {
+    /// Name of its class.
+    pub class: String,
+    /// Requests that completed without an error.
+    pub requests: u64,
+    /// Bytes of these requests.
+    pub bytes: u64,
+    /// Seconds from the beginning of the run until its first request was due; null if it issued
+    /// none.
+    pub began_s: Option<f64>,
+    /// Seconds from the beginning of the run until its last request completed; null if none did.
+    pub ended_s: Option<f64>,
 }
 
 /// A counter of the policy over time.

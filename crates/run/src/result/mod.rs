@@ -43,7 +43,7 @@ pub use self::against_measured::AgainstMeasured;
 pub use self::arm::{Arm, ArmAccess, HeldIdle};
 pub use self::class::ClassResult;
 pub use self::demand::DemandResult;
-pub use self::detail::{ClassDetail, CounterKind, CounterSeries, Detail, Row};
+pub use self::detail::{AgentDetail, ClassDetail, CounterKind, CounterSeries, Detail, Row};
 pub use self::device::{DeviceStatsResult, DiskResult, EachDiskResult, Travel};
 pub use self::distribution::{Distribution, Milliseconds};
 pub use self::emulation::{EmulationResult, ServedReport};

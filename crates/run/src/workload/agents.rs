@@ -33,7 +33,10 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let lane = |(name, on): (String, &Extent)| Lane { name, base: on.base };
     let lanes = lane_names.into_iter().zip(&devices).map(lane).collect();
     let goes_on = agents.iter().filter(|agent| !agent.is_limited());
-    let alone = || agents.iter().map(lasts).max().unwrap_or(Span::ZERO);
+    let ordered = agents.iter().any(Agent::waits);
+    let together =
+        |all: Span, agent: &Agent| if ordered { all + lasts(agent) } else { all.max(lasts(agent)) };
+    let alone = || agents.iter().fold(Span::ZERO, together);
     Ok(Load {
         classes: classes(job),
         duration: if job.duration == Span::MAX { alone() } else { job.duration },
@@ -241,6 +244,10 @@ impl Workload for AgentLoad {
 
     fn within(&self, bytes: &Range<u64>) -> Option<Box<dyn Workload>> {
         Some(Box::new(self.with(|number| bytes.contains(&self.agents[number].region.start))))
+    }
+
+    fn agent_classes(&self) -> Vec<ClassId> {
+        self.agents.iter().map(|agent| agent.class).collect()
     }
 
     fn asks(&self) -> bool {

@@ -58,6 +58,11 @@ pub(crate) trait Workload: Send + Sync {
         None
     }
 
+    /// Returns the class of each agent, in the order of the job; none for other workloads.
+    fn agent_classes(&self) -> Vec<ClassId> {
+        Vec::new()
+    }
+
     /// Returns whether it may ask for anything.
     fn asks(&self) -> bool {
         true

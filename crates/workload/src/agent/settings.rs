@@ -42,6 +42,11 @@ pub struct Agent {
     pub arrivals: Arrivals,
     /// Time from which and up to which it issues requests.
     pub active: Range<Time>,
+    /// Classes whose agents have to end before it begins; the beginning of its time counts no more
+    /// then. Agents that take turns neither wait nor are waited for.
+    pub after: Vec<ClassId>,
+    /// Whether the other agents of its class issue no more requests when it has ended.
+    pub ends_class: bool,
 }
 
 /// The pattern of the places of successive requests.
@@ -76,7 +81,14 @@ impl Agent {
             region,
             arrivals,
             active: Time::ZERO..Time::NEVER,
+            after: Vec::new(),
+            ends_class: false,
         }
+    }
+
+    /// Whether it begins only when other agents have ended. One without any time never begins.
+    pub fn waits(&self) -> bool {
+        !self.after.is_empty() && !self.active.is_empty()
     }
 
     /// Whether it has a limit on requests or bytes.

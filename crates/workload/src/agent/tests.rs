@@ -419,3 +419,89 @@ fn exponential_think_times_have_their_mean_and_deviation() {
     let var = pauses.iter().map(|pause| (pause - mean).powi(2)).sum::<f64>() / 50_000.0;
     assert!((mean - 1.0).abs() < 0.02 && (var - 1.0).abs() < 0.06, "{mean} {var}");
 }
+
+/// Takes what is due of `agents` and completes it `service` later, one request after another.
+fn played(agents: Vec<Agent>, service: Span) -> Vec<(u64, u16, Op)> {
+    let mut agents = Agents::new(agents, Seed(1));
+    let mut now = Time::ZERO;
+    let mut issued = Vec::new();
+    let mut flight: Vec<Io> = Vec::new();
+    loop {
+        while let Some(io) = agents.take(now) {
+            issued.push((now.ns(), io.class.0, io.op));
+            flight.push(io);
+        }
+        if flight.is_empty() {
+            now = match agents.next_due() {
+                Time::NEVER => return issued,
+                due => due,
+            };
+            continue;
+        }
+        now = now + service;
+        let io = flight.remove(0);
+        let id = penstock_core::ReqId::new(0, 0);
+        let req = io.with(id);
+        let done = Done { id, at: now, begun: now, service, len: io.len, error: None };
+        agents.finished(now, &req, &done);
+    }
+}
+
+fn counted(class: u16, op: Op, count: u64) -> Agent {
+    Agent {
+        class: ClassId(class),
+        ops: Ops::Only(op),
+        count,
+        ..agent(Arrivals::closed(1, Span::ZERO))
+    }
+}
+
+#[test]
+fn an_agent_begins_when_those_before_it_have_ended() {
+    let write = counted(0, Op::Write, 3);
+    let read = Agent { after: vec![ClassId(0)], ..counted(1, Op::Read, 2) };
+    let paced = Agent {
+        after: vec![ClassId(0), ClassId(1)],
+        arrivals: Arrivals::open(1000.0, Pace::Fixed),
+        count: 2,
+        ..counted(2, Op::Read, 2)
+    };
+    let issued = played(vec![paced, read, write], Span::from_ns(10));
+    let expected = [
+        (0, 0, Op::Write),
+        (10, 0, Op::Write),
+        (20, 0, Op::Write),
+        (30, 1, Op::Read),
+        (40, 1, Op::Read),
+        (50, 2, Op::Read),
+        (1_000_050, 2, Op::Read),
+    ];
+    assert_eq!(issued, expected);
+}
+
+#[test]
+fn a_flush_belongs_to_the_agent_that_others_wait_for() {
+    let write = Agent { flush: NonZeroU32::new(2), ..counted(0, Op::Write, 2) };
+    let read = Agent { after: vec![ClassId(0)], ..counted(1, Op::Read, 1) };
+    let ops: Vec<Op> = played(vec![write, read], Span::from_ns(10)).iter().map(|i| i.2).collect();
+    assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Read]);
+}
+
+#[test]
+fn the_first_to_end_stops_the_others_of_its_class() {
+    let short = Agent { ends_class: true, ..counted(0, Op::Read, 2) };
+    let long = counted(0, Op::Write, 100);
+    let other = counted(1, Op::Read, 5);
+    let after = Agent { after: vec![ClassId(0)], ..counted(2, Op::Read, 1) };
+    let issued = played(vec![short, long, other, after], Span::from_ns(10));
+    let of = |class: u16, op| issued.iter().filter(|i| i.1 == class && i.2 == op).count();
+    assert_eq!((of(0, Op::Read), of(0, Op::Write)), (2, 2));
+    assert_eq!((of(1, Op::Read), of(2, Op::Read)), (5, 1));
+}
+
+#[test]
+fn an_agent_without_any_time_is_not_waited_for() {
+    let absent = Agent { active: Time::ZERO..Time::ZERO, ..counted(0, Op::Read, 2) };
+    let after = Agent { after: vec![ClassId(0)], ..counted(1, Op::Read, 1) };
+    assert_eq!(played(vec![absent, after], Span::from_ns(10)), [(0, 1, Op::Read)]);
+}
