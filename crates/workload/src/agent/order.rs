@@ -18,7 +18,9 @@ impl Ends {
     pub(super) fn new(agents: &[Agent]) -> Self {
         let classes = agents.iter().map(|agent| agent.class.index() + 1).max().unwrap_or(0);
         let mut going = vec![0; classes];
-        agents.iter().for_each(|agent| going[agent.class.index()] += 1);
+        for agent in agents {
+            going[agent.class.index()] += 1;
+        }
         let waits = |(number, agent): (u32, &Agent)| agent.waits().then_some(number);
         let waiting: Vec<u32> = (0..).zip(agents).filter_map(waits).collect();
         let matters = !waiting.is_empty() || agents.iter().any(|agent| agent.ends_class);
