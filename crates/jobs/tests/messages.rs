@@ -479,7 +479,7 @@ fn which_agents_wait_for_others() {
         teller("after = \"batch\"\nstart = \"1s\""),
         teller("ends_class = \"yes\""),
         message(
-            &GOOD,
+            GOOD,
             &["agent.0.after=batch", "agent.1.count=8", "agent.1.after=tellers", "agent.0.count=3"]
         ),
     ]);

@@ -35,6 +35,7 @@ const LEVEL_MOST: u64 = 7;
 
 /// A section, converted to an agent.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct FioAgent {
     pub(super) class: String,
     pub(super) ioprio: IoPrio,

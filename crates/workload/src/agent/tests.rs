@@ -438,7 +438,7 @@ fn played(agents: Vec<Agent>, service: Span) -> Vec<(u64, u16, Op)> {
             };
             continue;
         }
-        now = now + service;
+        now += service;
         let io = flight.remove(0);
         let id = penstock_core::ReqId::new(0, 0);
         let req = io.with(id);
