@@ -539,6 +539,9 @@ fn strides_and_directions() {
         instead("size = \"4KiB\"", "size = \"4KiB\"\nstride = \"8KiB\""),
         instead("pattern = \"sequential\"", "pattern = \"backwards\"\nfirst = \"50%\""),
         set(&["agent.1.pattern=backward"]),
+        batch("shift = \"1MiB\""),
+        batch("stride = \"2MiB\"\nshift = \"2MiB\""),
+        batch("stride = \"2MiB\"\nshift = \"1MiB\"\npasses = 2"),
     ]);
 }
 

@@ -4,7 +4,7 @@ use penstock_workload::{Arrivals, Growth, Pattern, Spacing, Spread, Weighted};
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE};
-use crate::describe;
+use crate::describe::{self, with};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Declared, is, keys, needed, required, table, without};
 use crate::kinds::{Choice, Own};
@@ -12,7 +12,7 @@ use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::tree::Node;
 use crate::units::size_text;
-use crate::workload::quota::Quota;
+use crate::workload::quota::{PASSES, Quota};
 use crate::workload::region::{self, Edge, Region};
 use crate::workload::sizes::REQUEST_MOST;
 use crate::workload::spread::{self, SpreadSpec};
@@ -45,6 +45,9 @@ keys! {
         or Edge::At(0);
     /// Bytes from the begin of each sequential request to that of the next.
     STRIDE stride: u64 = SIZE.above_zero();
+    /// Bytes by which each pass through the region begins behind the one before: with a shift of
+    /// one request a `stride` reaches each place once before it reaches any again.
+    SHIFT shift: u64 = SIZE.above_zero();
     /// Bytes that are left out behind each sequential request; in place of `stride`.
     GAP gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
     /// Growth of requests or gaps with the number of requests.
@@ -54,7 +57,7 @@ keys! {
 }
 
 /// Keys that concern the position of one agent: agents that take turns share a position.
-pub(crate) const OWN: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &GAP, &GROWTH];
+pub(crate) const OWN: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &SHIFT, &GAP, &GROWTH];
 
 keys! {
     /// Keys of growth.
@@ -125,14 +128,15 @@ impl Places {
     }
 
     /// Returns its lengths in bytes with their names in messages.
-    pub(crate) fn lengths(&self) -> [(&'static str, u64); 6] {
-        let Spacing { align, gap, stride, growth, .. } = self.spacing;
+    pub(crate) fn lengths(&self) -> [(&'static str, u64); 7] {
+        let Spacing { align, gap, stride, shift, growth, .. } = self.spacing;
         let [longer, farther] = growth.map_or([0, 0], |growth| [growth.size, growth.gap]);
         let first = if let Edge::At(bytes) = self.first { bytes } else { 0 };
         [
             ("an alignment", align.unwrap_or(0).into()),
             ("gaps", gap.into()),
             ("a stride", stride.unwrap_or(0)),
+            ("a shift", shift),
             ("requests that grow by steps", longer.into()),
             ("gaps that grow by steps", farther.into()),
             ("a first request that begins behind", first),
@@ -151,6 +155,7 @@ impl Places {
             .maybe(&ALIGN, self.spacing.align.as_ref())
             .maybe(&FIRST, Some(&self.first).filter(|_| first))
             .maybe(&STRIDE, self.spacing.stride.as_ref())
+            .maybe(&SHIFT, Some(&self.spacing.shift).filter(|shift| **shift > 0))
             .maybe(&GAP, Some(&self.spacing.gap).filter(|_| gap))
             .maybe(&GROWTH, self.spacing.growth.as_ref())
             .put(&REGION, &self.region)
@@ -159,13 +164,14 @@ impl Places {
 
 /// Returns the schema rules of these keys. `single_size` and `counted` describe an agent whose
 /// requests may grow.
-pub(crate) fn rules(single_size: Json, counted: Json) -> [Json; 6] {
+pub(crate) fn rules(single_size: Json, counted: Json) -> [Json; 7] {
     let in_line = json!({"properties": {PATTERN.name: {"enum": [PATTERNS.0[1].0, BACKWARDS]}}});
     let growing = describe::all([counted, without(&[&STRIDE]), single_size]);
     [
         needed(KEYS),
-        json!({"if": is(&PATTERN, &[RANDOM]), "then": without(&[&FIRST, &STRIDE, &GAP])}),
-        json!({"if": is(&PATTERN, &[BACKWARDS]), "then": without(&[&FIRST])}),
+        json!({"if": is(&PATTERN, &[RANDOM]), "then": without(&[&FIRST, &STRIDE, &SHIFT, &GAP])}),
+        json!({"if": is(&PATTERN, &[BACKWARDS]), "then": without(&[&FIRST, &SHIFT])}),
+        json!({"if": required(&[&SHIFT]), "then": with(required(&[&STRIDE]), without(&[&PASSES]))}),
         json!({"if": in_line, "then": {"properties": {SPREAD.name: {"const": "uniform"}}}}),
         json!({"if": required(&[&GROWTH]), "then": growing}),
         json!({"if": required(&[&STRIDE]), "then": without(&[&GAP])}),
@@ -208,11 +214,11 @@ fn spacing(
     }
     if pattern == Pattern::Random {
         let hint = "random requests begin anywhere in the region";
-        reader.refuse(&[&FIRST, &STRIDE, &GAP], "belongs to a sequential pattern", hint)?;
+        reader.refuse(&[&FIRST, &STRIDE, &SHIFT, &GAP], "belongs to a sequential pattern", hint)?;
     }
     if pattern == Pattern::Backwards {
         let hint = "a pattern that goes backwards begins at the end of its region";
-        reader.refuse(&[&FIRST], "belongs to a pattern that goes forwards", hint)?;
+        reader.refuse(&[&FIRST, &SHIFT], "belongs to a pattern that goes forwards", hint)?;
     }
     let growth = reader.find(&GROWTH)?;
     if growth.is_some() && !matches!(quota, Some(Quota::Requests(_))) {
@@ -227,7 +233,27 @@ fn spacing(
     }
     let (align, gap) = (reader.find(&ALIGN)?, reader.get(&GAP)?);
     let stride = stride(reader, sizes)?;
-    Ok(Spacing { align, gap, stride, growth, ..Spacing::default() })
+    let shift = shift(reader, stride)?.unwrap_or(0);
+    Ok(Spacing { align, gap, stride, shift, growth, ..Spacing::default() })
+}
+
+/// Reads the shift of an agent with this stride, if it is given.
+fn shift(reader: &Reader<'_>, stride: Option<u64>) -> Result<Option<u64>, JobError> {
+    let Some(shift) = reader.find(&SHIFT)? else { return Ok(None) };
+    let Some(stride) = stride else {
+        let message = "a `shift` belongs to a `stride`";
+        let hint = "add the stride, or leave `shift` out";
+        return Err(JobError::new(message).at(reader.origin(&SHIFT)).hint(hint));
+    };
+    let why = "does not go with `shift`: passes differ in length then";
+    reader.exclude(&SHIFT, &[&PASSES], why, "say how many requests there are: `count`")?;
+    if shift >= stride {
+        let [shift, stride] = [shift, stride].map(size_text);
+        let message = format!("a shift of {shift} is no less than the stride of {stride}");
+        let hint = "take the length of a request to reach each place once";
+        return Err(JobError::new(message).at(reader.place(&SHIFT)).hint(hint));
+    }
+    Ok(Some(shift))
 }
 
 /// Reads the stride, if it is given.

@@ -14,6 +14,9 @@ pub struct Spacing {
     /// Bytes from the beginning of a sequential request to that of the next, whatever their size.
     /// It replaces the gap.
     pub stride: Option<u64>,
+    /// Bytes by which each pass of a strided pattern through the region begins behind the pass
+    /// before, until it would begin a stride behind the first byte.
+    pub shift: u64,
     /// Growth of sizes and gaps, if any.
     pub growth: Option<Growth>,
 }
@@ -73,6 +76,9 @@ pub(super) struct Position {
     /// Bytes from the beginning of the region to the next request, or to the previous one if the
     /// pattern goes backwards.
     at: u64,
+    /// Bytes from the beginning of the region to the first request of this pass; of the first pass
+    /// zero.
+    pass: u64,
     /// Whether a backwards pattern has begun.
     begun: bool,
 }
@@ -80,14 +86,20 @@ pub(super) struct Position {
 impl Position {
     /// The position before the first request.
     pub(super) fn new(spacing: &Spacing) -> Self {
-        Self { at: spacing.first, begun: false }
+        Self { at: spacing.first, pass: 0, begun: false }
     }
 
     /// The place of the request numbered `number`, of `len` bytes, in a region of `bytes` that is
     /// large enough for it.
     pub(super) fn next(&mut self, spacing: &Spacing, len: u32, number: u64, bytes: u64) -> u64 {
         let aligned = spacing.aligned(self.at);
-        let from = if aligned + u64::from(len) <= bytes { aligned } else { 0 };
+        let from = if aligned + u64::from(len) <= bytes {
+            aligned
+        } else {
+            let (next, end) = (self.pass + spacing.shift, spacing.stride.unwrap_or(0));
+            self.pass = if next < end && next + u64::from(len) <= bytes { next } else { 0 };
+            self.pass
+        };
         self.at = from + distance(spacing, len, number);
         from
     }

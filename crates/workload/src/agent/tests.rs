@@ -269,6 +269,11 @@ fn a_stride_counts_from_beginning_to_beginning() {
     let strided = Agent { spacing, region: 1_000..41_000, ..agent(loop_of_one()) };
     assert_eq!(starts(strided.clone(), 6), [1_000, 11_000, 21_000, 31_000, 1_000, 11_000]);
     assert_eq!(strided.requests_in_passes(3), Some(12));
+    let shifted = Spacing { shift: 4_096, ..spacing };
+    let shifted = Agent { spacing: shifted, region: 0..28_672, ..strided.clone() };
+    let passes = [[0, 10_000, 20_000], [4_096, 14_096, 24_096]].concat();
+    assert_eq!(starts(shifted.clone(), 6), passes, "each place once");
+    assert_eq!(starts(shifted, 9)[6..], [8_192, 18_192, 0], "no pass begins a stride later");
     let aligned = Spacing { align: Some(4096), first: 5_000, ..spacing };
     let aligned = Agent { spacing: aligned, ..strided };
     assert_eq!(starts(aligned.clone(), 6), [9_192, 21_480, 33_768, 1_000, 13_288, 25_576]);
