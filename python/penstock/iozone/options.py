@@ -260,7 +260,7 @@ def _notes(values: Values, workbook: Path | None, threads: int) -> Iterator[str]
             if has_no_unit(text):
                 yield f"{name} {text} has no unit and is {text} KiB, as in IOzone"
     if workbook is not None and workbook.suffix != WORKBOOK:
-        yield f"-b {workbook}: the workbook is {workbook.with_suffix(WORKBOOK)}, a file of today"
+        yield f"-b {workbook}: the workbook is written as {workbook.with_suffix(WORKBOOK)}"
     if "-U" in values:
         yield (
             f"-U {values['-U'][0]}: nothing is unmounted; the pages of the files are dropped "

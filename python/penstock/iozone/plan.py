@@ -34,7 +34,7 @@ def tests_of(options: IozoneOptions) -> Sequence[IozoneTest]:
 def points(options: IozoneOptions) -> Sequence[IozonePoint]:
     """Return the points in the order in which they are tested."""
     tested = [
-        IozonePoint(threads, record, size // record * record)
+        IozonePoint(threads, record, size)
         for threads in options.threads
         for size in _sizes(options)
         for record in _records(options)
@@ -89,9 +89,9 @@ def check_files(options: IozoneOptions) -> None:
             raise wrong(
                 f"-i {first.phase} needs {name}: {error.strerror}", "write it first: -i 0 -w"
             ) from None
-        if size < point.size:
+        needed = point.records * point.record
+        if size < needed:
             raise wrong(
-                f"-i {first.phase} needs {point.size // KIB} KiB in {name}, which has "
-                f"{size // KIB}",
+                f"-i {first.phase} needs {needed // KIB} KiB in {name}, which has {size // KIB}",
                 "write it first with the same -s: -i 0 -w",
             )

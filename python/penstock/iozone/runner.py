@@ -19,7 +19,12 @@ class IozonePoint:
     record: int
     """Bytes of a record."""
     size: int
-    """Bytes of the file of each worker, a multiple of the record."""
+    """Bytes of the file of each worker, as they were asked for."""
+
+    @property
+    def records(self) -> int:
+        """Records of a file; what is left behind the last whole one is not used."""
+        return self.size // self.record
 
 
 @dataclass(frozen=True)
