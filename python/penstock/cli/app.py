@@ -32,6 +32,7 @@ VERBS = {
     "replay": "Play a recorded trace under policies.",
     "calibrate": "Measure a disk and make a device of it.",
     "merge": "Merge sorted files side by side, each disk with a policy.",
+    "iozone": "Run the tests of IOzone, with its options and its lines.",
     "doctor": "Say what this machine can do, and why not.",
     "linux": "Show and set the kernel's schedulers and their tunables.",
     "capture": "Capture the requests of programs to a disk.",

@@ -97,7 +97,7 @@ class Outputs:
         if self.plots is not None:
             files.check_folder(Path(self.plots))
         if self.xlsx is not None:
-            _check_workbook(self.xlsx)
+            check_workbook(self.xlsx)
 
     def write(self, contents: Contents) -> Iterator[str]:
         """Write them one after another, and yield each once it is there."""
@@ -115,7 +115,7 @@ class Outputs:
             count = self._plot(contents, Path(self.plots))
             yield f"{count} pictures in {self.plots}"
         if self.xlsx is not None and contents.workbook is not None:
-            _check_workbook(self.xlsx)
+            check_workbook(self.xlsx)
             files.write(Path(self.xlsx), contents.workbook())
             yield str(self.xlsx)
         if self.parquet is not None and contents.parquet is not None:
@@ -211,6 +211,7 @@ def _check_page(path: str | PathLike[str]) -> None:
     files.check(Path(path), is_ours=files.is_page, kind="report", ending=ENDINGS["report"])
 
 
-def _check_workbook(path: str | PathLike[str]) -> None:
+def check_workbook(path: str | PathLike[str]) -> None:
+    """Raise a `PenstockError` unless a workbook may be written there."""
     needs("xlsxwriter", feature="a workbook")
     files.check(Path(path), is_ours=files.is_workbook, kind="workbook", ending=ENDINGS["xlsx"])
