@@ -16,8 +16,11 @@ from penstock.cli.verb import verb
 from penstock.errors import CANNOT_HERE, PenstockError, wrong
 from penstock.iozone import measure
 from penstock.iozone.flags import FLAGS
+from penstock.iozone.modelled import ModelledRunner
 from penstock.iozone.options import IozoneOptions, options
+from penstock.iozone.plan import plan
 from penstock.iozone.runner import Runner
+from penstock.target import SERVED
 
 if TYPE_CHECKING:
     # A type of Typer's methods, which it does not export.
@@ -139,6 +142,8 @@ def run(
 
 def runner_for(chosen: IozoneOptions) -> Runner:
     """Return what runs the tests: on files, or on the model that `--on` names."""
+    if chosen.on is not None and not chosen.on.startswith(SERVED):
+        return ModelledRunner(chosen, plan(chosen))
     place = "files" if chosen.on is None else chosen.on
     raise PenstockError(
         f"error: the tests of IOzone cannot run on {place} in this build\n"

@@ -59,6 +59,25 @@ class Comparison(TypedDict):
     """Conclusions from the figures; left out of the result that the engine hands to the package."""
 
 
+class AgentDetail(TypedDict):
+    """Requests and time of an agent.
+
+    Its flushes move the end of its time and are not counted.
+    """
+
+    of_class: str
+    """Name of its class."""
+    requests: int
+    """Requests that completed without an error."""
+    bytes: int
+    """Bytes of these requests."""
+    began_s: float | None
+    """Seconds from the beginning of the run until its first request was due; null if it issued
+    none."""
+    ended_s: float | None
+    """Seconds from the beginning of the run until its last request completed; null if none did."""
+
+
 class Arm(TypedDict):
     """The arm of a disk in a stretch of a run."""
 
@@ -312,6 +331,9 @@ class Detail(TypedDict):
     """Seconds that a window lasts."""
     classes: list[ClassDetail]
     """Details of each class, in the order of the job."""
+    agents: NotRequired[list[AgentDetail]]
+    """Requests and times of each agent, in the order of the job, a copy or file after the other;
+    left out for a workload without agents."""
     arm: NotRequired[Arm]
     """Accesses of the arm of the first disk in the stretch of the run that is drawn; left out for a
     device without an arm."""

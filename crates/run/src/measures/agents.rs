@@ -65,7 +65,7 @@ impl Measure for PerAgent<'_> {
     fn write(&mut self, _: Time, result: &mut RunResult) {
         let seconds = |at: Time| at.ns() as f64 / 1e9;
         let written = |(agent, class): (&Counted, &ClassId)| AgentDetail {
-            class: self.names[class.index()].to_owned(),
+            of_class: self.names[class.index()].to_owned(),
             requests: agent.requests,
             bytes: agent.bytes,
             began_s: Some(agent.began).filter(|at| *at < Time::NEVER).map(seconds),

@@ -31,7 +31,7 @@ pub struct Detail {
 #[derive(Clone, PartialEq, Debug, JsonSchema, Serialize)]
 pub struct AgentDetail {
     /// Name of its class.
-    pub class: String,
+    pub of_class: String,
     /// Requests that completed without an error.
     pub requests: u64,
     /// Bytes of these requests.
