@@ -7,7 +7,7 @@ in our lines it misreads here.
 import re
 
 
-def test_profile(text: str, column: int) -> list[float]:
+def distribution_suite(text: str, column: int) -> list[float]:
     """Figures as a test suite for distributions reads them.
 
     In the lines below the one with `reclen` it takes the word of a fixed place: 2 is the first

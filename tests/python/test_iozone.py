@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -141,6 +142,31 @@ def test_a_failure_closes_the_runner_and_names_itself(
     assert "complete" not in done.stdout
     assert runners[0].closed
     assert not Path("r.xlsx").exists()
+
+
+def test_an_interrupted_run_closes_the_runner_and_keeps_its_lines(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runners: list[Peer] = []
+
+    class Interrupted(Peer):
+        def run(self, test: IozoneTest, point: IozonePoint, progress: Report) -> MeasuredTest:
+            if test.key == "rewrite":
+                os.kill(os.getpid(), signal.SIGINT)
+            return super().run(test, point, progress)
+
+    def made(chosen: IozoneOptions) -> Peer:
+        runners.append(Interrupted(chosen))
+        return runners[0]
+
+    monkeypatch.setattr(iozone, "runner_for", made)
+    done = command("-t 1 -i 0 -s 64k -F t -b r.xlsx")
+    assert done.exit_code == 130
+    assert done.stderr.endswith("interrupted: only the tests above have ended\n")
+    assert "initial writers" in done.stdout
+    assert "rewriters" not in done.stdout
+    assert runners[0].closed
+    assert os.listdir() == []
 
 
 def test_a_workbook_of_sizes(command: Command) -> None:

@@ -263,7 +263,7 @@ class TestParsers:
     def test_a_test_suite_for_distributions(self) -> None:
         for line, column, value in (("-i 0", 2, 65536), ("-i 0 -i 1", 4, 21845)):
             text = printed(f"{line} -s 64m -r 4k")
-            assert parsers.test_profile(text, column) == [value]
+            assert parsers.distribution_suite(text, column) == [value]
 
     def test_a_wrapper_that_cuts_by_blanks(self) -> None:
         found = parsers.cut_by_blanks(printed("-i 0 -i 1 -i 2 -r 512k -s 512m -t 2"))

@@ -1,13 +1,14 @@
 """Command lines of IOzone: how they are read, what is planned, and what is refused with why."""
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from command import penstock
+from command import ROOT, penstock
 from penstock.errors import PenstockError
 from penstock.iozone import measure
 from penstock.iozone.flags import ABSENT, BY_NAME, FLAGS
@@ -258,3 +259,18 @@ class TestCommand:
         ended = penstock("iozone", "-i0", f"-b{tmp_path}/there/h.xls")
         assert (ended.code, ended.out) == (2, "")
         assert "there is no directory" in ended.err
+
+
+def test_the_page_has_every_option_of_iozone_and_every_phase() -> None:
+    page = (ROOT / "docs/how-to/iozone.md").read_text()
+    for flag in FLAGS:
+        shown = flag.name if flag.metavar is None else f"{flag.name} {flag.metavar}"
+        assert f"`{shown}`" in page
+    for name in ABSENT:
+        assert re.search(rf"^\|.*`{re.escape(name)}`.*\|", page, re.MULTILINE), name
+    rows = re.findall(r"^\| (\d+) \| ([^|]*) \|", page, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(PHASES)
+    for number, tests in rows:
+        keys = [test.key.replace("re_", "re-").replace("_", " ") for test in TESTS]
+        mine = [key for key, test in zip(keys, TESTS, strict=True) if test.phase == int(number)]
+        assert tests.split(", ") == mine

@@ -104,11 +104,8 @@ class IozoneLines:
         point = measured.point
         if point.threads != self._threads:
             processes = "process" if point.threads == 1 else "processes"
-            text = (
-                f"\n\tThroughput test with {point.threads} {processes}\n"
-                if self._threads
-                else (f"\tThroughput test with {point.threads} {processes}\n")
-            )
+            text = "\n" if self._threads else ""
+            text += f"\tThroughput test with {point.threads} {processes}\n"
             text += (
                 f"\tEach process writes a {point.size // KIB} kByte file in "
                 f"{point.record // KIB} kByte records\n"

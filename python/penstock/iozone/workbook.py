@@ -7,6 +7,7 @@ as its run, and as spreadsheets can be if that was simulated.
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from io import BytesIO
+from typing import TypeAlias
 
 import xlsxwriter
 from xlsxwriter.format import Format
@@ -31,7 +32,7 @@ FIGURES = ("children", "parent", "min", "max", "avg", "min xfer")
 
 CHARTED = FIGURES[:2]
 
-Series = tuple[str, tuple[int, int, int, int], tuple[int, int, int, int]]
+Series: TypeAlias = tuple[str, tuple[int, int, int, int], tuple[int, int, int, int]]
 """The name of a line, and the cells of its values and of the values below them."""
 
 
@@ -147,7 +148,7 @@ def _chart(
 
 
 def _run(sheet: Worksheet, facts: RunFacts, remarks: Sequence[str], bold: Format) -> None:
-    """Write what ran, where and when."""
+    """Write the command, its place and its time."""
     rows = [
         ("command", facts.command),
         ("world", facts.world),
