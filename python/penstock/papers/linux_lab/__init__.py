@@ -1,0 +1,1 @@
+"""The exercise of a course on operating systems, on models and under the kernel."""
