@@ -34,6 +34,14 @@ Data = Annotated[str | None, typer.Option("--data", metavar="DIR")]
 
 Vary = Annotated[bool, typer.Option("--sensitivity")]
 
+WithoutRoot = Annotated[
+    bool,
+    typer.Option(
+        "--without-root",
+        help="Leave out what takes root: the same under the kernel of this machine.",
+    ),
+]
+
 
 def simulated(paper: Study, live: "Callable[..., None] | None") -> "Command":
     """Returns the command of a paper's simulation, with its programs in real time as `live`."""
@@ -54,7 +62,11 @@ def simulated(paper: Study, live: "Callable[..., None] | None") -> "Command":
         "sensitivity": sensitivity.help if sensitivity else None,
         "data": "Write every run into a new folder, as a study: `penstock study analyse` reads it.",
     }
-    has = {"sensitivity": sensitivity, "data": paper.keep}
+    has = {
+        "sensitivity": sensitivity,
+        "data": paper.keep,
+        "without_root": paper.under_kernel,
+    }
     command.params = [
         param for param in command.params if has.get(str(param.name), True) is not None
     ]
@@ -72,6 +84,7 @@ def _run(paper: Study) -> Callable[..., None]:
         report: Report = None,
         data: Data = None,
         sensitivity: Vary = False,
+        without_root: WithoutRoot = False,
         as_json: Json = False,
     ) -> None:
         if context.invoked_subcommand is not None:
@@ -87,7 +100,9 @@ def _run(paper: Study) -> Callable[..., None]:
         vary = bool(sensitivity) or report is not None
 
         def simulated(_: Progress) -> Answer:
-            simulation = result.simulated(paper, settings, vary=vary, say=output.talk)
+            simulation = result.simulated(
+                paper, settings, vary=vary, kernel=not without_root, say=output.talk
+            )
             if data is not None and paper.keep is not None:
                 paper.keep(simulation.ours, data)
             return Answer(

@@ -26,5 +26,6 @@ PAPERS = {
     "ioagent": Listed(
         "A parallel I/O load generator, and a study of four disks (2007).", live=True, long=True
     ),
+    "linux-lab": Listed("A lab on the schedulers of Linux, with IOzone's tests (2022)."),
 }
 """The papers by name. A folder has the same name, with `_` in the place of `-`."""

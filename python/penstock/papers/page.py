@@ -39,6 +39,8 @@ def _sections(result: Result) -> Iterator[Section]:
     if (gallery := paper.pictures) is not None:
         pictures = Pictures(list(gallery.pictures(result.ours)))
         yield Section("figures", gallery.title, [pictures], gallery.about)
+    if result.kernel is not None:
+        yield from map(Section.of_table, result.kernel.tables)
     if result.variants:
         title = "How much hangs on what the paper does not say"
         yield Section("phases", title, [sensitivity_table(paper, result.variants)])

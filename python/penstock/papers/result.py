@@ -1,6 +1,6 @@
 """The result of a paper's simulation, as JSON and in a terminal."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from penstock.answer.value import Blocks, Line, Part, headline
 from penstock.papers import claims, files, sensitivity
 from penstock.papers.claims import Claim
 from penstock.papers.sensitivity import Found
-from penstock.papers.study import Ours, Study
+from penstock.papers.study import Ours, Say, Study, UnderKernel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,12 +22,15 @@ class Result:
     ours: Ours
     claims: Sequence[Claim]
     variants: Sequence[Found] = ()
+    kernel: UnderKernel | None = None
+    """The same under the kernel, if it was asked for."""
 
     def data(self) -> dict[str, Any]:
         """All figures, with the published ones."""
         return {
             **self.paper.data(self.ours, self.claims),
             "sensitivity": list(self.variants),
+            **({} if self.kernel is None else {"kernel": self.kernel.data}),
         }
 
     def json(self) -> dict[str, Any]:
@@ -43,13 +46,23 @@ def simulated(
     arguments: Mapping[str, str],
     *,
     vary: bool = False,
-    say: Callable[[str], object] = lambda _: None,
+    kernel: bool = False,
+    say: Say = lambda _: None,
 ) -> Result:
-    """Simulate a paper; with `vary` its variants too, each of which `say` is called with."""
+    """Simulate a paper; with `vary` its variants too, with `kernel` the same under the kernel.
+
+    `say` is called with each part that begins.
+    """
     ours = paper.simulate(arguments)
-    variants = paper.varied(arguments, say) if vary else ()
-    claims = paper.claims(ours)
-    return Result(paper=paper, given=arguments, ours=ours, claims=claims, variants=variants)
+    measure = paper.under_kernel if kernel else None
+    return Result(
+        paper=paper,
+        given=arguments,
+        ours=ours,
+        claims=paper.claims(ours),
+        variants=paper.varied(arguments, say) if vary else (),
+        kernel=None if measure is None else measure(arguments, ours, say),
+    )
 
 
 def blocks(result: Result) -> Blocks:
@@ -61,6 +74,9 @@ def blocks(result: Result) -> Blocks:
     yield [line for claim in result.claims for line in _judged(claim)]
     if result.variants:
         yield [sensitivity_table(paper, result.variants)]
+    if (kernel := result.kernel) is not None:
+        yield from ([table] for table in kernel.tables)
+        yield [Line(f"missing: {why}", style="dim") for why in kernel.missing]
 
 
 def _judged(claim: Claim) -> Iterator[Part]:

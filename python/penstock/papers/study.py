@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from penstock.answer.table import Table
 from penstock.papers.claims import Claim
@@ -12,11 +12,21 @@ from penstock.papers.published import POINTS, Away
 from penstock.papers.sensitivity import Found, Sensitivity
 from penstock.papers.settings import Settings
 
-if TYPE_CHECKING:
-    pass
+Say: TypeAlias = Callable[[str], object]
+"""Takes a line about the part of the work that begins."""
 
 Ours: TypeAlias = Any
 """Our figures of a paper, as JSON has them: what `Study.simulate` returns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnderKernel:
+    """What was measured under the kernel of this machine, or why not."""
+
+    tables: Sequence[Table] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+    missing: Sequence[str] = ()
+    """What did not run, each with the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +43,9 @@ class Study(ABC):
     sensitivity: Sensitivity | None = None
     keep: "Callable[[Ours, str], None] | None" = None
     """Writes the runs of our figures into a new folder, as `penstock study run` does."""
+    under_kernel: "Callable[[Mapping[str, str], Ours, Say], UnderKernel] | None" = None
+    """Measures the same under the kernel of this machine, which takes root; by the settings, our
+    figures, and what says which part begins."""
     quick: Sequence[str] = ()
     """Settings, as `--set` has them, under which all is there within some seconds."""
 
@@ -61,6 +74,6 @@ class Study(ABC):
     def read(self, data: Mapping[str, Any]) -> Ours:
         """Our figures of that JSON."""
 
-    def varied(self, _given: Mapping[str, str], _say: Callable[[str], object]) -> Sequence[Found]:
+    def varied(self, _given: Mapping[str, str], _say: Say) -> Sequence[Found]:
         """How much hangs on what is open; `say` is called with the next variant."""
         return ()

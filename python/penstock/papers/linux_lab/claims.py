@@ -207,14 +207,14 @@ def _statements(names: Names) -> Iterator[Statement]:
         holds=_within(WRITE_MS),
     )
     yield Statement(
-        id="anticipatory-1",
+        id="antic-1",
         text="anticipatory gains where programs read one block after another: two of them get at "
         "least 5 times as much as under deadline",
         numbers=_thinking(names),
         holds=lambda figures: all(ratio[0] >= 5 for ratio in figures.values()),
     )
     yield Statement(
-        id="anticipatory-2",
+        id="antic-2",
         text="a wrong guess costs: a flood of writes beside reads at random gets less than under "
         "deadline",
         numbers=_wrong_guess(names),
