@@ -26,7 +26,6 @@ mod pool;
 mod progress;
 mod schema;
 mod session;
-mod stability;
 mod workload;
 
 pub use ask::candidate::{Build, Candidate, Foreign, Quit, QuitFlag};
@@ -43,4 +42,3 @@ pub use result::without_detail::without_detail;
 pub use schema::schema;
 pub use session::run::{compare, compare_text};
 pub use session::{Session, Variant};
-pub use stability::{Characteristic, ClassStability};

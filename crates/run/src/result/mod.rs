@@ -24,6 +24,7 @@ mod programs;
 mod requests;
 mod schedule;
 mod shares;
+mod stability;
 mod survey;
 mod verdict;
 mod verify;
@@ -37,7 +38,6 @@ use serde::Serialize;
 
 use self::params::Params;
 use crate::result::parts::ThreadParts;
-use crate::stability::ClassStability;
 
 pub use self::against_measured::AgainstMeasured;
 pub use self::arm::{Arm, ArmAccess, HeldIdle};
@@ -57,6 +57,7 @@ pub use self::programs::ProgramResult;
 pub use self::requests::Requests;
 pub use self::schedule::{Held, ScheduleResult};
 pub use self::shares::ShareResult;
+pub use self::stability::{Characteristic, ClassStability};
 pub use self::survey::SurveyResult;
 pub use self::verdict::VerdictResult;
 pub use self::verify::{DifferenceResult, VerifyResult};
