@@ -48,7 +48,7 @@ FLOORS = (
     {"sweeps"},
     {""},
     {"capturing", "serving"},
-    {"advise", "agreement", "calibrate", "merging", "papers", "study", "watch"},
+    {"advise", "agreement", "calibrate", "merging", "papers", "passes", "study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},
 )
