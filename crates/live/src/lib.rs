@@ -63,7 +63,7 @@ pub use paced::{Pace, Paced};
 pub use passes::error::PassError;
 pub use passes::file_test::FileTest;
 pub use passes::pass::{
-    CallForm, Pass, PassFigures, PassHistory, PassSettings, PassSignals, RecordsMoved,
+    CallForm, EndedPass, Pass, PassHistory, PassSettings, PassSignals, RecordsMoved,
 };
 pub use record::record_error::RecordError;
 pub use record::record_file::{give_up_record, record_beside};

@@ -12,11 +12,13 @@ use crate::record::stamp::{self, Stamp, WORD};
 const ELSEWHERE: &str = ", which is data of another pass or place";
 
 /// Data of a pass.
+#[derive(Clone)]
 pub(crate) struct PassData {
     stamping: Option<Stamping>,
 }
 
 /// The stamps of a file.
+#[derive(Clone)]
 struct Stamping {
     stamp: Stamp,
     /// The passes whose data may be in the file. Writes are of the last.

@@ -3,7 +3,7 @@
 //! Source: the documentation of `IOzone` 3, which has the same tests: "`Iozone` Filesystem Benchmark" (2006) and the
 //! manual page.
 
-use crate::passes::order::Order;
+use crate::passes::order::RecordOrder;
 
 /// The direction in which a test moves data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ pub struct FileTest {
     /// Its name.
     pub name: &'static str,
     pub(crate) moves: Moves,
-    pub(crate) order: Order,
+    pub(crate) order: RecordOrder,
     pub(crate) calls: CallKind,
     /// Whether it begins with an empty file, which its writes extend.
     pub(crate) is_initial: bool,
@@ -45,40 +45,40 @@ impl FileTest {
         use CallKind::{Plain, Positioned, Stream, Vectored};
         [
             Self::initial("write", Plain),
-            Self::writing("rewrite", Order::Forward, Plain),
-            Self::reading("read", Order::Forward, Plain),
-            Self::reading("reread", Order::Forward, Plain),
-            Self::reading("random_read", Order::Random, Plain),
-            Self::writing("random_write", Order::Random, Plain),
-            Self::reading("backward_read", Order::Backward, Plain),
-            Self::writing("record_rewrite", Order::OneSpot, Plain),
-            Self::reading("stride_read", Order::Strided, Plain),
+            Self::writing("rewrite", RecordOrder::Forward, Plain),
+            Self::reading("read", RecordOrder::Forward, Plain),
+            Self::reading("reread", RecordOrder::Forward, Plain),
+            Self::reading("random_read", RecordOrder::Random, Plain),
+            Self::writing("random_write", RecordOrder::Random, Plain),
+            Self::reading("backward_read", RecordOrder::Backward, Plain),
+            Self::writing("record_rewrite", RecordOrder::OneSpot, Plain),
+            Self::reading("stride_read", RecordOrder::Strided, Plain),
             Self::initial("fwrite", Stream),
-            Self::writing("frewrite", Order::Forward, Stream),
-            Self::reading("fread", Order::Forward, Stream),
-            Self::reading("freread", Order::Forward, Stream),
-            Self { moves: Moves::Both, ..Self::reading("random_mix", Order::Random, Plain) },
+            Self::writing("frewrite", RecordOrder::Forward, Stream),
+            Self::reading("fread", RecordOrder::Forward, Stream),
+            Self::reading("freread", RecordOrder::Forward, Stream),
+            Self { moves: Moves::Both, ..Self::reading("random_mix", RecordOrder::Random, Plain) },
             Self::initial("pwrite", Positioned),
-            Self::writing("re_pwrite", Order::Forward, Positioned),
-            Self::reading("pread", Order::Forward, Positioned),
-            Self::reading("re_pread", Order::Forward, Positioned),
+            Self::writing("re_pwrite", RecordOrder::Forward, Positioned),
+            Self::reading("pread", RecordOrder::Forward, Positioned),
+            Self::reading("re_pread", RecordOrder::Forward, Positioned),
             Self::initial("pwritev", Vectored),
-            Self::writing("re_pwritev", Order::Forward, Vectored),
-            Self::reading("preadv", Order::Forward, Vectored),
-            Self::reading("re_preadv", Order::Forward, Vectored),
+            Self::writing("re_pwritev", RecordOrder::Forward, Vectored),
+            Self::reading("preadv", RecordOrder::Forward, Vectored),
+            Self::reading("re_preadv", RecordOrder::Forward, Vectored),
         ]
     };
 
-    const fn reading(name: &'static str, order: Order, calls: CallKind) -> Self {
+    const fn reading(name: &'static str, order: RecordOrder, calls: CallKind) -> Self {
         Self { name, moves: Moves::Reads, order, calls, is_initial: false }
     }
 
-    const fn writing(name: &'static str, order: Order, calls: CallKind) -> Self {
+    const fn writing(name: &'static str, order: RecordOrder, calls: CallKind) -> Self {
         Self { moves: Moves::Writes, ..Self::reading(name, order, calls) }
     }
 
     const fn initial(name: &'static str, calls: CallKind) -> Self {
-        Self { is_initial: true, ..Self::writing(name, Order::Forward, calls) }
+        Self { is_initial: true, ..Self::writing(name, RecordOrder::Forward, calls) }
     }
 
     /// Returns the test called `name`.

@@ -1,12 +1,12 @@
 //! The order in which a pass visits the records of a file.
 //!
-//! Every order but [`Order::OneSpot`] visits each record once. A step takes some nanoseconds and no memory.
+//! Every order but [`RecordOrder::OneSpot`] visits each record once. A step takes some nanoseconds and no memory.
 
 use crate::record::stamp::mix;
 
 /// An order of records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Order {
+pub(crate) enum RecordOrder {
     /// From the first to the last.
     Forward,
     /// From the last to the first.
@@ -38,13 +38,13 @@ enum RecordPath {
 
 impl Records {
     /// Visits `count` records in `order`, with a stride of `stride` records or a permutation of `seed`.
-    pub(crate) fn new(order: Order, count: u64, stride: u64, seed: u64) -> Self {
+    pub(crate) fn new(order: RecordOrder, count: u64, stride: u64, seed: u64) -> Self {
         let path = match order {
-            Order::Forward => RecordPath::Forward,
-            Order::Backward => RecordPath::Backward,
-            Order::Strided => RecordPath::Strided { stride, first: 0, next: 0 },
-            Order::Random => RecordPath::Random(Permutation::new(count, seed)),
-            Order::OneSpot => RecordPath::OneSpot,
+            RecordOrder::Forward => RecordPath::Forward,
+            RecordOrder::Backward => RecordPath::Backward,
+            RecordOrder::Strided => RecordPath::Strided { stride, first: 0, next: 0 },
+            RecordOrder::Random => RecordPath::Random(Permutation::new(count, seed)),
+            RecordOrder::OneSpot => RecordPath::OneSpot,
         };
         Self { count, visited: 0, path }
     }
@@ -145,7 +145,8 @@ impl Mix {
 mod tests {
     use super::*;
 
-    const ALL: [Order; 4] = [Order::Forward, Order::Backward, Order::Strided, Order::Random];
+    const ALL: [RecordOrder; 4] =
+        [RecordOrder::Forward, RecordOrder::Backward, RecordOrder::Strided, RecordOrder::Random];
 
     #[test]
     fn every_record_is_visited_once() {
@@ -163,15 +164,16 @@ mod tests {
     #[test]
     fn the_orders_are_what_their_names_say() {
         let records = |order| Records::new(order, 5, 2, 1).collect::<Vec<_>>();
-        assert_eq!(records(Order::Forward), [0, 1, 2, 3, 4]);
-        assert_eq!(records(Order::Backward), [4, 3, 2, 1, 0]);
-        assert_eq!(records(Order::Strided), [0, 2, 4, 1, 3]);
-        assert_eq!(records(Order::OneSpot), [0; 5]);
+        assert_eq!(records(RecordOrder::Forward), [0, 1, 2, 3, 4]);
+        assert_eq!(records(RecordOrder::Backward), [4, 3, 2, 1, 0]);
+        assert_eq!(records(RecordOrder::Strided), [0, 2, 4, 1, 3]);
+        assert_eq!(records(RecordOrder::OneSpot), [0; 5]);
     }
 
     #[test]
     fn a_permutation_depends_on_its_seed_and_goes_far() {
-        let records = |seed| Records::new(Order::Random, 1 << 16, 1, seed).collect::<Vec<_>>();
+        let records =
+            |seed| Records::new(RecordOrder::Random, 1 << 16, 1, seed).collect::<Vec<_>>();
         assert_eq!(records(3), records(3));
         assert_ne!(records(3), records(4));
         let order = records(3);

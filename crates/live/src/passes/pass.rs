@@ -16,7 +16,7 @@ use crate::passes::file_test::{CallKind, FileTest, Moves};
 use crate::passes::form::{Form, RecordBuffers};
 use crate::passes::in_flight::RecordsInFlight;
 use crate::passes::mapping::MappedCopies;
-use crate::passes::order::{Mix, Order, Records};
+use crate::passes::order::{Mix, RecordOrder, Records};
 use crate::passes::stream::{self, FileStream};
 use crate::record::stamp::{self, Stamp, file_number};
 use crate::stage::clock::monotonic;
@@ -132,9 +132,14 @@ impl PassHistory {
     }
 }
 
-/// The figures of a pass.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PassFigures {
+/// A pass that has ended, and its figures.
+pub struct EndedPass<'a> {
+    file: &'a PassFile,
+    settings: &'a PassSettings,
+    test: FileTest,
+    record: u64,
+    count: u64,
+    data: PassData,
     /// Records that were moved in its time.
     pub records: u64,
     /// The machine's clock before its first call, in nanoseconds.
@@ -150,12 +155,9 @@ pub struct Pass<'a> {
     test: FileTest,
     record: u64,
     count: u64,
-    /// Records that were moved in its time.
-    moved: u64,
     records: Records,
     data: PassData,
-    /// `None` once it is closed.
-    form: Option<Box<dyn Form>>,
+    form: Box<dyn Form>,
 }
 
 impl<'a> Pass<'a> {
@@ -191,9 +193,9 @@ impl<'a> Pass<'a> {
         } else {
             PassData::any()
         };
-        let form = Some(form(file, settings, test, record, size)?);
+        let form = form(file, settings, test, record, size)?;
         let records = Records::new(test.order, count, settings.stride, settings.seed);
-        Ok(Self { file, settings, test, record, count, moved: 0, records, data, form })
+        Ok(Self { file, settings, test, record, count, records, data, form })
     }
 
     /// Moves the records, until another worker stops it.
@@ -201,88 +203,44 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// [`PassError`]: a call failed; data differs from what was written.
     pub fn go(
-        &mut self,
+        mut self,
         signals: &PassSignals,
         moved: &RecordsMoved,
-    ) -> Result<PassFigures, PassError> {
-        let Self { file, settings, test, record, count, .. } = *self;
-        let mut form = self.form.take().expect("a pass goes once");
+    ) -> Result<EndedPass<'a>, PassError> {
+        let Self { file, settings, test, record, count, .. } = self;
         let began_ns = monotonic();
         let records = match test.moves {
-            Moves::Reads => self.all(&mut *form, signals, moved, |_| true),
-            Moves::Writes => self.all(&mut *form, signals, moved, |_| false),
+            Moves::Reads => self.all(signals, moved, |_| true),
+            Moves::Writes => self.all(signals, moved, |_| false),
             Moves::Both => {
                 let mix = Mix::new(settings.read_percent, settings.seed);
-                self.all(&mut *form, signals, moved, |number| mix.reads(number))
+                self.all(signals, moved, |number| mix.reads(number))
             }
         };
         let records = records.map_err(|failed| failed.of(file.path(), record))?;
         if settings.stonewall && records == count {
             signals.stopped.store(true, Ordering::Relaxed);
         }
+        let Self { mut form, data, .. } = self;
         if settings.include_flush && test.writes() {
             form.flush().map_err(|error| TargetError::system(file.path(), "flush it", error))?;
         }
-        if settings.include_close {
-            drop(form);
-        } else {
-            self.form = Some(form);
-        }
+        // Dropping it closes the file.
+        let open = (!settings.include_close).then_some(form);
         let ended_ns = monotonic();
-        self.moved = records;
-        Ok(PassFigures { records, began_ns, ended_ns })
-    }
-
-    /// Ends the pass once all workers have their figures. An initial test writes the rest of its file, which later
-    /// tests read, and all that was written goes to the device. Returns whether the whole file has its data.
-    ///
-    /// # Errors
-    /// [`PassError`]: a call failed.
-    pub fn finish(mut self, signals: &PassSignals) -> Result<bool, PassError> {
-        let Self { file, test, count, moved, .. } = self;
-        drop(self.form.take());
-        if test.is_initial {
-            self.write_rest(signals)?;
-        }
-        if test.writes() {
-            file.flush().map_err(|error| TargetError::system(file.path(), "flush it", error))?;
-        }
-        let is_over_all = test.moves == Moves::Writes && test.order != Order::OneSpot;
-        Ok(test.is_initial || (is_over_all && moved == count))
-    }
-
-    /// Writes the records that an initial test has left.
-    fn write_rest(&mut self, signals: &PassSignals) -> Result<(), PassError> {
-        let Self { file, settings, record, count, moved, .. } = *self;
-        if moved == count {
-            return Ok(());
-        }
-        let mut flags = OFlags::WRONLY;
-        flags.set(OFlags::DIRECT, settings.direct);
-        let opened = file.reopen(flags);
-        let opened = opened.map_err(|error| TargetError::system(file.path(), "open it", error))?;
-        let buffers = RecordBuffers::new(1, record, settings.seed)?;
-        let mut calls = BlockingCalls::new(opened, CallKind::Positioned, buffers);
-        for number in moved..count {
-            if signals.abandoned.load(Ordering::Relaxed) {
-                break;
-            }
-            let written = calls.write(file.start() + number * record, &mut self.data);
-            written.map_err(|failed| failed.of(file.path(), record))?;
-        }
-        Ok(())
+        drop(open);
+        Ok(EndedPass { file, settings, test, record, count, data, records, began_ns, ended_ns })
     }
 
     /// Moves records until none is left or another worker has stopped it, and returns their number.
     #[inline]
     fn all(
         &mut self,
-        form: &mut dyn Form,
         signals: &PassSignals,
         moved: &RecordsMoved,
         reads: impl Fn(u64) -> bool,
     ) -> Result<u64, RecordFailed> {
-        let Self { data, records, record, file, .. } = self;
+        let Self { form, data, records, record, file, .. } = self;
         let (start, mut number) = (file.start(), 0);
         for place in records {
             if signals.stopped.load(Ordering::Relaxed) {
@@ -299,6 +257,48 @@ impl<'a> Pass<'a> {
         }
         form.settle(data)?;
         Ok(number)
+    }
+}
+
+impl EndedPass<'_> {
+    /// Ends the pass once all workers have their figures. An initial test writes the rest of its file, which later
+    /// tests read, and all that was written goes to the device. Returns whether the whole file has its data.
+    ///
+    /// # Errors
+    /// [`PassError`]: a call failed.
+    pub fn finish(&self, signals: &PassSignals) -> Result<bool, PassError> {
+        let Self { file, test, .. } = self;
+        if test.is_initial {
+            self.write_rest(signals)?;
+        }
+        if test.writes() {
+            file.flush().map_err(|error| TargetError::system(file.path(), "flush it", error))?;
+        }
+        let is_over_all = test.moves == Moves::Writes && test.order != RecordOrder::OneSpot;
+        Ok(test.is_initial || (is_over_all && self.records == self.count))
+    }
+
+    /// Writes the records that an initial test has left.
+    fn write_rest(&self, signals: &PassSignals) -> Result<(), PassError> {
+        let Self { file, settings, record, .. } = self;
+        if self.records == self.count {
+            return Ok(());
+        }
+        let mut flags = OFlags::WRONLY;
+        flags.set(OFlags::DIRECT, settings.direct);
+        let opened = file.reopen(flags);
+        let opened = opened.map_err(|error| TargetError::system(file.path(), "open it", error))?;
+        let buffers = RecordBuffers::new(1, *record, settings.seed)?;
+        let mut calls = BlockingCalls::new(opened, CallKind::Positioned, buffers);
+        let mut data = self.data.clone();
+        for number in self.records..self.count {
+            if signals.abandoned.load(Ordering::Relaxed) {
+                break;
+            }
+            let written = calls.write(file.start() + number * record, &mut data);
+            written.map_err(|failed| failed.of(file.path(), *record))?;
+        }
+        Ok(())
     }
 }
 
