@@ -53,6 +53,11 @@ impl Worker {
         Self::over(open(path, FirstUse::Creates).unwrap())
     }
 
+    fn prepared(&self, name: &str) -> Pass<'_> {
+        let Self { file, history } = self;
+        Pass::prepare(file, history, &SETTINGS, test(name), (RECORD, COUNT)).unwrap()
+    }
+
     /// Does `test`, and returns the number of records that it moved.
     fn does(&mut self, name: &str, settings: &PassSettings) -> Result<u64, PassError> {
         let test = test(name);
@@ -215,11 +220,8 @@ fn the_first_worker_that_ends_stops_the_others_and_files_become_whole() {
     let scratch = Scratch::new("passes-wall");
     let [mut first, mut second] = ["a", "b"].map(|name| Worker::new(&scratch.path(name)));
     let (signals, counts) = (PassSignals::default(), [(); 2].map(|()| RecordsMoved::default()));
-    fn prepare(Worker { file, history }: &Worker) -> Pass<'_> {
-        Pass::prepare(file, history, &SETTINGS, test("write"), (RECORD, COUNT)).unwrap()
-    }
     // One after the other: the second is stopped before its first record.
-    let (a, b) = (prepare(&first), prepare(&second));
+    let (a, b) = (first.prepared("write"), second.prepared("write"));
     let ended = a.go(&signals, &counts[0]).unwrap();
     let stopped = b.go(&signals, &counts[1]).unwrap();
     assert_eq!((ended.records, stopped.records), (COUNT, 0));

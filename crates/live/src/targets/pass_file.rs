@@ -213,7 +213,7 @@ impl PassFile {
         Direct::REAL.probe(&self.path, &file, alignment)?;
         let Alignment { offset: block, .. } = alignment;
         let block = u64::from(block);
-        let odd = records.iter().chain([&self.start]).find(|bytes| !bytes.is_multiple_of(block));
+        let odd = records.iter().find(|bytes| !bytes.is_multiple_of(block));
         odd.map_or(Ok(()), |&record| {
             let file_system = match self.hold {
                 Hold::Device { .. } => "the device".into(),

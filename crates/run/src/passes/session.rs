@@ -275,6 +275,12 @@ fn on_device(
             format!("{on}: ranges of {size} bytes from {first} and from {second} overlap");
         return Err(Failure::wrong(message, "put them further apart, or use a smaller -s"));
     }
+    let block = u64::from(target.unit());
+    if let Some(odd) = starts.iter().find(|start| !start.is_multiple_of(block)) {
+        let message =
+            format!("{on}: found a range from byte {odd}; expected a multiple of {block}");
+        return Err(Failure::wrong(message, "let it begin with a block"));
+    }
     let needed = in_order.last().map_or(0, |last| last.saturating_add(size));
     if needed > target.capacity() {
         let message = format!("{on}: found {} bytes; expected {needed}", target.capacity());
