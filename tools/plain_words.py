@@ -48,7 +48,7 @@ VAGUE_LOCALS = frozenset(
 )
 """Names of locals that say as little."""
 
-JSON_TYPES = ("json_types.py", "merge_types.py")
+JSON_TYPES = ("file_test_types.py", "json_types.py", "merge_types.py")
 """Modules of generated types, which are called as the dataclasses of the same results."""
 
 LIMITS = {

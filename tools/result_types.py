@@ -309,6 +309,12 @@ MODULES = (
         "merge_types.py",
         lambda: json_types("merge", "Merges", "Merges", "crates/run/src/merge/result.rs"),
     ),
+    Module(
+        "file_test_types.py",
+        lambda: json_types(
+            "file-test", "FileTest", "A test of files", "crates/run/src/result/passes.rs"
+        ),
+    ),
     Module("typed.py", lambda: str(Dataclasses())),
 )
 

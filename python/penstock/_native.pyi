@@ -6,6 +6,7 @@ from typing import Final, final
 
 from penstock.merging import Files
 from penstock.papers.merge_placement.rings import Ring
+from penstock.passes import PassSettings
 from penstock.policy import Op
 from penstock.results.steps import Step
 from penstock.session import Options, Variant
@@ -17,6 +18,7 @@ __all__ = [
     "Gate",
     "MergeSession",
     "Pace",
+    "PassSession",
     "Recorder",
     "Served",
     "Session",
@@ -164,6 +166,34 @@ class MergeSession:
 
     def merge(self, number: int) -> str:
         """Run round `number`, and return its result as JSON."""
+
+@final
+class PassSession:
+    """The files of the passes of a plan, which threads read and write call by call.
+
+    Dropping it removes the files that it made.
+    """
+
+    def __new__(cls, settings: PassSettings) -> PassSession:
+        """Check all files, then create those that are missing; nothing is written yet."""
+
+    def run(
+        self,
+        test: str,
+        *,
+        threads: int,
+        record: int,
+        size: int,
+        progress: Callable[[float], object] | None = None,
+    ) -> str:
+        """Run a test on the first files and return its result as JSON.
+
+        `progress` gets the fraction that is done. An exception of it, or of the handler of a
+        signal, ends the test.
+        """
+
+    def finish(self) -> None:
+        """Remove the files that it made, or mark them as owned files if they are kept."""
 
 def replay_decisions(path: str | PathLike[str], *, sets: Sequence[str] = ...) -> str:
     """Feed a record to its policy and return the comparison of decisions as JSON."""

@@ -47,7 +47,7 @@ FLOORS = (
     {"experiment"},
     {"sweeps"},
     {""},
-    {"capturing", "serving"},
+    {"capturing", "passes", "serving"},
     {"advise", "agreement", "calibrate", "iozone", "merging", "papers", "study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},

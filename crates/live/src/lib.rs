@@ -17,8 +17,8 @@
 //! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `faults`, `io_priority`, `libaio`, `loops`,
-//! `mapped`, `memory`, `posix_aio`, `psync`, `record_file`, `residency`, `uring` and `vsync`; the only one
-//! that reads the machine's clock, in `clock`, `paced` and `report_timer`; nothing outside the usable bytes
+//! `mapped`, `memory`, `posix_aio`, `psync`, `record_file`, `residency`, `stream`, `uring` and `vsync`; the only
+//! one that reads the machine's clock, in `clock`, `paced` and `report_timer`; nothing outside the usable bytes
 //! of a target is ever written, except an unnamed file that a trial makes for itself; no allocation per
 //! request. Linux only.
 
@@ -32,6 +32,7 @@ mod kernel;
 mod lateness;
 mod null;
 mod paced;
+mod passes;
 pub mod queue_settings;
 mod record;
 pub mod serve;
@@ -59,6 +60,11 @@ pub use kernel::sysfs::{Counters, Disk, Moved, Stack, Sysfs};
 pub use lateness::Lateness;
 pub use null::Null;
 pub use paced::{Pace, Paced};
+pub use passes::error::PassError;
+pub use passes::file_test::FileTest;
+pub use passes::pass::{
+    CallForm, EndedPass, Pass, PassHistory, PassSettings, PassSignals, RecordsMoved,
+};
 pub use record::record_error::RecordError;
 pub use record::record_file::{give_up_record, record_beside};
 pub use record::stamp::BLOCK as VERIFIED_BLOCK;
@@ -74,6 +80,7 @@ pub use targets::leftovers::{
     LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
 };
 pub use targets::new_file::{NewFile, folder_of};
+pub use targets::pass_file::{FirstUse, PassFile, PassPlace};
 pub use targets::plain::{Input, Output, PageCache};
 pub use targets::residency::drop_all_cached;
 pub use targets::{Contents, DirectIo, Target, TargetError, User, file_system};

@@ -3,5 +3,6 @@
 mod common;
 mod devices;
 mod emulated;
+mod passes;
 mod stack;
 mod targets;

@@ -1,4 +1,4 @@
-//! In the steady state an engine does not allocate: counted, on every thread.
+//! In the steady state an engine does not allocate, and a pass never does: counted, on every thread.
 
 mod common;
 
@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{Closed, Fcfs, Scratch, io, scatter, settings, ways};
 use penstock_core::{Flags, Io, Limits, Observer, Op, Queued, Seed, Time, run};
-use penstock_live::{Stage, Target, Verifier, VerifyPlan, give_up_record, record_beside};
+use penstock_live::{
+    CallForm, FileTest, FirstUse, Pass, PassHistory, PassPlace, PassSettings, PassSignals,
+    RecordsMoved, Stage, Target, Verifier, VerifyPlan, give_up_record, record_beside,
+};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -80,10 +83,47 @@ fn verifier(target: &Target) -> Verifier {
 
 const SIZE: u64 = 8 << 20;
 
+/// Checks that no test of passes allocates between its first call and its end, in any form.
+fn passes_do_not_allocate(scratch: &Scratch) {
+    let forms = [CallForm::Calls, CallForm::Mapped, CallForm::InFlight { depth: 4, copies: true }];
+    for (form, verify) in forms.into_iter().flat_map(|form| [(form, false), (form, true)]) {
+        let settings = PassSettings {
+            form,
+            stride: 17,
+            read_percent: 50,
+            direct: false,
+            sync: false,
+            include_flush: true,
+            include_close: false,
+            stonewall: true,
+            verify,
+            drop_cache: false,
+            seed: 1,
+        };
+        let place = PassPlace::find(&scratch.path("passes"), FirstUse::Creates, SIZE).unwrap();
+        let file = place.open().unwrap();
+        let mut history = PassHistory::of(&file);
+        for test in FileTest::ALL {
+            let records = (4096, SIZE / 4096);
+            let pass = Pass::prepare(&file, &history, &settings, test, records).unwrap();
+            let (signals, moved) = (PassSignals::default(), RecordsMoved::default());
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let ended = pass.go(&signals, &moved).unwrap();
+            let made = ALLOCATIONS.load(Ordering::Relaxed) - before;
+            assert_eq!((ended.records, made), (records.1, 0), "{} as {form:?}", test.name);
+            let is_whole = ended.finish(&signals).unwrap();
+            if test.writes() {
+                history.written(is_whole);
+            }
+        }
+    }
+}
+
 // One test, so that no other thread of the process allocates meanwhile.
 #[test]
 fn a_warm_engine_does_not_allocate() {
     let scratch = Scratch::new("no-allocation");
+    passes_do_not_allocate(&scratch);
     let target = Target::open(&scratch.path("data.img"), Some(SIZE)).unwrap();
     let ways = ways().flat_map(|way| [(way, false), (way, true)]);
     for (way, is_verified) in ways {

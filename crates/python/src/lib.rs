@@ -14,6 +14,7 @@ mod gate;
 mod ledger;
 mod merge;
 mod papers;
+mod passes;
 mod policy;
 mod served;
 mod session;
@@ -55,6 +56,8 @@ mod _native {
     use crate::merge::MergeSession;
     #[pymodule_export]
     use crate::papers::{merge_layout, merge_rings, online_batch};
+    #[pymodule_export]
+    use crate::passes::PassSession;
     #[pymodule_export]
     use crate::served::Served;
     #[pymodule_export]

@@ -8,7 +8,7 @@ use penstock_jobs::diagnose::JobError;
 use penstock_jobs::nearest::suggest;
 use penstock_live::queue_settings::QueueError;
 use penstock_live::serve::ServeError;
-use penstock_live::{EngineError, RecordError, TargetError};
+use penstock_live::{EngineError, PassError, RecordError, TargetError};
 
 /// A message with the exit code that goes with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -140,8 +140,8 @@ impl Failure {
         self.deadlock
     }
 
-    /// The exit code: 1 the run failed, 2 wrong use or input, 5 unsafe target, 77 not on this
-    /// machine.
+    /// The exit code: 1 the run failed, 2 wrong use or input, 4 data differs, 5 unsafe target, 77 not
+    /// on this machine.
     pub fn exit_code(&self) -> u8 {
         self.exit_code
     }
@@ -163,6 +163,12 @@ impl From<JobError> for Failure {
 
 impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
+        Self::new(format!("error: {error}"), error.exit_code())
+    }
+}
+
+impl From<PassError> for Failure {
+    fn from(error: PassError) -> Self {
         Self::new(format!("error: {error}"), error.exit_code())
     }
 }

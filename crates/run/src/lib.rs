@@ -5,7 +5,8 @@
 //! at its `place` with its `workload`; `measures` observe it, `progress` reports on it, and
 //! `result` is the outcome. `pool` has the threads. `record` proves that a run and its replay
 //! decide alike. `doctor` says what the machine can do, `gate` puts a policy before an
-//! application's own requests, and `papers` run the programs of papers over one.
+//! application's own requests, `papers` run the programs of papers over one, and `passes` test files
+//! call by call.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,7 @@ pub mod foresee;
 pub mod gate;
 pub mod merge;
 pub mod papers;
+pub mod passes;
 pub mod record;
 pub mod result;
 pub mod traces;
@@ -26,7 +28,6 @@ mod pool;
 mod progress;
 mod schema;
 mod session;
-mod stability;
 mod workload;
 
 pub use ask::candidate::{Build, Candidate, Foreign, Quit, QuitFlag};
@@ -43,4 +44,3 @@ pub use result::without_detail::without_detail;
 pub use schema::schema;
 pub use session::run::{compare, compare_text};
 pub use session::{Session, Variant};
-pub use stability::{Characteristic, ClassStability};

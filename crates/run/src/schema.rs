@@ -12,11 +12,12 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::merge::MergesResult;
-use crate::result::Comparison;
+use crate::result::{Comparison, FileTestResult};
 
-/// Kinds of the output of `--json`: of `run` and `compare`, and of `merge`.
+/// Kinds of the output of `--json`: of `run` and `compare`, of `merge`, and of a test of `iozone`.
 const RESULT: &str = "result";
 const MERGE: &str = "merge";
+const FILE_TEST: &str = "file-test";
 
 /// Returns the schema of job files, device files or results, by the name of the kind.
 ///
@@ -26,10 +27,11 @@ pub fn schema(kind: &str) -> Result<Value, Failure> {
     let schema = match kind {
         RESULT => Some(result::<Comparison>("A result of Penstock")),
         MERGE => Some(result::<MergesResult>("Merges of files by Penstock")),
+        FILE_TEST => Some(result::<FileTestResult>("A test of files by Penstock")),
         _ => file_schemas::schema(kind),
     };
     schema.ok_or_else(|| {
-        let kinds = file_schemas::KINDS.into_iter().chain([RESULT, MERGE]);
+        let kinds = file_schemas::KINDS.into_iter().chain([RESULT, MERGE, FILE_TEST]);
         Failure::wrong(format!("unknown kind of file: {}", quote(kind)), suggest(kind, kinds))
     })
 }

@@ -24,6 +24,7 @@ mod merge_session;
 mod online_batch;
 mod openpower;
 mod page_cache;
+mod passes;
 mod places;
 mod policy_series;
 mod programs;

@@ -42,7 +42,7 @@ pub(crate) struct Mapped {
 }
 
 /// A mapped file, from its first byte on.
-struct MappedFile {
+pub(crate) struct MappedFile {
     // Dropped before the pages are unmapped.
     faults: Watched,
     pages: Pages,
@@ -86,7 +86,8 @@ impl Mapped {
 }
 
 impl MappedFile {
-    fn new(
+    /// Maps `target`, which is open as `file`. A page has `page` bytes.
+    pub(crate) fn new(
         target: &ToMap<'_>,
         file: &Arc<File>,
         advice: Advice,
@@ -112,6 +113,26 @@ impl MappedFile {
         Ok(Self { faults, pages, file: Arc::clone(file), protection, page, is_dead: false })
     }
 
+    /// Copies the bytes from `start` on to `bytes`. Returns their number, or a negated error number.
+    #[inline]
+    pub(crate) fn read(&mut self, start: u64, bytes: &mut [u8]) -> i32 {
+        let len = bytes.len();
+        self.copied(start, len as u32, |at| {
+            // SAFETY: as many bytes of the mapping, which the borrowed bytes do not overlap.
+            unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(at, len) };
+        })
+    }
+
+    /// Copies `bytes` to the bytes from `start` on. Returns their number, or a negated error number.
+    #[inline]
+    pub(crate) fn write(&mut self, start: u64, bytes: &[u8]) -> i32 {
+        let len = bytes.len();
+        self.copied(start, len as u32, |at| {
+            // SAFETY: as above.
+            unsafe { at.copy_from_nonoverlapping(bytes.as_ptr(), len) };
+        })
+    }
+
     /// Calls `copy` with the address of `len` bytes at `start`. Returns `len`, or a negated error number.
     fn copied(&mut self, start: u64, len: u32, copy: impl FnOnce(*mut u8)) -> i32 {
         let before = self.faults.count();
@@ -130,7 +151,7 @@ impl MappedFile {
     }
 
     /// Writes `len` bytes at `start` to the device. Returns `len`, or a negated error number.
-    fn synced(&self, start: u64, len: u32) -> i32 {
+    pub(crate) fn synced(&self, start: u64, len: u32) -> i32 {
         let (from, pages) = pages_around(start, len, self.page);
         // SAFETY: pages of this mapping, which lives as long as `self`.
         let synced = unsafe { msync(self.pages.address(from, 0).cast(), pages, MsyncFlags::SYNC) };

@@ -96,7 +96,7 @@ impl LiveClock {
 }
 
 /// Returns the nanoseconds of the machine's monotonic clock.
-fn monotonic() -> u64 {
+pub(crate) fn monotonic() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
     // 64 bits of nanoseconds last 584 years.
     tv_sec.cast_unsigned() * SECOND + tv_nsec.cast_unsigned()

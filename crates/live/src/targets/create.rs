@@ -276,7 +276,7 @@ impl Site<'_> {
 }
 
 /// Returns the bytes that are free for this user.
-fn available(folder: &File) -> Option<u64> {
+pub(super) fn available(folder: &File) -> Option<u64> {
     let answer = rustix::fs::fstatvfs(folder).ok()?;
     Some(answer.f_bavail.saturating_mul(answer.f_frsize))
 }

@@ -117,6 +117,59 @@ pub enum TargetError {
         /// Why it is not ours.
         why: String,
     },
+    /// A file that passes are to write, and that was not kept by an earlier run.
+    #[error(
+        "{}: found a file of {len} bytes {why}; expected none, or one that an earlier run kept\n\
+         hint: it is left as it is; name another file, or remove this one", path.display()
+    )]
+    InTheWay {
+        /// The path.
+        path: PathBuf,
+        /// Its length in bytes.
+        len: u64,
+        /// A property of the file.
+        why: &'static str,
+    },
+    /// A file that passes are to read does not exist.
+    #[error(
+        "{}: found no file; expected one that is written already\n\
+         hint: write it first: -i 0 -w", path.display()
+    )]
+    Unwritten {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A file that passes are to read or to write over is too short.
+    #[error(
+        "{}: found {len} bytes; expected at least {needed}\n\
+         hint: write it first: -i 0 -w; or ask for less with -s", path.display()
+    )]
+    TooShort {
+        /// The path.
+        path: PathBuf,
+        /// Its length in bytes.
+        len: u64,
+        /// The bytes that are needed.
+        needed: u64,
+    },
+    /// A record that direct I/O cannot read or write.
+    #[error(
+        "{}: found records of {record} bytes with direct I/O; expected a multiple of {block} bytes, \
+         the block of {file_system}: every call would fail with EINVAL\n\
+         hint: take {nearest}, or leave direct I/O out", path.display()
+    )]
+    RecordUnaligned {
+        /// The path.
+        path: PathBuf,
+        /// The type of the file system, or the device.
+        file_system: String,
+        /// Bytes of a record.
+        record: u64,
+        /// The unit of direct I/O in bytes.
+        block: u64,
+        /// The nearest lengths that are possible, as options.
+        nearest: String,
+    },
     /// An owned file that holds an application's data, for a run.
     #[error(
         "{}: found a file with an application's data, which went through a gate; expected one that \
@@ -330,6 +383,9 @@ impl TargetError {
         match self {
             Self::Missing { .. }
             | Self::NoInput { .. }
+            | Self::Unwritten { .. }
+            | Self::TooShort { .. }
+            | Self::RecordUnaligned { .. }
             | Self::Exists { .. }
             | Self::DanglingLink { .. }
             | Self::LinkLoop { .. }
@@ -344,6 +400,7 @@ impl TargetError {
             Self::NotAFile { .. }
             | Self::Kernels { .. }
             | Self::NotOurs { .. }
+            | Self::InTheWay { .. }
             | Self::HoldsData { .. }
             | Self::InUse { .. }
             | Self::NotNamedTwice { .. }
@@ -358,7 +415,7 @@ impl TargetError {
     }
 
     /// Returns the error for a system call on `path` that failed in the step `doing`.
-    pub(super) fn system(path: &Path, doing: &'static str, source: io::Error) -> Self {
+    pub(crate) fn system(path: &Path, doing: &'static str, source: io::Error) -> Self {
         let path = path.to_owned();
         if source.raw_os_error() == Some(libc::ELOOP) {
             return Self::LinkLoop { path };

@@ -16,6 +16,7 @@ use crate::kernel::sysfs::{entries, name, text};
 use crate::targets::device::alone;
 use crate::targets::loops;
 use crate::targets::new_file::UNFINISHED;
+use crate::targets::pass_file::begins_as_written;
 use crate::targets::{GRAIN, Listed, MARK, Roots, begins_as_filled, is_ours};
 
 /// An unused loop device over an owned file.
@@ -70,13 +71,15 @@ fn left(roots: &Roots, name: &str) -> Option<LoopDevice> {
     (free && listed.name() == name).then_some(LoopDevice { node, file })
 }
 
-/// Returns the files at `path`, or in the folder `path`, whose creation was not finished. They are recognised by
-/// their beginning. Nothing is removed, as another process may be creating one now.
+/// Returns the files at `path`, or in the folder `path`, whose creation was not finished, and those that passes wrote
+/// and that were not kept. They are recognised by their beginning. Nothing is removed, as another process may be creating one now.
 pub fn half_made(path: &Path) -> Vec<PathBuf> {
     let files = if path.is_dir() { entries(path) } else { vec![path.to_owned()] };
     let half = |path: &PathBuf| {
         has_data(path)
-            && File::open(path).is_ok_and(|file| begins_as_filled(&file) && !is_ours(&file))
+            && File::open(path).is_ok_and(|file| {
+                (begins_as_filled(&file) || begins_as_written(&file)) && !is_ours(&file)
+            })
     };
     files.into_iter().filter(half).collect()
 }

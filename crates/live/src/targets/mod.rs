@@ -22,6 +22,7 @@ pub(crate) mod loops;
 mod mark;
 pub(crate) mod new_file;
 mod opened;
+pub(crate) mod pass_file;
 pub(crate) mod plain;
 mod renewal;
 pub(crate) mod residency;

@@ -18,6 +18,7 @@ pub(crate) mod merge;
 pub(crate) mod policy_series;
 pub(crate) mod programs;
 pub(crate) mod shares;
+pub(crate) mod stability;
 pub(crate) mod subject;
 pub(crate) mod values;
 pub(crate) mod windows;
@@ -31,7 +32,6 @@ mod detail;
 mod files;
 mod requests;
 mod schedule;
-mod stability;
 
 use self::measure::Measure;
 use self::subject::Subject;

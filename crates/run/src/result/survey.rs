@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::stability::ClassStability;
+use super::stability::ClassStability;
 
 /// Inputs to the cycle length of `fairio`, in addition to the figures of the run.
 #[derive(Debug, JsonSchema, Serialize)]

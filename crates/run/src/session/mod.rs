@@ -39,6 +39,7 @@ use crate::foresee::law;
 use crate::measures::arm::Stretch;
 use crate::measures::machine::machine;
 use crate::measures::shares;
+use crate::measures::stability::survey;
 use crate::place::refusals::Asked;
 use crate::place::{Place, block};
 use crate::progress::report::Progress;
@@ -47,7 +48,6 @@ use crate::progress::step::Step;
 use crate::record::Recorder;
 use crate::result::{Comparison, Ended, JobResult, Machine, RunResult, SurveyResult};
 use crate::session::runner::Runner;
-use crate::stability;
 use crate::workload;
 
 /// A job that a session runs.
@@ -322,7 +322,7 @@ impl Session {
         let mut job = job.clone();
         if let Some(Survey { load }) = self.options.survey {
             job.live.depth =
-                Some(load.map_or_else(|| stability::load_of(place.geometry().disks), u32::from));
+                Some(load.map_or_else(|| survey::load_of(place.geometry().disks), u32::from));
         }
         let mut job = place.configure(&job);
         law::state(&mut job, &asked.policies, &place)?;

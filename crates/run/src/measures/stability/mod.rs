@@ -1,13 +1,16 @@
 //! Measures how stable the requests of each class are, on demand.
 
+mod blocks;
+pub(crate) mod survey;
+
 use std::io;
 
 use penstock_core::{ClassId, Request, Time};
 
+use self::survey::StabilitySurvey;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::result::RunResult;
-use crate::stability::StabilitySurvey;
 
 struct ClassSurveys {
     warmup: Time,

@@ -4,17 +4,14 @@
 //! chance gives them. The whole sequence counts: a drift that is slow within a minute may still
 //! change everything within an hour. Memory is bounded, whatever the length of the sequence.
 
-mod blocks;
-
 use std::io;
 use std::num::NonZeroU32;
 
 use penstock_core::{Op, Request, Span, Time};
 use penstock_workload::trace::Spool;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use self::blocks::{BLOCK, BlockMeans, Blocks, Variation};
+use super::blocks::{BLOCK, BlockMeans, Blocks, Variation};
+use crate::result::{Characteristic, ClassStability};
 
 /// A request that begins nearer than this to the end of the one before is half sequential: 2,048
 /// blocks of 512 bytes.
@@ -29,32 +26,6 @@ const LOAD_OF_A_DISK: u32 = 2;
 /// another number is asked for.
 pub(crate) fn load_of(disks: NonZeroU32) -> u32 {
     LOAD_OF_A_DISK.saturating_mul(disks.get())
-}
-
-/// How stable the requests of a class are.
-#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize)]
-pub struct ClassStability {
-    /// Reads and writes that were asked for.
-    pub requests: u64,
-    /// Complete blocks of these requests.
-    pub blocks: u64,
-    /// Requests of a block.
-    pub block: u64,
-    /// Mean device time of the requests that completed without error; `None` if none did.
-    pub service_ns: Option<u64>,
-    /// Each characteristic that is known of two blocks or more.
-    pub characteristics: Vec<Characteristic>,
-}
-
-/// How unstable one characteristic is.
-#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize)]
-pub struct Characteristic {
-    /// `size`, `rate`, `pattern`, `type` or `service time`.
-    pub name: &'static str,
-    /// 0 if it is the same in every block; 1 if it varies by as much as its mean.
-    pub instability: f64,
-    /// Correlation of each block with the next; `None` if all are equal.
-    pub lag1: Option<f64>,
 }
 
 /// Counts of the requests of a class.
