@@ -1,7 +1,9 @@
 """The lines of `penstock iozone`: their text to the blank, and how widely used scripts read it."""
 
+import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -58,153 +60,309 @@ def printed(line: str) -> str:
     return "".join(texts)
 
 
-def test_the_text_of_a_handout() -> None:
-    text = printed("-R -i 0 -I -r 512k -s 512m -t 1 -C -F ./t")
-    assert text == (
-        "\tPenstock: the tests and lines of IOzone, without its program\n"
-        f"\t        Version {__version__}\n"
-        "\t\tBuild: Linux 6.1 x86_64\n"
-        "\n"
-        "\tMEASURED on ./t\n"
-        "\n"
-        "\tRun began: Sat Nov 28 12:00:05 2026\n"
-        "\n"
-        "\tO_DIRECT feature enabled\n"
-        "\tRecord Size 512 kB\n"
-        "\tFile size set to 524288 kB\n"
-        "\tExcel chart generation enabled\n"
-        "\tCommand line used: penstock iozone -R -i 0 -I -r 512k -s 512m -t 1 -C -F ./t\n"
-        "\tOutput is in kBytes/sec\n"
-        "\tTime Resolution = 0.000000001 seconds.\n"
-        "\tProcessor cache size set to 1024 kBytes.\n"
-        "\tProcessor cache line size set to 64 bytes.\n"
-        "\tFile stride size set to 17 * record size.\n"
-        "\tThroughput test with 1 process\n"
-        "\tEach process writes a 524288 kByte file in 512 kByte records\n"
-        "\n"
-        "\tChildren see throughput for  1 initial writers \t=  524288.00 kB/sec\n"
-        "\tParent sees throughput for  1 initial writers \t=  349525.33 kB/sec\n"
-        "\tMin throughput per process \t\t\t=  524288.00 kB/sec \n"
-        "\tMax throughput per process \t\t\t=  524288.00 kB/sec\n"
-        "\tAvg throughput per process \t\t\t=  524288.00 kB/sec\n"
-        "\tMin xfer \t\t\t\t\t=  524288.00 kB\n"
-        "\tChild[0] xfer count =  524288.00 kB, Throughput =  524288.00 kB/sec\n"
-        "\n"
-        "\tChildren see throughput for  1 rewriters \t=  262144.00 kB/sec\n"
-        "\tParent sees throughput for  1 rewriters \t=  209715.20 kB/sec\n"
-        "\tMin throughput per process \t\t\t=  262144.00 kB/sec \n"
-        "\tMax throughput per process \t\t\t=  262144.00 kB/sec\n"
-        "\tAvg throughput per process \t\t\t=  262144.00 kB/sec\n"
-        "\tMin xfer \t\t\t\t\t=  524288.00 kB\n"
-        "\tChild[0] xfer count =  524288.00 kB, Throughput =  262144.00 kB/sec\n"
-        "\n\n\n"
-        '"Throughput report Y-axis is type of test X-axis is number of processes"\n'
-        '"Record size = 512 kBytes "\n'
-        '"Output is in kBytes/sec"\n'
-        "\n"
-        '"  Initial write "  524288.00 \n'
-        "\n"
-        '"        Rewrite "  262144.00 \n'
-        "\n"
-        "\n"
-        "iozone test complete.\n"
-    )
+def visible(text: str) -> str:
+    """The text with an arrow for each tab, and a mark behind blanks that end a line."""
+    return text.replace("\t", "→").replace(" \n", " $\n")
 
 
-PUBLISHED = {
-    "-i 1 -t 12": (
-        "\tChildren see throughput for 12 readers \t\t= ",
-        "\tParent sees throughput for 12 readers \t\t= ",
-        "\tChildren see throughput for 12 re-readers \t= ",
-        "\tParent sees throughput for 12 re-readers \t= ",
-    ),
-    "-i 6 -i 7 -t 4": (
-        "\tChildren see throughput for  4 fwriters \t= ",
-        "\tParent sees throughput for  4 fwriters \t\t= ",
-        "\tChildren see throughput for  4 freaders \t= ",
-        "\tParent sees throughput for  4 freaders \t\t= ",
-    ),
-    "-i 2 -i 3 -i 5 -i 8 -i 9 -i 10 -t 5": (
-        "\tChildren see throughput for 5 reverse readers \t= ",
-        "\tParent sees throughput for 5 reverse readers \t= ",
-        "\tChildren see throughput for 5 stride readers \t= ",
-        "\tChildren see throughput for 5 random readers \t= ",
-        "\tChildren see throughput for 5 mixed workload \t= ",
-        "\tChildren see throughput for 5 random writers \t= ",
-        "\tChildren see throughput for 5 pwrite writers \t= ",
-        "\tChildren see throughput for 5 pread readers \t= ",
-        '"   Reverse Read " ',
-        '"    Stride read " ',
-        '"    Random read " ',
-        '" Mixed workload " ',
-        '"   Random write " ',
-        '"         Pwrite " ',
-        '"          Pread " ',
-    ),
+HANDOUT_TEXT = f"""\
+→Penstock: Performance Test of File I/O
+→        Version {__version__}
+→→Build: x86_64
+
+→MEASURED on ./t
+→Disk = sda under none
+→Machine = Linux 6.1 x86_64, 4 CPUs, 8.59 GB of memory
+→Run began: Sat Nov 28 12:00:05 2026
+
+→Record Size 512 kB
+→File size set to 524288 kB
+→O_DIRECT feature enabled
+→Excel chart generation enabled
+→Command line used: penstock iozone {HANDOUT}
+→Output is in kBytes/sec
+→Time Resolution = 0.000000001 seconds.
+→Processor cache size set to 1024 kBytes.
+→Processor cache line size set to 64 bytes.
+→File stride size set to 17 * record size.
+→Throughput test with 1 process
+→Each process writes a 524288 kByte file in 512 kByte records
+
+→Children see throughput for  1 initial writers →=  524288.00 kB/sec
+→Parent sees throughput for  1 initial writers →=  349525.33 kB/sec
+→Min throughput per process →→→=  524288.00 kB/sec $
+→Max throughput per process →→→=  524288.00 kB/sec
+→Avg throughput per process →→→=  524288.00 kB/sec
+→Min xfer →→→→→=  524288.00 kB
+
+→Children see throughput for  1 rewriters →=  262144.00 kB/sec
+→Parent sees throughput for  1 rewriters →=  209715.20 kB/sec
+→Min throughput per process →→→=  262144.00 kB/sec $
+→Max throughput per process →→→=  262144.00 kB/sec
+→Avg throughput per process →→→=  262144.00 kB/sec
+→Min xfer →→→→→=  524288.00 kB
+
+→Children see throughput for  1 readers →→=  174762.67 kB/sec
+→Parent sees throughput for  1 readers →→=  149796.57 kB/sec
+→Min throughput per process →→→=  174762.67 kB/sec $
+→Max throughput per process →→→=  174762.67 kB/sec
+→Avg throughput per process →→→=  174762.67 kB/sec
+→Min xfer →→→→→=  524288.00 kB
+
+→Children see throughput for 1 re-readers →=  131072.00 kB/sec
+→Parent sees throughput for 1 re-readers →=  116508.44 kB/sec
+→Min throughput per process →→→=  131072.00 kB/sec $
+→Max throughput per process →→→=  131072.00 kB/sec
+→Avg throughput per process →→→=  131072.00 kB/sec
+→Min xfer →→→→→=  524288.00 kB
+
+→Children see throughput for 1 random readers →=  104857.60 kB/sec
+→Parent sees throughput for 1 random readers →=   95325.09 kB/sec
+→Min throughput per process →→→=  104857.60 kB/sec $
+→Max throughput per process →→→=  104857.60 kB/sec
+→Avg throughput per process →→→=  104857.60 kB/sec
+→Min xfer →→→→→=  524288.00 kB
+
+→Children see throughput for 1 random writers →=   87381.33 kB/sec
+→Parent sees throughput for 1 random writers →=   80659.69 kB/sec
+→Min throughput per process →→→=   87381.33 kB/sec $
+→Max throughput per process →→→=   87381.33 kB/sec
+→Avg throughput per process →→→=   87381.33 kB/sec
+→Min xfer →→→→→=  524288.00 kB
+
+
+
+"Throughput report Y-axis is type of test X-axis is number of processes"
+"Record size = 512 kBytes "
+"Output is in kBytes/sec"
+
+"  Initial write "  524288.00 $
+
+"        Rewrite "  262144.00 $
+
+"           Read "  174762.67 $
+
+"        Re-read "  131072.00 $
+
+"    Random read "  104857.60 $
+
+"   Random write "   87381.33 $
+
+
+iozone test complete.
+"""
+
+HEADINGS = """\
+                                                              random    random     bkwd    record\
+    stride                                    $
+              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite\
+      read   fwrite frewrite    fread  freread
+"""
+
+WIDE_TABLE = """\
+              64      32       64       32       21       16       13       11        9         8\
+         7        6        6        5        5
+              64      64        5        4        4        4        4        3        3         3\
+         3        3        3        3        2
+             128      32        5        5        4        4        4        4        4         4\
+         4        4        3        3        3
+             128      64        3        3        3        3        3        3        3         3\
+         3        3        3        3        2
+             128     128        2        2        2        2        2        2        2         2\
+         2        2        2        2        2
+
+iozone test complete.
+"""
+
+EMPTY_COLUMNS = """\
+           65536       4    65536    32768                      21845    16384                  \
+                                               $
+
+iozone test complete.
+"""
+
+TWO_NUMBERS = """\
+→Min process = 1 $
+→Max process = 2 $
+→Throughput test with 1 process
+→Each process writes a 512 kByte file in 4 kByte records
+
+→Children see throughput for  1 readers →→=     512.00 kB/sec
+→Parent sees throughput for  1 readers →→=     341.33 kB/sec
+→Min throughput per process →→→=     512.00 kB/sec $
+→Max throughput per process →→→=     512.00 kB/sec
+→Avg throughput per process →→→=     512.00 kB/sec
+→Min xfer →→→→→=     512.00 kB
+→Child[0] xfer count =     512.00 kB, Throughput =     512.00 kB/sec
+
+→Throughput test with 2 processes
+→Each process writes a 512 kByte file in 4 kByte records
+
+→Children see throughput for  2 readers →→=     384.00 kB/sec
+→Parent sees throughput for  2 readers →→=     307.20 kB/sec
+→Min throughput per process →→→=     128.00 kB/sec $
+→Max throughput per process →→→=     256.00 kB/sec
+→Avg throughput per process →→→=     192.00 kB/sec
+→Min xfer →→→→→=     256.00 kB
+→Child[0] xfer count =     512.00 kB, Throughput =     256.00 kB/sec
+→Child[1] xfer count =     256.00 kB, Throughput =     128.00 kB/sec
+
+
+
+iozone test complete.
+"""
+
+SETTINGS = {
+    "-i 0": [],
+    "-i 0 -j 5": [],
+    "-i 0 -w -c -e -I -o": [
+        "Setting no_unlink",
+        "Include close in write timing",
+        "Include fsync in write timing",
+        "O_DIRECT feature enabled",
+        "O_SYNC feature enabled",
+    ],
+    "-i 0 -B -+d -+n": [
+        "mmap feature enabled",
+        "No retest option selected",
+        ">>> I/O Diagnostic mode enabled. <<<",
+    ],
+    "-i 0 -H 4": ["POSIX Async I/O. Depth 4"],
+    "-i 0 -k 64": ["POSIX Async I/O (no bcopy). Depth 64"],
+    "-i 0 -U /mnt": ["Pages of the files dropped before each test, for /mnt"],
+    "-i 8 -t 2 -x -+p 70": ["Mixed workload of 70 percent readers", "Stonewalling disabled"],
 }
-"""Beginnings of lines in published outputs, in their order there."""
+
+PUBLISHED = (
+    "→File size set to 1024 kB",
+    "→Record Size 4 kB",
+    "→Include fsync in write timing",
+    "→O_DIRECT feature enabled",
+    "→Excel chart generation enabled",
+    "→Output is in kBytes/sec",
+    "→Processor cache size set to 1024 kBytes.",
+    "→File stride size set to 17 * record size.",
+    "→Throughput test with 4 processes",
+    "→Each process writes a 1024 kByte file in 4 kByte records",
+    "→Children see throughput for  4 initial writers →=########### kB/sec",
+    "→Parent sees throughput for  4 rewriters →=########### kB/sec",
+    "→Children see throughput for  4 readers →→=########### kB/sec",
+    "→Parent sees throughput for 4 re-readers →=########### kB/sec",
+    "→Children see throughput for 4 random readers →=########### kB/sec",
+    "→Parent sees throughput for 4 random writers →=########### kB/sec",
+    "→Children see throughput for 4 reverse readers →=########### kB/sec",
+    "→Parent sees throughput for 4 stride readers →=########### kB/sec",
+    "→Children see throughput for  4 fwriters →=########### kB/sec",
+    "→Parent sees throughput for  4 fwriters →→=########### kB/sec",
+    "→Parent sees throughput for  4 freaders →→=########### kB/sec",
+    "→Children see throughput for 4 pwrite writers →=########### kB/sec",
+    "→Children see throughput for 4 pread readers →=########### kB/sec",
+    "→Min throughput per process →→→=########### kB/sec $",
+    "→Max throughput per process →→→=########### kB/sec",
+    "→Avg throughput per process →→→=########### kB/sec",
+    "→Min xfer →→→→→=########### kB",
+    "→Child[1] xfer count =########### kB, Throughput =########### kB/sec",
+    "iozone test complete.",
+)
+"""Lines of published outputs, with the sizes of a run of ours and without figures."""
 
 
-@pytest.mark.parametrize("line", PUBLISHED)
-def test_lines_begin_as_in_published_outputs(line: str) -> None:
-    text = printed(f"{line} -R -s 1m")
-    places = [text.index(f"\n{begin}") for begin in PUBLISHED[line]]
-    assert places == sorted(places)
+class TestText:
+    """The text of whole runs, and lines as published outputs have them."""
 
+    def test_the_run_of_a_handout(self) -> None:
+        assert visible(printed(HANDOUT)) == HANDOUT_TEXT
 
-def test_the_wide_table_is_that_of_published_outputs() -> None:
-    lines = printed("-a -n 64m -g 64m -y 4m -q 4m").splitlines()
-    at = lines.index("\tFile stride size set to 17 * record size.")
-    above, below, row = lines[at + 1 : at + 4]
-    assert above == (
-        "                                                              random    random     bkwd"
-        "    record    stride                                    "
+    @pytest.mark.parametrize(
+        ("line", "rows"),
+        [
+            ("-a -n 64k -g 128k -y 32k -q 128k", WIDE_TABLE),
+            ("-i 0 -i 2 -s 64m", EMPTY_COLUMNS),
+        ],
     )
-    assert below == (
-        "              kB  reclen    write  rewrite    read    reread    read     write     read"
-        "   rewrite      read   fwrite frewrite    fread  freread"
-    )
-    assert row == (
-        "           65536    4096    65536    32768    21845    16384    13107    10923     9362"
-        "      8192      7282     6554     5958     5461     5041"
-    )
+    def test_the_wide_table(self, line: str, rows: str) -> None:
+        _, _, table = visible(printed(line)).partition("* record size.\n")
+        assert table == HEADINGS + rows
 
+    def test_phases_with_a_column_of_their_own_are_behind_the_usual_ones(self) -> None:
+        _, _, table = printed("-i 0 -i 9 -s 64m").partition("* record size.\n")
+        above, below, row = table.split("\n")[:3]
+        assert below.endswith("  freread   pwrite repwrite")
+        assert row.endswith("    21845    16384")
+        assert len(above) == len(below) == len(row)
 
-def test_tests_that_did_not_run_have_empty_columns() -> None:
-    text = printed("-i 0 -i 2 -s 64m -r 4m")
-    row = next(line for line in text.splitlines() if line.startswith("           65536"))
-    assert row == ("           65536    4096    65536    32768                      21845    16384")
-    assert text.endswith("\n\niozone test complete.\n")
+    def test_several_numbers_of_threads(self) -> None:
+        text = visible(printed("-l 1 -u 2 -i 1 -+n -C"))
+        assert text.partition("* record size.\n")[2] == TWO_NUMBERS
 
+    def test_bounds_of_the_automatic_mode(self) -> None:
+        text = printed("-a -z -i 0 -n 128k -g 1m -y 8k -q 64k")
+        assert (
+            "\n\n\tAuto Mode\n"
+            "\tUsing minimum file size of 128 kilobytes.\n"
+            "\tUsing maximum file size of 1024 kilobytes.\n"
+            "\tUsing Minimum Record Size 8 kB\n"
+            "\tUsing Maximum Record Size 64 kB\n"
+            "\tCross over of record size disabled.\n"
+            "\tCommand line used: "
+        ) in text
 
-def test_the_report_by_sizes() -> None:
-    text = printed("-a -R -n 16m -g 32m -y 32k -q 64k -i 0 -+n")
-    assert text.endswith(
-        "\n\niozone test complete.\n"
-        "Excel output is below:\n"
-        "\n"
-        '"Writer report"\n'
-        '        "32"  "64" \n'
-        '"16384"   16384  8192 \n'
-        '"32768"   0  10923 \n'
-    )
+    @pytest.mark.parametrize("line", SETTINGS)
+    def test_settings(self, line: str) -> None:
+        _, _, text = printed(line).partition("\tFile size set to 512 kB\n")
+        settings, _, _ = text.partition("\tCommand line used: ")
+        assert [setting.strip() for setting in settings.splitlines()] == SETTINGS[line]
 
+    def test_facts_that_a_machine_does_not_show_are_left_out(self) -> None:
+        line = "-i 0"
+        machine = replace(MACHINE, cache_kib=None, cache_line_bytes=None)
+        where = replace(facts(line), world="simulated", subject="hdd-7200", disk=None, began=None)
+        text = header(options(shlex.split(line)), replace(where, machine=machine))
+        assert "\tSIMULATED on hdd-7200\n\tMachine = " in text
+        assert "Disk" not in text
+        assert "Run began" not in text
+        assert "Processor cache" not in text
 
-def test_one_line_for_each_test_as_soon_as_it_ended() -> None:
-    chosen = options(shlex.split("-i 0 -i 1 -s 1m"))
-    lines = IozoneLines(chosen)
-    first, second, third, last = map(lines.add, results(chosen))
-    assert first.count("\n") == 2
-    assert (second, third) == ("      512", "      341")
-    assert last == "      256\n"
+    def test_the_lines_of_a_test_are_there_when_it_has_ended(self) -> None:
+        chosen = options(shlex.split("-t 1 -i 0 -i 1"))
+        lines = IozoneLines(chosen)
+        texts = [lines.add(measured) for measured in results(chosen)]
+        words = ["initial writers", "rewriters", "readers", "re-readers"]
+        for text, word in zip(texts, words, strict=True):
+            assert text.startswith("\n\tChildren see throughput for ")
+            assert f"1 {word} \t" in text
+            assert text.count("\n") == 7
 
+    def test_a_row_is_there_when_its_tests_have_ended(self) -> None:
+        chosen = options(shlex.split("-a -i 0 -n 64k -g 64k -y 32k"))
+        lines = IozoneLines(chosen)
+        texts = [lines.add(measured) for measured in results(chosen)]
+        assert [text.split() for text in texts] == [
+            *([], ["64", "32", "64", "32"]),
+            *([], ["64", "64", "21", "16"]),
+        ]
 
-def test_several_numbers_of_threads_have_a_column_each() -> None:
-    text = printed("-R -l 1 -u 2 -i 0 -+n -s 1m")
-    assert text.count("Throughput test with 1 process\n") == 1
-    assert text.count("Throughput test with 2 processes\n") == 1
-    assert "\tMin process = 1 \n\tMax process = 2 \n" in text
-    assert '"  Initial write "    1024.00      768.00 \n' in text
+    def test_figures_of_any_size_stay_apart(self) -> None:
+        chosen = options(shlex.split("-i 0 -s 1024g -r 1g"))
+        lines = IozoneLines(chosen)
+        ((first, point), (second, _)) = plan(chosen)
+        fast = Worker(point.size, point.records, 1)
+        assert lines.add(MeasuredTest(first, point, 1, (fast,))) == ""
+        row = lines.add(MeasuredTest(second, point, 1, (fast,)))
+        rate = str((point.size >> 10) * SECOND)
+        assert row.split() == [str(1 << 30), str(1 << 20), rate, rate]
+
+    def test_many_threads_and_long_words_still_have_a_tab(self) -> None:
+        text = printed("-t 100 -i 11")
+        assert "for 100 re-pwritev writers \t= " in text
+
+    @pytest.mark.parametrize("published", PUBLISHED)
+    def test_a_line_of_published_outputs(self, published: str) -> None:
+        phases = " ".join(f"-i {phase}" for phase in range(13))
+        text = visible(printed(f"-R -C -e -I -t 4 -s 1m -r 4k {phases}"))
+        figure = re.compile(r" +\d+\.\d\d\b")
+        lines = [figure.sub(lambda digits: "#" * len(digits[0]), x) for x in text.splitlines()]
+        assert published in lines
 
 
 class TestUnits:

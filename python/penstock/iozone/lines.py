@@ -1,82 +1,118 @@
-"""The lines of a run, as IOzone prints them: scripts read them, so each blank and tab counts."""
+"""The lines of a run, as IOzone prints them: scripts read them, so each blank and tab counts.
+
+The source is outputs that were published. Settings that none of them shows have words of ours.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from penstock import __version__
 from penstock.iozone.figures import UNITS, figures
 from penstock.iozone.flags import KIB
-from penstock.iozone.options import IozoneOptions
-from penstock.iozone.phases import IozoneTest, columns
-from penstock.iozone.plan import tests_of
+from penstock.iozone.options import AUTOMATIC, IozoneOptions
+from penstock.iozone.phases import MIX, IozoneTest, columns
+from penstock.iozone.plan import points, tests_of
 from penstock.iozone.result import RunFacts
-from penstock.iozone.runner import MeasuredTest
-from penstock.text.names import shown
+from penstock.iozone.runner import IozonePoint, MeasuredTest
+from penstock.text import units
+
+COMPLETE = "iozone test complete.\n"
+"""The line below the results."""
 
 _TAB = 8
+"""Columns from one tab stop to the next."""
 
 _EQUALS = 7 * _TAB
 """The column of the equals signs."""
 
-COMPLETE = "iozone test complete.\n"
+_SIZES = (("kB", 16), ("reclen", 8))
+"""Headings of the first columns of the wide table, with their widths."""
 
 
 def header(options: IozoneOptions, facts: RunFacts) -> str:
     """Return the facts above the results."""
-    lines = [
-        "\tPenstock: the tests and lines of IOzone, without its program",
-        f"\t        Version {__version__}",
-        f"\t\tBuild: {facts.machine.kernel} {facts.machine.architecture}",
-        "",
-        f"\t{facts.world.upper()} on {facts.subject}",
-        "",
-    ]
+    blocks = (
+        _program(facts),
+        _place(facts),
+        (*_settings(options), *_conditions(options, facts)),
+    )
+    text = "\n".join("".join(f"\t{line}\n" for line in block) for block in blocks)
+    if options.several:
+        return text + _throughput_test(points(options)[0])
+    return text + _headings(columns(options.phases))
+
+
+def _program(facts: RunFacts) -> Iterator[str]:
+    yield "Penstock: Performance Test of File I/O"
+    yield f"        Version {__version__}"
+    yield f"\tBuild: {facts.machine.architecture}"
+
+
+def _place(facts: RunFacts) -> Iterator[str]:
+    machine = facts.machine
+    yield f"{facts.world.upper()} on {facts.subject}"
+    if facts.disk is not None:
+        yield f"Disk = {facts.disk} under {facts.scheduler}"
+    yield (
+        f"Machine = {machine.kernel} {machine.architecture}, {machine.cpus} CPUs, "
+        f"{units.size(machine.memory_bytes)} of memory"
+    )
     if facts.began is not None:
-        lines += [f"\tRun began: {facts.began:%a %b %d %H:%M:%S %Y}", ""]
-    lines += [f"\t{line}" for line in _settings(options)]
-    lines += [
-        f"\tCommand line used: {facts.command}",
-        f"\tOutput is in {UNITS[options.unit].output}",
-        f"\tTime Resolution = {facts.resolution_s:.9f} seconds.",
-    ]
-    if (cache := facts.machine.cache_kib) is not None:
-        lines.append(f"\tProcessor cache size set to {cache} kBytes.")
-    if (line := facts.machine.cache_line_bytes) is not None:
-        lines.append(f"\tProcessor cache line size set to {line} bytes.")
-    lines.append(f"\tFile stride size set to {options.stride} * record size.")
-    return shown("\n".join(lines) + "\n")
+        yield f"Run began: {facts.began.ctime()}"
 
 
 def _settings(options: IozoneOptions) -> Iterator[str]:
-    """Yield a line for each setting that is not the usual one."""
-    if options.direct:
-        yield "O_DIRECT feature enabled"
-    if options.sync:
-        yield "SYNC Mode."
-    if options.flush:
-        yield "Include fsync in write timing"
-    if options.close:
-        yield "Include close in write timing"
-    if options.keep:
-        yield "Setting no_unlink"
-    if not options.again:
-        yield "No retest option selected"
+    """Yield the sizes, and a line for each setting that is not the usual one."""
     if options.mode == "automatic":
         yield "Auto Mode"
-        if options.size is None:
-            least, most = options.sizes
-            yield f"Using minimum file size of {least // KIB} kilobytes."
-            yield f"Using maximum file size of {most // KIB} kilobytes."
-        if options.record is None:
-            least, most = options.records
-            yield f"Using Minimum Record Size {least // KIB} kB"
-            yield f"Using Maximum Record Size {most // KIB} kB"
     if options.record is not None:
         yield f"Record Size {options.record // KIB} kB"
     if options.size is not None:
         yield f"File size set to {options.size // KIB} kB"
-    if options.report:
-        yield "Excel chart generation enabled"
+    bounds = (
+        ("-n", options.sizes[0], "minimum file size of {} kilobytes."),
+        ("-g", options.sizes[1], "maximum file size of {} kilobytes."),
+        ("-y", options.records[0], "Minimum Record Size {} kB"),
+        ("-q", options.records[1], "Maximum Record Size {} kB"),
+    )
+    for name, bound, words in bounds:
+        if bound != AUTOMATIC[name]:
+            yield f"Using {words.format(bound // KIB)}"
+    if options.aio is not None:
+        kind = "" if options.aio_copies else " (no bcopy)"
+        yield f"POSIX Async I/O{kind}. Depth {options.aio}"
+    if options.drop is not None:
+        yield f"Pages of the files dropped before each test, for {options.drop}"
+    if MIX in options.phases:
+        yield f"Mixed workload of {options.mix_reads} percent readers"
+    switches = (
+        (options.all_records, "Cross over of record size disabled."),
+        (options.keep, "Setting no_unlink"),
+        (options.close, "Include close in write timing"),
+        (options.flush, "Include fsync in write timing"),
+        (options.direct, "O_DIRECT feature enabled"),
+        (options.sync, "O_SYNC feature enabled"),
+        (options.mmap, "mmap feature enabled"),
+        (not options.again, "No retest option selected"),
+        (not options.stonewall, "Stonewalling disabled"),
+        (options.verify, ">>> I/O Diagnostic mode enabled. <<<"),
+        (options.report, "Excel chart generation enabled"),
+    )
+    yield from (words for chosen, words in switches if chosen)
+
+
+def _conditions(options: IozoneOptions, facts: RunFacts) -> Iterator[str]:
+    """Yield the lines that every output has."""
+    machine = facts.machine
+    yield f"Command line used: {facts.command}"
+    yield f"Output is in {UNITS[options.unit].output}"
+    yield f"Time Resolution = {facts.resolution_s:.9f} seconds."
+    if machine.cache_kib is not None:
+        yield f"Processor cache size set to {machine.cache_kib} kBytes."
+    if machine.cache_line_bytes is not None:
+        yield f"Processor cache line size set to {machine.cache_line_bytes} bytes."
+    yield f"File stride size set to {options.stride} * record size."
     if len(options.threads) > 1:
+        # Here, and behind the least throughput, published lines end with a blank.
         yield f"Min process = {options.threads[0]} "
         yield f"Max process = {options.threads[-1]} "
 
@@ -87,67 +123,52 @@ class IozoneLines:
     def __init__(self, options: IozoneOptions) -> None:
         """Begin below the header."""
         self._options = options
-        self._tests = tests_of(options)
-        self._threads = 0
-        self._column = 0
-        self._columns = [] if options.several else columns(options.phases)
-        self._begun = False
+        self._threads = options.threads[0]
+        self._last = tests_of(options)[-1]
+        self._row: dict[IozoneTest, int] = {}
 
     def add(self, measured: MeasuredTest) -> str:
         """Return the text of a test that has ended."""
-        if self._options.several:
-            return self._of_several(measured)
-        return self._of_one(measured)
+        return self._of_several(measured) if self._options.several else self._of_one(measured)
 
     def _of_several(self, measured: MeasuredTest) -> str:
-        text = ""
-        point = measured.point
-        if point.threads != self._threads:
-            processes = "process" if point.threads == 1 else "processes"
-            text = "\n" if self._threads else ""
-            text += f"\tThroughput test with {point.threads} {processes}\n"
-            text += (
-                f"\tEach process writes a {point.size // KIB} kByte file in "
-                f"{point.record // KIB} kByte records\n"
-            )
-            self._threads = point.threads
-        return text + "\n" + "".join(f"\t{line}\n" for line in self._throughput(measured))
+        text = "\n" + "".join(self._throughput(measured))
+        if measured.point.threads == self._threads:
+            return text
+        self._threads = measured.point.threads
+        return f"\n{_throughput_test(measured.point)}{text}"
 
     def _throughput(self, measured: MeasuredTest) -> Iterator[str]:
         """Yield the lines about the throughput of a test."""
-        values = figures(measured, self._options.unit)
         unit = UNITS[self._options.unit]
-        test = measured.test
-        number = f"{len(measured.workers):>{2 if test.wide else 1}}"
-        yield _line(
-            f"Children see throughput for {number} {test.workers}", values.children, unit.line
-        )
-        yield _line(f"Parent sees throughput for {number} {test.workers}", values.parent, unit.line)
-        yield _line("Min throughput per process", values.least, unit.line) + " "
+        values = figures(measured, self._options.unit)
+        number = f"{measured.point.threads:{2 if measured.test.wide else 1}}"
+        workers = f"{number} {measured.test.workers}"
+        yield _line(f"Children see throughput for {workers}", values.children, unit.line)
+        yield _line(f"Parent sees throughput for {workers}", values.parent, unit.line)
+        yield _line("Min throughput per process", values.least, f"{unit.line} ")
         yield _line("Max throughput per process", values.greatest, unit.line)
         yield _line("Avg throughput per process", values.average, unit.line)
         yield _line("Min xfer", values.least_amount, unit.amount)
         if self._options.per_worker:
-            for worker, (amount, rate) in enumerate(values.workers):
+            for child, (amount, rate) in enumerate(values.workers):
                 yield (
-                    f"Child[{worker}] xfer count = {amount:10.2f} {unit.amount}, "
-                    f"Throughput = {rate:10.2f} {unit.line}"
+                    f"\tChild[{child}] xfer count = {amount:10.2f} {unit.amount}, "
+                    f"Throughput = {rate:10.2f} {unit.line}\n"
                 )
 
     def _of_one(self, measured: MeasuredTest) -> str:
-        text = "" if self._begun else _headings(self._columns)
-        self._begun = True
-        if measured.test == self._tests[0]:
-            point = measured.point
-            text += f"{point.size // KIB:>16}{point.record // KIB:>8}"
-            self._column = 0
-        at = self._columns.index(measured.test)
-        text += "".join(" " * _width(test) for test in self._columns[self._column : at])
-        self._column = at + 1
-        value = whole(measured, self._options.unit)
-        # A figure that is wider than its column must not touch the one before.
-        text += f" {value:>{_width(measured.test) - 1}}"
-        return text + ("\n" if measured.test == self._tests[-1] else "")
+        """Return the row of the wide table with the last of its tests, and nothing before."""
+        self._row[measured.test] = whole(measured, self._options.unit)
+        if measured.test != self._last:
+            return ""
+        sizes = (measured.point.size // KIB, measured.point.record // KIB)
+        cells = [
+            *(_cell(size, width) for size, (_, width) in zip(sizes, _SIZES, strict=True)),
+            *(_cell(self._row.get(test), _width(test)) for test in columns(self._options.phases)),
+        ]
+        self._row.clear()
+        return "".join(cells) + "\n"
 
 
 def whole(measured: MeasuredTest, unit: str) -> int:
@@ -155,18 +176,34 @@ def whole(measured: MeasuredTest, unit: str) -> int:
     return round(figures(measured, unit).children)
 
 
+def _throughput_test(point: IozonePoint) -> str:
+    """Return the lines above the tests with a number of threads."""
+    return (
+        f"\tThroughput test with {point.threads} process{'' if point.threads == 1 else 'es'}\n"
+        f"\tEach process writes a {point.size // KIB} kByte file in "
+        f"{point.record // KIB} kByte records\n"
+    )
+
+
 def _line(words: str, value: float, unit: str) -> str:
     """Return words, tabs up to the common column, a figure and its unit."""
     # The line begins behind a tab.
     end = _TAB + len(words) + 1
-    tabs = max(-(-(_EQUALS - end) // _TAB), 1)
-    return f"{words} {chr(9) * tabs}= {value:10.2f} {unit}"
+    tabs = "\t" * max(1, (_EQUALS - end + _TAB - 1) // _TAB)
+    return f"\t{words} {tabs}= {value:10.2f} {unit}\n"
 
 
 def _headings(tests: Sequence[IozoneTest]) -> str:
     """Return the two lines above the wide table."""
-    above, below = ("".join(test.heading[number] for test in tests) for number in range(2))
-    return f"{'':24}{above}\n{'kB':>16}{'reclen':>8}{below}\n"
+    sizes = "".join(f"{heading:>{width}}" for heading, width in _SIZES)
+    above = " " * len(sizes) + "".join(test.heading[0] for test in tests)
+    below = sizes + "".join(test.heading[1] for test in tests)
+    return f"{above}\n{below}\n"
+
+
+def _cell(value: int | None, width: int) -> str:
+    """Return a column of a row; however large its number is, a blank is before it."""
+    return " " * width if value is None else f" {value:{width - 1}}"
 
 
 def _width(test: IozoneTest) -> int:

@@ -1,0 +1,206 @@
+"""The lab under the kernel of this machine, on a modelled disk that is served and on a loop device.
+
+It is shorter than on models, as it takes real time: runs are of some seconds, and the files of the
+exercise smaller.
+"""
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from penstock import _native
+from penstock.errors import CANNOT_HERE, PenstockError, translated
+from penstock.experiment.bench import run_all
+from penstock.experiment.trial import Setup, only_run
+from penstock.iozone.figures import figures
+from penstock.iozone.measured import result
+from penstock.iozone.runner import IozonePoint
+from penstock.papers import files
+from penstock.papers.linux_lab import modelled, tables
+from penstock.papers.linux_lab.claims import KERNEL_NAMES, claims
+from penstock.papers.linux_lab.modelled import FLOODS, Rows, tests
+from penstock.papers.linux_lab.setting import NAME, PLACES
+from penstock.papers.study import Ours, Say, UnderKernel
+from penstock.passes import PassSettings
+from penstock.results.json_types import Run
+from penstock.serving import served
+from penstock.session import Variant
+from penstock.target import SERVED, Target
+
+SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
+"""The schedulers of today's kernel, of which a machine may lack some."""
+
+TUNABLES = {"bfq": {"low_latency": "0"}}
+"""What is set: with it bfq does not raise new programs, which hides for seconds what it does."""
+
+MODELLED = "all modelled"
+
+DEPTH = 4
+"""Requests of a served disk at once: the fewer, the more a scheduler has to decide."""
+
+MIB = 1 << 20
+
+RECORDS = {"exercise": 5 << 10, "example": 512 << 10}
+"""Bytes of a record, as on models."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A kind of disk, and how long the experiments on it take."""
+
+    name: str
+    threads: Sequence[int]
+    seconds: int
+    sizes: Mapping[str, int]
+    """Bytes of the file of the exercise and of the example."""
+    sets: Sequence[str] = ()
+
+
+SERVED_DISK = World(
+    name="this kernel, modelled disk",
+    threads=(1, 32),
+    seconds=5,
+    sizes={"exercise": 4 * MIB, "example": 32 * MIB},
+    sets=[f"block.depth={DEPTH}"],
+)
+
+LOOP_DEVICE = World(
+    name="this machine",
+    threads=(1, 32),
+    seconds=2,
+    sizes={"exercise": 64 * MIB, "example": 256 * MIB},
+)
+
+LOOP_SIZE = "1GiB"
+
+
+def under_kernel(arguments: Mapping[str, str], ours: Ours, say: Say) -> UnderKernel:
+    """Run the lab on both kinds of disk, as far as this machine can."""
+    if os.geteuid() != 0:
+        why = "the lab under the kernel of this machine takes root: sudo penstock paper linux-lab"
+        return UnderKernel(missing=[why])
+    worlds: dict[str, Rows] = {}
+    missing: list[str] = []
+    for world, place in ((SERVED_DISK, _served), (LOOP_DEVICE, _looped)):
+        try:
+            with place() as lab:
+                worlds[world.name] = lab.run(world, arguments, say)
+        except PenstockError as error:
+            if error.exit_code != CANNOT_HERE:
+                raise
+            missing.append(f"{world.name}: {str(error).removeprefix('error: ')}")
+    data = {"release": platform.release(), "worlds": worlds}
+    return UnderKernel(tables=kernel_tables(worlds, ours), data=data, missing=missing)
+
+
+def kernel_tables(worlds: Mapping[str, Rows], ours: Ours) -> list[tables.Table]:
+    """Return the tables of what ran under the kernel, the statements last."""
+    if not worlds:
+        return []
+    of_worlds = [
+        tables.placed(table, name) for name, rows in worlds.items() for table in tables.tables(rows)
+    ]
+    judged = {MODELLED: claims(ours)}
+    judged |= {name: claims(rows, KERNEL_NAMES) for name, rows in worlds.items()}
+    beside = tables.side_by_side({MODELLED: ours, **worlds})
+    return [*of_worlds, beside, tables.statements(judged)]
+
+
+def schedulers() -> list[str]:
+    """Return the schedulers that loop devices have here."""
+    listed = json.loads(_native.disks(None))
+    known = {name for disk in listed for name in disk["schedulers"]}
+    return [name for name in SCHEDULERS if name in known]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """A disk on which the lab runs."""
+
+    jobs: Target
+    """The target of jobs."""
+    node: Target
+    """The target of the exercise."""
+    names: Sequence[str] = field(default_factory=schedulers)
+
+    def run(self, world: World, arguments: Mapping[str, str], say: Say) -> Rows:
+        """Return the rows of all experiments that the kernel can make."""
+        del arguments  # They are settings of the models.
+        rows: Rows = {"exercise": []}
+        for name, size in world.sizes.items():
+            say(f"{world.name}: the {name}")
+            rows["exercise"] += self._exercise(name, IozonePoint(1, RECORDS[name], size))
+        say(f"{world.name}: readers")
+        rows["readers"] = [
+            modelled.readers(scheduler, place, threads, run)
+            for place, region in PLACES.items()
+            for threads in world.threads
+            for scheduler, run in self._runs(
+                world, "readers.toml", *modelled.reader_sets(region, threads)
+            )
+        ]
+        say(f"{world.name}: programs that think")
+        rows["thinking"] = [
+            modelled.thinking(scheduler, run) for scheduler, run in self._runs(world, "thinking.toml")
+        ]
+        say(f"{world.name}: floods")
+        rows["flood"] = [
+            modelled.flood(scheduler, op, run)
+            for op in FLOODS
+            for scheduler, run in self._runs(world, "flood.toml", *modelled.flood_sets(op))
+        ]
+        say(f"{world.name}: programs that take what they can get")
+        rows["processes"] = [
+            row
+            for scheduler, run in self._runs(world, "processes.toml")
+            for row in modelled.processes(scheduler, run)
+        ]
+        return rows
+
+    def _runs(self, world: World, file: str, *sets: str) -> Iterator[tuple[str, Run]]:
+        """Yield each scheduler with its run of a job."""
+        tunables = [
+            f"kernel:{name}.{key}={value}"
+            for name in self.names
+            for key, value in TUNABLES.get(name, {}).items()
+        ]
+        variant = Variant(
+            name=file,
+            text=files.text(NAME, file),
+            sets=[*sets, *world.sets, *tunables, f"duration={world.seconds}s"],
+            policies=[f"kernel:{name}" for name in self.names],
+        )
+        setup = Setup(target=self.jobs, reduce=lambda comparison: comparison["runs"])
+        (runs,) = run_all(setup, [variant])
+        return zip(self.names, runs, strict=True)
+
+    def _exercise(self, name: str, point: IozonePoint) -> Iterator[dict[str, object]]:
+        """Yield the rows of the exercise or the example."""
+        for scheduler in self.names:
+            settings = PassSettings(
+                tests=[test.key for test in tests()],
+                threads=1,
+                size=point.size,
+                records=[point.record],
+                target=self.node,
+                scheduler=scheduler,
+                tunables=list(TUNABLES.get(scheduler, {}).items()),
+                direct=True,
+            )
+            with translated():
+                session = _native.PassSession(settings)
+                for test in tests():
+                    text = session.run(test.key, threads=1, record=point.record, size=point.size)
+                    measured = result(json.loads(text), test, point)
+                    yield {
+                        "run": name,
+                        "scheduler": scheduler,
+                        "test": test.key,
+                        "kb_s": figures(measured, "kB").children,
+                    }
+                session.finish()
