@@ -52,7 +52,6 @@ fn penstock(path: &Path, case: Case) -> f64 {
         settings: PassSettings {
             form: CallForm::Calls,
             stride: 1,
-            read_percent: 50,
             direct: true,
             sync: false,
             include_flush: false,

@@ -37,7 +37,11 @@ class PassSettings:
     stride: int = 17
     """Records from one to the next of `stride_read`."""
     read_percent: int = 50
-    """Percentage of reads in `random_mix`."""
+    """Percentage of the workers that read in `random_mix`."""
+    scheduler: str | None = None
+    """The kernel's scheduler of the device for the time of the session; if `None`, its own."""
+    tunables: Sequence[tuple[str, str]] = ()
+    """Tunables of that scheduler, each with its value."""
     direct: bool = False
     """Read and write past the page cache."""
     sync: bool = False

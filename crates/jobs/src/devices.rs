@@ -56,8 +56,9 @@ use crate::tree::{self, Node, Table, Value};
 use crate::{drives, file, machine_names, path_text};
 
 /// Built-in device files.
-const BUILT_IN: [(&str, &str); 11] = [
+const BUILT_IN: [(&str, &str); 12] = [
     ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
+    ("hdd-7200-cached", include_str!("../../../examples/devices/hdd-7200-cached.toml")),
     ("hdd-7200-ncq", include_str!("../../../examples/devices/hdd-7200-ncq.toml")),
     ("hdd-10k", include_str!("../../../examples/devices/hdd-10k.toml")),
     ("flash", include_str!("../../../examples/devices/flash.toml")),

@@ -90,7 +90,6 @@ fn passes_do_not_allocate(scratch: &Scratch) {
         let settings = PassSettings {
             form,
             stride: 17,
-            read_percent: 50,
             direct: false,
             sync: false,
             include_flush: true,

@@ -19,7 +19,6 @@ const SIZE: u64 = RECORD * COUNT;
 const SETTINGS: PassSettings = PassSettings {
     form: CallForm::Calls,
     stride: 7,
-    read_percent: 40,
     direct: false,
     sync: false,
     include_flush: false,
@@ -122,7 +121,6 @@ fn every_test_in_every_form_moves_every_record() {
                 let ours = last.iter().filter(|pass| **pass == written).count();
                 match test.name {
                     "record_rewrite" => assert_eq!((last[0], ours), (written, 1), "{name}"),
-                    "random_mix" => assert!((12..36).contains(&ours), "{name}: {ours}"),
                     _ if test.writes() => assert_eq!(ours as u64, COUNT, "{name}"),
                     _ => {}
                 }

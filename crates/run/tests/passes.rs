@@ -37,10 +37,11 @@ impl Folder {
             target: TargetOptions::default(),
             starts: Vec::new(),
             keep: false,
+            read_percent: 50,
+            scheduler: None,
             settings: PassSettings {
                 form: CallForm::Calls,
                 stride: 17,
-                read_percent: 50,
                 direct: false,
                 sync: false,
                 include_flush: true,
@@ -240,7 +241,7 @@ fn what_cannot_run_is_refused_before_anything_is_written() {
     refused(form(in_flight(0), false, false), 2, &["found 0 records in flight"]);
     refused(form(in_flight(1025), false, false), 2, &["found 1025 records in flight"]);
     refused(with(&|o| o.settings.stride = 0), 2, &["stride of 0"]);
-    refused(with(&|o| o.settings.read_percent = 101), 2, &["101 %"]);
+    refused(with(&|o| o.read_percent = 101), 2, &["101 %"]);
     refused(with(&|o| o.target = TargetOptions::on("/dev/null")), 2, &["one or the other"]);
     let on = |on: &str, keep| {
         let (target, files) = (TargetOptions::on(on), Vec::new());

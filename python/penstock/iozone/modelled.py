@@ -154,7 +154,7 @@ def _span(test: IozoneTest, point: IozonePoint) -> int:
 
 def _agent(test: IozoneTest, point: IozonePoint, calls: Calls, worker: int) -> dict[str, Any]:
     """Return what a worker does, as keys of an agent."""
-    readers = round(point.threads * calls.mix_reads / 100)
+    readers = (point.threads * calls.mix_reads + 50) // 100
     writes = worker >= readers if test.key == "random_mix" else test.writes
     agent: dict[str, Any] = {
         "op": "write" if writes else "read",

@@ -10,8 +10,8 @@ use crate::passes::order::RecordOrder;
 pub(crate) enum Moves {
     Reads,
     Writes,
-    /// Some records are read and the others written.
-    Both,
+    /// Some workers read, and the others write.
+    ByWorker,
 }
 
 /// The calls that a test makes.
@@ -57,7 +57,10 @@ impl FileTest {
             Self::writing("frewrite", RecordOrder::Forward, Stream),
             Self::reading("fread", RecordOrder::Forward, Stream),
             Self::reading("freread", RecordOrder::Forward, Stream),
-            Self { moves: Moves::Both, ..Self::reading("random_mix", RecordOrder::Random, Plain) },
+            Self {
+                moves: Moves::ByWorker,
+                ..Self::reading("random_mix", RecordOrder::Random, Plain)
+            },
             Self::initial("pwrite", Positioned),
             Self::writing("re_pwrite", RecordOrder::Forward, Positioned),
             Self::reading("pread", RecordOrder::Forward, Positioned),
@@ -84,6 +87,18 @@ impl FileTest {
     /// Returns the test called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|test| test.name == name)
+    }
+
+    /// Returns the test that the worker with this number does: of a mix, the first `readers` read
+    /// and the others write.
+    #[must_use]
+    pub fn of_worker(self, number: usize, readers: usize) -> Self {
+        let moves = match self.moves {
+            Moves::ByWorker if number < readers => Moves::Reads,
+            Moves::ByWorker => Moves::Writes,
+            moves => moves,
+        };
+        Self { moves, ..self }
     }
 
     /// Returns whether it begins with an empty file, which its writes extend.

@@ -120,27 +120,6 @@ impl Permutation {
     }
 }
 
-/// Chooses which records of a pass are read and which are written.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mix {
-    seed: u64,
-    /// Reads in 2^32 records.
-    reads: u64,
-}
-
-impl Mix {
-    /// Reads `percent` of the records.
-    pub(crate) fn new(percent: u32, seed: u64) -> Self {
-        Self { seed, reads: (u64::from(percent) << 32) / 100 }
-    }
-
-    /// Returns whether the call with this number reads.
-    #[inline]
-    pub(crate) fn reads(self, number: u64) -> bool {
-        mix(self.seed ^ number) >> 32 < self.reads
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,16 +160,5 @@ mod tests {
         let mean = steps.sum::<u64>() as f64 / (order.len() - 1) as f64;
         // Two independent places are a third of the file apart.
         assert!((mean * 3.0 / 65536.0 - 1.0).abs() < 0.02, "{mean}");
-    }
-
-    #[test]
-    fn a_mix_has_its_share_of_reads() {
-        for percent in [0, 1, 30, 50, 100] {
-            let mix = Mix::new(percent, 9);
-            let reads = (0..100_000).filter(|&number| mix.reads(number)).count();
-            assert!(reads.abs_diff(percent as usize * 1000) < 1000, "{percent}: {reads}");
-        }
-        assert!((0..10_000).all(|number| Mix::new(100, 1).reads(number)));
-        assert!(!(0..10_000).any(|number| Mix::new(0, 1).reads(number)));
     }
 }

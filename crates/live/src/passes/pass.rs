@@ -16,7 +16,7 @@ use crate::passes::file_test::{CallKind, FileTest, Moves};
 use crate::passes::form::{Form, RecordBuffers};
 use crate::passes::in_flight::RecordsInFlight;
 use crate::passes::mapping::MappedCopies;
-use crate::passes::order::{Mix, RecordOrder, Records};
+use crate::passes::order::{RecordOrder, Records};
 use crate::passes::stream::{self, FileStream};
 use crate::record::stamp::{self, Stamp, file_number};
 use crate::stage::clock::monotonic;
@@ -47,8 +47,6 @@ pub struct PassSettings {
     pub form: CallForm,
     /// Records from one to the next of a strided read.
     pub stride: u64,
-    /// Percentage of reads in a mix.
-    pub read_percent: u32,
     /// Whether calls go past the page cache.
     pub direct: bool,
     /// Whether writes return when their data is on the device.
@@ -209,13 +207,10 @@ impl<'a> Pass<'a> {
     ) -> Result<EndedPass<'a>, PassError> {
         let Self { file, settings, test, record, count, .. } = self;
         let began_ns = monotonic();
-        let records = match test.moves {
-            Moves::Reads => self.all(signals, moved, |_| true),
-            Moves::Writes => self.all(signals, moved, |_| false),
-            Moves::Both => {
-                let mix = Mix::new(settings.read_percent, settings.seed);
-                self.all(signals, moved, |number| mix.reads(number))
-            }
+        let records = if test.writes() {
+            self.all(signals, moved, |form, at, data| form.write(at, data))
+        } else {
+            self.all(signals, moved, |form, at, data| form.read(at, data))
         };
         let records = records.map_err(|failed| failed.of(file.path(), record))?;
         if settings.stonewall && records == count {
@@ -238,7 +233,7 @@ impl<'a> Pass<'a> {
         &mut self,
         signals: &PassSignals,
         moved: &RecordsMoved,
-        reads: impl Fn(u64) -> bool,
+        call: impl Fn(&mut dyn Form, u64, &mut PassData) -> Result<(), RecordFailed>,
     ) -> Result<u64, RecordFailed> {
         let Self { form, data, records, record, file, .. } = self;
         let (start, mut number) = (file.start(), 0);
@@ -247,11 +242,7 @@ impl<'a> Pass<'a> {
                 break;
             }
             let at = start + place * *record;
-            if reads(number) {
-                form.read(at, data)?;
-            } else {
-                form.write(at, data)?;
-            }
+            call(&mut **form, at, data)?;
             number += 1;
             moved.0.store(number, Ordering::Relaxed);
         }
@@ -274,7 +265,7 @@ impl EndedPass<'_> {
         if test.writes() {
             file.flush().map_err(|error| TargetError::system(file.path(), "flush it", error))?;
         }
-        let is_over_all = test.moves == Moves::Writes && test.order != RecordOrder::OneSpot;
+        let is_over_all = test.writes() && test.order != RecordOrder::OneSpot;
         Ok(test.is_initial || (is_over_all && self.records == self.count))
     }
 

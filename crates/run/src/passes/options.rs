@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use penstock_jobs::nearest::suggest;
+use penstock_live::queue_settings::{SchedulerStep, Setting};
 use penstock_live::{CallForm, FileTest, FirstUse, PassSettings};
 
 use crate::ask::target_options::TargetOptions;
@@ -36,6 +37,11 @@ pub struct FileTestOptions {
     pub starts: Vec<u64>,
     /// Whether files that are made are kept.
     pub keep: bool,
+    /// Share of the workers that read in `random_mix`, in percent.
+    pub read_percent: u32,
+    /// The scheduler of the disk below the device for the time of the session; `None`: the one
+    /// that it has.
+    pub scheduler: Option<SchedulerStep>,
     /// Settings of all passes.
     pub settings: PassSettings,
 }
@@ -55,6 +61,12 @@ impl FileTestOptions {
                 Err(Failure::wrong(format_args!("unknown form of calls: {name}"), hint))
             }
         }
+    }
+
+    /// Makes the step to a scheduler of the kernel with `tunables`, pairs of key and value.
+    pub fn scheduler(scheduler: String, tunables: Vec<(String, String)>) -> SchedulerStep {
+        let setting = |(key, value)| Setting { key, value };
+        SchedulerStep { scheduler, settings: tunables.into_iter().map(setting).collect() }
     }
 
     /// Checks the options, without a look at the files, and returns the first use of each file.
@@ -103,8 +115,8 @@ impl FileTestOptions {
         if self.settings.stride == 0 {
             return Err(Failure::wrong("found a stride of 0 records", "use -j with 1 at least"));
         }
-        if self.settings.read_percent > 100 {
-            let message = format!("found {} % of reads", self.settings.read_percent);
+        if self.read_percent > 100 {
+            let message = format!("found {} % of reads", self.read_percent);
             return Err(Failure::wrong(message, "use -+p with 100 at most"));
         }
         if let Some(odd) = self.records.iter().find(|record| !record.is_multiple_of(BLOCK))
@@ -126,6 +138,10 @@ impl FileTestOptions {
                 let message =
                     format!("found {files} files and the device {on}; expected one or the other");
                 Err(Failure::wrong(message, "leave out -F or --on"))
+            }
+            None if self.scheduler.is_some() => {
+                let message = "a scheduler goes with a device, and files are named";
+                Err(Failure::wrong(message, "set that of their disk with `penstock linux set`"))
             }
             Some(_) if starts > 0 && starts < threads => {
                 let message = format!("found {starts} starts for {threads} threads");

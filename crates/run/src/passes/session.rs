@@ -1,5 +1,6 @@
 //! A session of tests over the same files.
 
+use penstock_live::queue_settings::{self, Held};
 use penstock_live::{
     EndedPass, FileTest, FirstUse, Pass, PassFile, PassHistory, PassPlace, PassSignals,
     RecordsMoved,
@@ -15,6 +16,8 @@ use crate::result::{FileTestResult, WorkerResult};
 pub struct FileTestSession {
     options: FileTestOptions,
     workers: Vec<WorkerFile>,
+    /// Gives the disk below its own scheduler back.
+    _held: Option<Held>,
 }
 
 /// The file of a worker.
@@ -37,9 +40,9 @@ impl FileTestSession {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Self, Failure> {
         let first = options.check()?;
-        let files = match &options.target.on {
+        let (files, held) = match &options.target.on {
             Some(on) => on_device(on, first, &options, go_on)?,
-            None => files(first, &options)?,
+            None => (files(first, &options)?, None),
         };
         if options.settings.direct {
             files.iter().try_for_each(|file| file.check_direct(&options.records))?;
@@ -49,7 +52,7 @@ impl FileTestSession {
             WorkerFile { file, history, bytes: options.size }
         };
         let workers = files.into_iter().map(worker).collect();
-        Ok(Self { options, workers })
+        Ok(Self { options, workers, _held: held })
     }
 
     /// Runs the test called `name` on the first `threads` files, with records of `record` bytes and files of at most
@@ -83,8 +86,9 @@ impl FileTestSession {
         };
         // What is written after the time would take the disk from workers that are still measured.
         let are_whole = finish(test, &ended, &signals, progress)?;
-        for (worker, is_whole) in self.workers.iter_mut().zip(are_whole) {
-            worker.passed(test, result.file_bytes, is_whole);
+        let readers = self.readers(threads as usize);
+        for (number, (worker, is_whole)) in self.workers.iter_mut().zip(are_whole).enumerate() {
+            worker.passed(test.of_worker(number, readers), result.file_bytes, is_whole);
         }
         Ok(result)
     }
@@ -120,6 +124,11 @@ impl FileTestSession {
         Err(Failure::wrong(message, "name every test, record and the largest size beforehand"))
     }
 
+    /// Returns how many of `threads` workers read in a mix.
+    fn readers(&self, threads: usize) -> usize {
+        (threads * self.options.read_percent as usize + 50) / 100
+    }
+
     /// Lets each of the first `threads` workers do `test` over `count` records of `record` bytes.
     fn passes(
         &self,
@@ -134,6 +143,7 @@ impl FileTestSession {
         let work =
             |number: usize, start: Ticket<'_>, reports: &Reports<'_, (), PassOutcome<'_>>| {
                 let WorkerFile { file, history, .. } = &self.workers[number];
+                let test = test.of_worker(number, self.readers(threads));
                 let pass = Pass::prepare(file, history, settings, test, (record, count));
                 // Before its ticket arrives, so that no other worker begins.
                 let pass = pass.inspect_err(|_| signals.abandon())?;
@@ -245,7 +255,7 @@ fn on_device(
     first: FirstUse,
     options: &FileTestOptions,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Vec<PassFile>, Failure> {
+) -> Result<(Vec<PassFile>, Option<Held>), Failure> {
     let (_, is_looped) = target::unlooped(on);
     if !is_looped && !target::is_device(on) {
         let message = format!("--on {on} is no block device");
@@ -286,5 +296,7 @@ fn on_device(
         let message = format!("{on}: found {} bytes; expected {needed}", target.capacity());
         return Err(Failure::wrong(message, "use a smaller -s, or fewer threads"));
     }
-    Ok(starts.into_iter().map(|start| PassFile::on_device(&target, start)).collect())
+    let step = options.scheduler.as_slice();
+    let held = if step.is_empty() { None } else { Some(queue_settings::hold(&[&target], step)?) };
+    Ok((starts.into_iter().map(|start| PassFile::on_device(&target, start)).collect(), held))
 }

@@ -12,7 +12,6 @@ from penstock.iozone.figures import figures
 from penstock.iozone.phases import ORDER_OF_SEVERAL, IozoneTest, chosen
 from penstock.papers import files
 from penstock.papers.linux_lab.setting import (
-    CACHED,
     DEVICE,
     FLASH,
     LECTURE,
@@ -74,7 +73,6 @@ def _exercise(setting: LabSetting) -> list[Row]:
         Variant(
             name=f"{name}.toml",
             text=iozone.job(tests(), point, iozone.Calls(), seed=setting.seed),
-            sets=[CACHED],
             policies=[scheduler],
         )
         for name, point in points.items()

@@ -17,10 +17,8 @@ LECTURE = ("noop", "deadline", "anticipatory", "cfq", "elevator")
 PHASES = (0, 1, 2)
 """The phases of the exercise, as `-i` has them."""
 
-DEVICE = "hdd-7200"
-"""The modelled disk, with its own cache."""
-
-CACHED = "device.cache=drive"
+DEVICE = "hdd-7200-cached"
+"""The modelled disk."""
 
 FLASH = "flash"
 """A device on which position costs nothing."""
