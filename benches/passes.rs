@@ -1,9 +1,8 @@
 //! Compares passes over files with fio's `psync`: direct sequential writes and reads of 512 KiB, and random reads of
 //! 4 KiB, each over a whole file.
 //!
-//! Both programs have a file of their own in one folder, of one size; random reads are of every block once. A first
-//! write extends an empty file, a rewrite goes over written blocks. The figure of both is bytes by the time of the
-//! calls, without the creation of the file and its flush. Rounds alternate, and so does the order within them, because
+//! Both programs use one file, except for first writes, which each extend a new file of their own; random reads are of
+//! every block once. The figure of both is bytes by the time of the calls, without a flush. Rounds alternate, and so does the order within them, because
 //! a machine's speed drifts. The ratio of each round is printed, and their median.
 //!
 //! Without fio the bench only prints that there is nothing to compare with.
@@ -37,18 +36,18 @@ const CASES: [Case; 4] = [
 
 const WRITE: Case = Case { test: "write", rw: "write", record: 512 << 10, size: 512 << 20 };
 
-/// Returns bytes a second of a pass of ours over a new file at `path`.
+/// Returns bytes a second of our pass over the file at `path`, which is kept.
 fn penstock(path: &Path, case: Case) -> f64 {
     let Case { test, record, size, .. } = case;
     let options = FileTestOptions {
-        tests: vec!["write".into(), test.into()],
+        tests: vec![test.into()],
         threads: 1,
         size,
-        records: vec![record.max(WRITE.record), record],
+        records: vec![record],
         files: vec![path.to_owned()],
         target: TargetOptions::default(),
         starts: Vec::new(),
-        keep: false,
+        keep: true,
         settings: PassSettings {
             form: CallForm::Calls,
             stride: 1,
@@ -62,30 +61,21 @@ fn penstock(path: &Path, case: Case) -> f64 {
             seed: 42,
         },
     };
-    let opened = FileTestSession::open(options, &mut || true);
-    let mut session = opened.unwrap_or_else(|failure| panic!("{failure}"));
-    let mut run = |test, record| {
-        let result = session.run(test, 1, (record, size), &mut |_| true);
-        let worker = result.unwrap_or_else(|failure| panic!("{failure}")).workers[0];
-        worker.bytes as f64 / worker.ns as f64 * 1e9
-    };
-    let written = run("write", WRITE.record);
-    if test == "write" { written } else { run(test, record) }
+    let measured = FileTestSession::open(options, &mut || true).and_then(|mut session| {
+        let result = session.run(test, 1, (record, size), &mut |_| true)?;
+        session.finish()?;
+        Ok(result.workers[0])
+    });
+    let worker = measured.unwrap_or_else(|failure| panic!("{failure}"));
+    worker.bytes as f64 / worker.ns as f64 * 1e9
 }
 
-/// Returns bytes a second of fio over a new file at `path`.
+/// Returns bytes a second of fio over the file at `path`.
 fn fio(path: &Path, case: Case) -> f64 {
-    let written = fio_run(path, WRITE.record, "write", case.size);
-    let rate =
-        if case.test == "write" { written } else { fio_run(path, case.record, case.rw, case.size) };
-    std::fs::remove_file(path).expect("fio made it");
-    rate
-}
-
-fn fio_run(path: &Path, record: u64, rw: &str, size: u64) -> f64 {
+    let Case { rw, record, size, .. } = case;
     let output = Command::new("fio")
         .args(["--name=bench", "--ioengine=psync", "--direct=1", "--output-format=json"])
-        // The file is extended by its writes, as ours is.
+        // A new file is extended by its writes, as ours is.
         .args(["--fallocate=none", "--create_on_open=1", "--thread"])
         .args([format!("--filename={}", path.display()), format!("--rw={rw}")])
         .args([format!("--bs={record}"), format!("--size={size}")])
@@ -97,6 +87,11 @@ fn fio_run(path: &Path, record: u64, rw: &str, size: u64) -> f64 {
     let number = |name| report["jobs"][0][direction][name].as_f64().expect("fio reports it");
     assert!((number("io_bytes") - size as f64).abs() < 0.5, "all of the file");
     number("bw_bytes")
+}
+
+/// Removes the file at `path`, if there is one.
+fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -113,17 +108,33 @@ fn main() {
     let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
     println!("Passes over files, against psync of {version}\n");
     let path = |name| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let (ours, theirs) = (path("penstock-passes"), path("fio-passes"));
+    let (shared, theirs) = (path("penstock-passes"), path("fio-passes"));
     for case in CASES {
         println!("{} of {} KiB in {} MiB, direct", case.test, case.record >> 10, case.size >> 20);
+        let is_first = case.test == "write";
+        penstock(&shared, Case { size: case.size, ..WRITE });
+        let ours = || {
+            if is_first {
+                remove(&shared);
+            }
+            penstock(&shared, case)
+        };
+        let peer = || {
+            remove(&theirs);
+            fio(if is_first { &theirs } else { &shared }, case)
+        };
         let mut ratios = Vec::new();
         for round in 0..ROUNDS {
             // The order changes, so that a machine that slows down favours neither.
-            let first = (round % 2 == 0).then(|| penstock(&ours, case));
-            let peer = fio(&theirs, case);
-            let rate = first.unwrap_or_else(|| penstock(&ours, case));
-            ratios.push(rate / peer);
-            println!("  {:>7.1} MB/s, fio {:>7.1}: {:.3} x", rate / 1e6, peer / 1e6, rate / peer);
+            let first = (round % 2 == 0).then(ours);
+            let theirs = peer();
+            let rate = first.unwrap_or_else(ours);
+            let ratio = rate / theirs;
+            ratios.push(ratio);
+            println!("  {:>7.1} MB/s, fio {:>7.1}: {ratio:.3} x", rate / 1e6, theirs / 1e6);
+        }
+        for path in [&shared, &theirs] {
+            remove(path);
         }
         println!("  median: {:.3} x\n", median(ratios));
     }

@@ -52,7 +52,8 @@ impl RecordBuffers {
     /// There is not as much memory.
     pub(crate) fn new(count: u32, len: u64, seed: u64) -> Result<Self, EngineError> {
         let most = u32::try_from(len).unwrap_or(u32::MAX);
-        let layout = Layout::new(count, most, BUFFER_ALIGNMENT)?;
+        // The memory of an ordinary program: huge pages would make a disk faster than programs see it.
+        let layout = Layout::new(count, most, BUFFER_ALIGNMENT)?.in_huge_pages(false);
         let mut buffers = Self { area: Area::new(layout, Seed(seed))?, len: len as usize };
         for number in 0..count {
             fill(Seed(seed), buffers.bytes(number));
