@@ -13,9 +13,10 @@ from penstock.cli.answering import NO_ANSWER, answer, command_line
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
-from penstock.errors import CANNOT_HERE, PenstockError, wrong
+from penstock.errors import wrong
 from penstock.iozone import measure
 from penstock.iozone.flags import FLAGS
+from penstock.iozone.measured import FileRunner
 from penstock.iozone.modelled import ModelledRunner
 from penstock.iozone.options import IozoneOptions, options
 from penstock.iozone.plan import plan
@@ -141,12 +142,8 @@ def run(
 
 
 def runner_for(chosen: IozoneOptions) -> Runner:
-    """Return what runs the tests: on files, or on the model that `--on` names."""
-    if chosen.on is not None and not chosen.on.startswith(SERVED):
-        return ModelledRunner(chosen, plan(chosen))
-    place = "files" if chosen.on is None else chosen.on
-    raise PenstockError(
-        f"error: the tests of IOzone cannot run on {place} in this build\n"
-        "hint: `penstock doctor` says what this machine can do",
-        exit_code=CANNOT_HERE,
-    )
+    """Return what runs the tests: on files, on a served model, or on a model in virtual time."""
+    steps = plan(chosen)
+    if chosen.on is None or chosen.on.startswith(SERVED):
+        return FileRunner(chosen, steps)
+    return ModelledRunner(chosen, steps)

@@ -4,7 +4,7 @@ import json
 from contextlib import ExitStack
 
 from penstock import _native
-from penstock.errors import translated
+from penstock.errors import translated, wrong
 from penstock.iozone.options import IozoneOptions
 from penstock.iozone.phases import IozoneTest
 from penstock.iozone.plan import Plan
@@ -33,9 +33,14 @@ class FileRunner:
 
     def _served(self, options: IozoneOptions) -> Target:
         """Serve the modelled disk."""
+        if options.sets:
+            raise wrong(
+                "--set does not go with a served disk, which is as its file says",
+                "write the device into a file: penstock show device hdd-7200 > disk.toml, and "
+                "--on block:disk.toml",
+            )
         model = str(options.on).removeprefix(SERVED)
-        sets = [word for text in options.sets for word in ("--set", text)]
-        node = str(self._all.enter_context(served(model, *sets)).node)
+        node = str(self._all.enter_context(served(model)).node)
         return Target(on=node, options={"i_will_lose_data": node, "even_if_not_empty": True})
 
     def run(self, test: IozoneTest, point: IozonePoint, progress: Report) -> MeasuredTest:

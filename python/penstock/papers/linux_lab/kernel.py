@@ -8,15 +8,16 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from penstock import _native
+from penstock.answer.table import Table
 from penstock.errors import CANNOT_HERE, PenstockError, translated
 from penstock.experiment.bench import run_all
-from penstock.experiment.trial import Setup, only_run
+from penstock.experiment.trial import Setup
 from penstock.iozone.figures import figures
 from penstock.iozone.measured import result
 from penstock.iozone.runner import IozonePoint
@@ -24,13 +25,13 @@ from penstock.papers import files
 from penstock.papers.linux_lab import modelled, tables
 from penstock.papers.linux_lab.claims import KERNEL_NAMES, claims
 from penstock.papers.linux_lab.modelled import FLOODS, Rows, tests
-from penstock.papers.linux_lab.setting import NAME, PLACES
+from penstock.papers.linux_lab.setting import DEVICE, NAME, PLACES
 from penstock.papers.study import Ours, Say, UnderKernel
 from penstock.passes import PassSettings
 from penstock.results.json_types import Run
 from penstock.serving import served
 from penstock.session import Variant
-from penstock.target import SERVED, Target
+from penstock.target import Target
 
 SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
 """The schedulers of today's kernel, of which a machine may lack some."""
@@ -58,7 +59,6 @@ class World:
     seconds: int
     sizes: Mapping[str, int]
     """Bytes of the file of the exercise and of the example."""
-    sets: Sequence[str] = ()
 
 
 SERVED_DISK = World(
@@ -66,7 +66,6 @@ SERVED_DISK = World(
     threads=(1, 32),
     seconds=5,
     sizes={"exercise": 4 * MIB, "example": 32 * MIB},
-    sets=[f"block.depth={DEPTH}"],
 )
 
 LOOP_DEVICE = World(
@@ -79,7 +78,7 @@ LOOP_DEVICE = World(
 LOOP_SIZE = "1GiB"
 
 
-def under_kernel(arguments: Mapping[str, str], ours: Ours, say: Say) -> UnderKernel:
+def under_kernel(_: Mapping[str, str], ours: Ours, say: Say) -> UnderKernel:
     """Run the lab on both kinds of disk, as far as this machine can."""
     if os.geteuid() != 0:
         why = "the lab under the kernel of this machine takes root: sudo penstock paper linux-lab"
@@ -89,7 +88,7 @@ def under_kernel(arguments: Mapping[str, str], ours: Ours, say: Say) -> UnderKer
     for world, place in ((SERVED_DISK, _served), (LOOP_DEVICE, _looped)):
         try:
             with place() as lab:
-                worlds[world.name] = lab.run(world, arguments, say)
+                worlds[world.name] = lab.run(world, say)
         except PenstockError as error:
             if error.exit_code != CANNOT_HERE:
                 raise
@@ -98,7 +97,7 @@ def under_kernel(arguments: Mapping[str, str], ours: Ours, say: Say) -> UnderKer
     return UnderKernel(tables=kernel_tables(worlds, ours), data=data, missing=missing)
 
 
-def kernel_tables(worlds: Mapping[str, Rows], ours: Ours) -> list[tables.Table]:
+def kernel_tables(worlds: Mapping[str, Rows], ours: Ours) -> list[Table]:
     """Return the tables of what ran under the kernel, the statements last."""
     if not worlds:
         return []
@@ -113,24 +112,40 @@ def kernel_tables(worlds: Mapping[str, Rows], ours: Ours) -> list[tables.Table]:
 
 def schedulers() -> list[str]:
     """Return the schedulers that loop devices have here."""
-    listed = json.loads(_native.disks(None))
-    known = {name for disk in listed for name in disk["schedulers"]}
+    disks = json.loads(_native.disks())["disks"]
+    queues = [disk["queue"] for disk in disks if disk["name"].startswith("loop")]
+    known = {name.strip("[]") for queue in queues for name in queue.get("scheduler", "").split()}
     return [name for name in SCHEDULERS if name in known]
+
+
+@contextmanager
+def _served() -> "Iterator[Lab]":
+    """Yield the modelled disk, served as a block device."""
+    with served(DEVICE, "--depth", str(DEPTH)) as (node, _):
+        yield Lab(disk=_named(str(node)))
+
+
+@contextmanager
+def _looped() -> "Iterator[Lab]":
+    """Yield a loop device over a file of this machine, in the folder of the command."""
+    with TemporaryDirectory(prefix="penstock-lab-", dir=".") as folder:
+        target = Target(on=f"loop:{Path(folder, 'disk')}", options={"create": LOOP_SIZE})
+        yield Lab(disk=target)
+
+
+def _named(node: str) -> Target:
+    return Target(on=node, options={"i_will_lose_data": node, "even_if_not_empty": True})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
     """A disk on which the lab runs."""
 
-    jobs: Target
-    """The target of jobs."""
-    node: Target
-    """The target of the exercise."""
+    disk: Target
     names: Sequence[str] = field(default_factory=schedulers)
 
-    def run(self, world: World, arguments: Mapping[str, str], say: Say) -> Rows:
+    def run(self, world: World, say: Say) -> Rows:
         """Return the rows of all experiments that the kernel can make."""
-        del arguments  # They are settings of the models.
         rows: Rows = {"exercise": []}
         for name, size in world.sizes.items():
             say(f"{world.name}: the {name}")
@@ -146,7 +161,8 @@ class Lab:
         ]
         say(f"{world.name}: programs that think")
         rows["thinking"] = [
-            modelled.thinking(scheduler, run) for scheduler, run in self._runs(world, "thinking.toml")
+            modelled.thinking(scheduler, run)
+            for scheduler, run in self._runs(world, "thinking.toml")
         ]
         say(f"{world.name}: floods")
         rows["flood"] = [
@@ -172,10 +188,10 @@ class Lab:
         variant = Variant(
             name=file,
             text=files.text(NAME, file),
-            sets=[*sets, *world.sets, *tunables, f"duration={world.seconds}s"],
+            sets=[*sets, *tunables, f"duration={world.seconds}s"],
             policies=[f"kernel:{name}" for name in self.names],
         )
-        setup = Setup(target=self.jobs, reduce=lambda comparison: comparison["runs"])
+        setup = Setup(target=self.disk, reduce=lambda comparison: comparison["runs"])
         (runs,) = run_all(setup, [variant])
         return zip(self.names, runs, strict=True)
 
@@ -187,7 +203,7 @@ class Lab:
                 threads=1,
                 size=point.size,
                 records=[point.record],
-                target=self.node,
+                target=self.disk,
                 scheduler=scheduler,
                 tunables=list(TUNABLES.get(scheduler, {}).items()),
                 direct=True,

@@ -8,6 +8,7 @@ from penstock.papers import files
 from penstock.papers.claims import Claim
 from penstock.papers.linux_lab import modelled, setting, tables
 from penstock.papers.linux_lab.claims import claims
+from penstock.papers.linux_lab.kernel import under_kernel
 from penstock.papers.linux_lab.pictures import PICTURES
 from penstock.papers.study import Ours, Study
 
@@ -58,5 +59,6 @@ think, and floods.""",
     settings=setting.SETTINGS,
     cases="figures",
     pictures=PICTURES,
+    under_kernel=under_kernel,
     quick=("duration=5s", "exercise.size=8MiB", "example.size=32MiB"),
 )

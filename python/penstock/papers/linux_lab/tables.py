@@ -1,6 +1,7 @@
 """The tables of the lab."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from penstock.answer.table import NONE, Table
 from penstock.iozone.phases import BY_KEY
@@ -124,6 +125,39 @@ def _flash(rows: Rows) -> Table:
     cells = [[text(row, "requests_s", ",.0f") for row in flash]] if flash else []
     title = "32 readers where position costs nothing: requests a second"
     return Table(levels(flash, "scheduler"), cells, words=0, name="flash", title=title)
+
+
+def placed(table: Table, world: str) -> Table:
+    """Return a table of one of several kinds of disk."""
+    return replace(table, name="", title=f"{world}. {table.title}")
+
+
+def side_by_side(worlds: Mapping[str, Rows]) -> Table:
+    """Return the exercise on each kind of disk, its schedulers taken together."""
+    exercise = {name: select(rows["exercise"], run="exercise") for name, rows in worlds.items()}
+    published = {row["test"]: row["kb_s"] for row in files.published(NAME)["row"]}
+    cells = [
+        [
+            BY_KEY[test].label.lower(),
+            *(
+                _range([row["kb_s"] for row in select(rows, test=test)])
+                for rows in exercise.values()
+            ),
+            f"{kb_s:,.2f}",
+        ]
+        for test, kb_s in published.items()
+    ]
+    return Table(
+        ["test", *exercise, HANDOUT],
+        cells,
+        name="side_by_side",
+        title="The exercise side by side, kB/s: from the slowest to the fastest scheduler",
+    )
+
+
+def _range(figures: Sequence[float]) -> str:
+    least, most = min(figures), max(figures)
+    return f"{least:,.0f} to {most:,.0f}" if round(least) < round(most) else f"{least:,.0f}"
 
 
 def statements(worlds: Mapping[str, Sequence[Claim]]) -> Table:
