@@ -45,7 +45,7 @@ def page(result: Result) -> str:
         variants="\n".join(f"- {one['variant']}: {one['text']}" for one in result.variants),
         **tables,
         **drawn,
-        **_live(paper.name),
+        **_live(result),
     )
 
 
@@ -55,12 +55,14 @@ def images(paper: Study) -> list[tuple[str, str]]:
     return [(title, f"{name}.png") for name, title in titles.items()]
 
 
-def _live(name: str) -> dict[str, str]:
-    """What the page says of the programs in real time."""
-    if not PAPERS[name].live:
+def _live(result: Result) -> dict[str, str]:
+    """What the page says of what runs in real time."""
+    name = result.paper.name
+    if not PAPERS[name].real_time:
         return {}
-    found: dict[str, str] = part(name, "live_page").words(json.loads(files.text(name, "live.json")))
-    return found
+    kept = json.loads(files.text(name, "live.json"))
+    words: dict[str, str] = part(name, "live_page").words(kept, result.ours)
+    return words
 
 
 def measure(name: str) -> None:
@@ -90,7 +92,7 @@ def main() -> None:
     """Write the pages."""
     named = [word for word in sys.argv[1:] if word != "--live"]
     for name in named or PAPERS:
-        if "--live" in sys.argv and PAPERS[name].live:
+        if "--live" in sys.argv and PAPERS[name].real_time:
             measure(name)
         write(name)
 

@@ -22,6 +22,11 @@ from penstock.papers.study import Study
 from reading import Page
 
 
+def models(name: str) -> list[str]:
+    """The option that leaves out what runs under the kernel, if a paper has such a part."""
+    return ["--without-root"] if PAPERS[name].kernel else []
+
+
 @pytest.fixture(params=PAPERS)
 def paper(request: pytest.FixtureRequest) -> Study:
     return load(request.param)
@@ -49,6 +54,7 @@ def test_it_is_registered_as_its_folder_is() -> None:
         assert load(name).name == name
         command = f"penstock.papers.{name.replace('-', '_')}.live_command"
         assert (find_spec(command) is not None) == listed.live
+        assert (load(name).under_kernel is not None) == listed.kernel
 
 
 def test_no_paper_is_imported_before_one_is_asked_for() -> None:
@@ -94,7 +100,7 @@ def test_every_row_was_published_and_every_suspect_cell_is_explained(table: Pape
 
 def test_its_json_and_its_text_have_its_figures_and_the_claims(paper: Study) -> None:
     words = [word for setting in paper.quick for word in ("--set", setting)]
-    ended = penstock("paper", paper.name, *words, "--json")
+    ended = penstock("paper", paper.name, *words, *models(paper.name), "--json")
     assert (ended.code, ended.err) == (0, "")
     data = json.loads(ended.out)
     assert list(data)[:2] == ["penstock", "set"]

@@ -136,7 +136,7 @@ def test_what_is_kept_is_read_again() -> None:
     )
     data = {"live": json.loads(json.dumps(asdict(found)))}
     about, figures = live_page.kept(data)
-    said = live_page.words({**about, "figures": figures})
+    said = live_page.words({**about, "figures": figures}, None)
     assert said["live_target"] == "emulated:flash"
     assert said["live_command"].startswith("$ penstock paper fairio live --set cycles=")
     assert "| sfq |" in said["live_2"]

@@ -15,8 +15,15 @@ class Listed(NamedTuple):
     """Its line of help."""
     live: bool = False
     """It has programs that run in real time too."""
+    kernel: bool = False
+    """Its command goes on under the kernel of this machine, which takes root."""
     long: bool = False
     """It takes minutes, so that its page is held to its figures by `make soak`."""
+
+    @property
+    def real_time(self) -> bool:
+        """Whether a part of it runs in real time, whose figures are kept in `live.json`."""
+        return self.live or self.kernel
 
 
 PAPERS = {
@@ -26,6 +33,8 @@ PAPERS = {
     "ioagent": Listed(
         "A parallel I/O load generator, and a study of four disks (2007).", live=True, long=True
     ),
-    "linux-lab": Listed("A lab on the schedulers of Linux, with IOzone's tests (2022)."),
+    "linux-lab": Listed(
+        "A lab on the schedulers of Linux, with IOzone's tests (2022).", kernel=True
+    ),
 }
 """The papers by name. A folder has the same name, with `_` in the place of `-`."""

@@ -6,8 +6,7 @@ Names follow fio's where fio has one; a key that may be left out is `NotRequired
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypeAlias, TypedDict
-
+from typing import TypedDict
 
 
 class FileTest(TypedDict):

@@ -5,6 +5,7 @@ from typing import Any
 from penstock.answer.table import markdown
 from penstock.papers.fairio import live_table
 from penstock.papers.fairio.live import LiveRow
+from penstock.papers.study import Ours
 
 SETS = ("--set", "cycles=300ms,1500ms", "--set", "horizon=15s")
 
@@ -18,7 +19,7 @@ def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
     return {"words": WORDS, **about}, document["live"]["rows"]
 
 
-def words(kept: dict[str, Any]) -> dict[str, str]:
+def words(kept: dict[str, Any], _: Ours) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
     rows = [LiveRow(**figures) for figures in kept["figures"]]
     command = " ".join(kept["words"])

@@ -4,6 +4,7 @@ from typing import Any
 
 from penstock.answer.table import markdown
 from penstock.papers.ioagent import live_json, live_table
+from penstock.papers.study import Ours
 
 WORDS = ("paper", "ioagent", "live", "--on", ".", "--budget", "10min")
 """The command whose figures the page shows."""
@@ -21,7 +22,7 @@ def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
     return {"words": WORDS, **about}, [line for name in LISTS for line in document[name]]
 
 
-def words(kept: dict[str, Any]) -> dict[str, str]:
+def words(kept: dict[str, Any], _: Ours) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
     lists = {name: [line for line in kept["figures"] if key in line] for name, key in LISTS.items()}
     study = live_json.read({**kept, **lists})

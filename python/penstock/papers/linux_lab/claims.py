@@ -195,8 +195,7 @@ def _statements(names: Names) -> Iterator[Statement]:
     )
     yield Statement(
         id="deadline-2",
-        text="it does so when 32 programs read at once: a deadline is when a read may go first, "
-        "not when it is done",
+        text="it does so among 32 readers: their deadline only says from when on a read goes first",
         numbers=_crowd(names),
         holds=_within(READ_MS),
     )
@@ -234,7 +233,7 @@ def _statements(names: Names) -> Iterator[Statement]:
     )
     yield Statement(
         id="noop-1",
-        text="noop suffices where position costs nothing: all schedulers do the same on flash",
+        text="noop suffices where position costs nothing: on flash all schedulers do the same",
         numbers=lambda rows: _by_scheduler(rows.get("flash", ()), "requests_s"),
         holds=_all_equal,
     )

@@ -46,6 +46,10 @@ DEPTH = 4
 
 MIB = 1 << 20
 
+APART = 256 * MIB
+"""Bytes between the files of two schedulers: what one leaves in the cache of the drive is of no use
+to the next."""
+
 RECORDS = {"exercise": 5 << 10, "example": 512 << 10}
 """Bytes of a record, as on models."""
 
@@ -65,14 +69,14 @@ SERVED_DISK = World(
     name="this kernel, modelled disk",
     threads=(1, 32),
     seconds=5,
-    sizes={"exercise": 4 * MIB, "example": 32 * MIB},
+    sizes={"exercise": 8 * MIB, "example": 64 * MIB},
 )
 
 LOOP_DEVICE = World(
     name="this machine",
     threads=(1, 32),
     seconds=2,
-    sizes={"exercise": 64 * MIB, "example": 256 * MIB},
+    sizes={"exercise": 64 * MIB, "example": 128 * MIB},
 )
 
 LOOP_SIZE = "1GiB"
@@ -104,10 +108,14 @@ def kernel_tables(worlds: Mapping[str, Rows], ours: Ours) -> list[Table]:
     of_worlds = [
         tables.placed(table, name) for name, rows in worlds.items() for table in tables.tables(rows)
     ]
+    return [*of_worlds, *beside(worlds, ours)]
+
+
+def beside(worlds: Mapping[str, Rows], ours: Ours) -> tuple[Table, Table]:
+    """Return the exercise and the statements, on each kind of disk and on models."""
     judged = {MODELLED: claims(ours)}
     judged |= {name: claims(rows, KERNEL_NAMES) for name, rows in worlds.items()}
-    beside = tables.side_by_side({MODELLED: ours, **worlds})
-    return [*of_worlds, beside, tables.statements(judged)]
+    return tables.side_by_side({MODELLED: ours, **worlds}), tables.statements(judged)
 
 
 def schedulers() -> list[str]:
@@ -197,13 +205,14 @@ class Lab:
 
     def _exercise(self, name: str, point: IozonePoint) -> Iterator[dict[str, object]]:
         """Yield the rows of the exercise or the example."""
-        for scheduler in self.names:
+        for number, scheduler in enumerate(self.names):
             settings = PassSettings(
                 tests=[test.key for test in tests()],
                 threads=1,
                 size=point.size,
                 records=[point.record],
                 target=self.disk,
+                starts=[number * APART],
                 scheduler=scheduler,
                 tunables=list(TUNABLES.get(scheduler, {}).items()),
                 direct=True,

@@ -6,6 +6,7 @@ from penstock.answer.table import markdown
 from penstock.papers import claims
 from penstock.papers.online_batch import figure5
 from penstock.papers.online_batch.live import EMULATED, Figures
+from penstock.papers.study import Ours
 from penstock.text import units
 
 ROUNDS = 3
@@ -28,7 +29,7 @@ def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
     return about, document["figures"]
 
 
-def words(kept: dict[str, Any]) -> dict[str, str]:
+def words(kept: dict[str, Any], _: Ours) -> dict[str, str]:
     """The texts at the places of `page.md` that begin with `live_`."""
     figures = [Figures.read(cell) for cell in kept["figures"]]
     batches = sorted({cell.batch for cell in figures})
