@@ -45,8 +45,11 @@ Names follow fio's where fio has one; a key that may be left out is `NotRequired
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypeAlias, TypedDict
+from typing import {used}
 '''
+
+TYPING = ("Literal", "NotRequired", "TypeAlias", "TypedDict")
+"""Names of `typing` that types are made of."""
 
 
 def json_types(kind: str, root: str, about: str, where: str) -> str:
@@ -56,14 +59,11 @@ def json_types(kind: str, root: str, about: str, where: str) -> str:
     # A union may name what stands below it: it is text.
     aliases = sorted(plain, key=lambda name: "anyOf" not in plain[name])
     objects = {root: schema} | {name: part for name, part in defined.items() if name not in plain}
-    return "\n\n".join(
-        [
-            HEAD.format(about=about, where=where)
-            + "\n"
-            + "\n".join(_alias(name, plain[name]) for name in aliases),
-            *(_typed_dict(name, part) for name, part in objects.items()),
-        ]
-    )
+    words = "\n".join(_alias(name, plain[name]) for name in aliases)
+    parts = [_typed_dict(name, part) for name, part in objects.items()]
+    text = "\n\n".join([f"\n{words}" if words else "", *parts])
+    used = ", ".join(name for name in TYPING if name in text)
+    return HEAD.format(about=about, where=where, used=used) + text
 
 
 def _schema(kind: str) -> tuple[Schema, Mapping[str, Schema]]:
