@@ -45,11 +45,11 @@ Names follow fio's where fio has one; a key that may be left out is `NotRequired
 
 from __future__ import annotations
 
-from typing import {imports}
+from typing import {used}
 '''
 
-IMPORTS = ("Literal", "NotRequired", "TypeAlias", "TypedDict")
-"""Names of `typing` that types may need."""
+TYPING = ("Literal", "NotRequired", "TypeAlias", "TypedDict")
+"""Names of `typing` that types are made of."""
 
 
 def json_types(kind: str, root: str, about: str, where: str) -> str:
@@ -61,9 +61,9 @@ def json_types(kind: str, root: str, about: str, where: str) -> str:
     objects = {root: schema} | {name: part for name, part in defined.items() if name not in plain}
     words = "\n".join(_alias(name, plain[name]) for name in aliases)
     parts = [_typed_dict(name, part) for name, part in objects.items()]
-    used = [name for name in IMPORTS if any(name in text for text in (words, *parts))]
-    head = HEAD.format(about=about, where=where, imports=", ".join(used))
-    return "\n\n".join([f"{head}\n{words}" if words else head, *parts])
+    text = "\n\n".join([f"\n{words}" if words else "", *parts])
+    used = ", ".join(name for name in TYPING if name in text)
+    return HEAD.format(about=about, where=where, used=used) + text
 
 
 def _schema(kind: str) -> tuple[Schema, Mapping[str, Schema]]:

@@ -29,6 +29,17 @@ def merges_page(schema: Schema) -> str:
     )
 
 
+def file_tests_page(schema: Schema) -> str:
+    """Every key of a test of files."""
+    return page(
+        "# Fields of tests of files",
+        "`penstock iozone` prints one JSON object with `--json`, which has such an object for each "
+        "test.",
+        "`penstock schema file-test` prints the schema that this page is made of.",
+        *_sections(schema),
+    )
+
+
 def _sections(schema: Schema) -> Iterator[str]:
     """The fields of the result itself, and a section for each kind of object in it."""
     defined: Mapping[str, Schema] = schema["$defs"]

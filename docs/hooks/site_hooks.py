@@ -21,7 +21,7 @@ from penstock import papers
 from reference_commands import commands_page
 from reference_keys import Schema, device_page, job_page, machine_page, study_page
 from reference_lists import Entry, devices_page, formats_page, policies_page
-from reference_results import merges_page, results_page
+from reference_results import file_tests_page, merges_page, results_page
 
 DOCS = repository_files.ROOT / "docs"
 
@@ -67,6 +67,11 @@ REFERENCE = (
     ),
     GeneratedPage(
         "Merge fields", "reference/merge-fields.md", lambda: merges_page(schema("merge"))
+    ),
+    GeneratedPage(
+        "File test fields",
+        "reference/file-test-fields.md",
+        lambda: file_tests_page(schema("file-test")),
     ),
     GeneratedPage(
         "Policies",

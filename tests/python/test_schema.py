@@ -374,7 +374,10 @@ def test_a_quantity_is_read_alike_everywhere(number: str, unit: str) -> None:
 
 
 def test_the_command_prints_the_schema_alone() -> None:
-    kinds = [((), "job"), *(((kind,), kind) for kind in ("job", "device", "result", "merge"))]
+    kinds = [
+        ((), "job"),
+        *(((kind,), kind) for kind in ("job", "device", "result", "merge", "file-test")),
+    ]
     for words, kind in kinds:
         ended = penstock("schema", *words)
         assert (ended.code, ended.err) == (0, "")

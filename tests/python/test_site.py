@@ -15,7 +15,7 @@ import site_hooks
 from command import ROOT, penstock
 from markdown_parts import sentence, table
 from reference_keys import Schema, device_page, job_page, machine_page, study_page
-from reference_results import merges_page, results_page
+from reference_results import file_tests_page, merges_page, results_page
 
 REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 """What a browser would fetch from elsewhere."""
@@ -172,7 +172,10 @@ def test_a_result_is_a_page_with_a_section_for_each_object_in_it() -> None:
     )
 
 
-@pytest.mark.parametrize(("kind", "made"), [("result", results_page), ("merge", merges_page)])
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [("result", results_page), ("merge", merges_page), ("file-test", file_tests_page)],
+)
 def test_every_field_of_a_result_is_on_its_page(kind: str, made: Callable[[Schema], str]) -> None:
     schema = json.loads(penstock("schema", kind).out)
     text = made(schema)

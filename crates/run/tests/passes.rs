@@ -325,3 +325,23 @@ fn workers_have_ranges_of_a_device_that_is_named_twice() {
         assert_eq!(ranges, [false, true, false, true]);
     });
 }
+
+#[test]
+fn a_loop_device_over_an_owned_file_is_made_for_a_session() {
+    let folder = Folder::new("loop");
+    let image = folder.0.join("disk.img");
+    let mut options = folder.options(&["write", "read"], 2);
+    options.files = Vec::new();
+    options.target = TargetOptions {
+        create: Some("2MiB".into()),
+        ..TargetOptions::on(format!("loop:{}", image.display()))
+    };
+    let mut session = match open(options) {
+        Err(failure) if failure.exit_code() == 77 => return eprintln!("skipped: {failure}"),
+        opened => opened.unwrap(),
+    };
+    run(&mut session, "write", 2).unwrap();
+    run(&mut session, "read", 2).unwrap();
+    session.finish().unwrap();
+    assert_eq!(folder.names(), ["disk.img"], "it is an owned file");
+}

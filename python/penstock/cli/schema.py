@@ -12,7 +12,9 @@ app = verb()
 
 Kind = Annotated[
     str,
-    typer.Argument(metavar="[job|device|machine|study|result|merge]", help="Schema of which kind."),
+    typer.Argument(
+        metavar="[job|device|machine|study|result|merge|file-test]", help="Schema of which kind."
+    ),
 ]
 
 
@@ -21,6 +23,7 @@ def schema(kind: Kind = "job") -> None:
     """Print the JSON Schema (draft 2020-12) of job, device, machine or study files, or of results.
 
     Editors that know TOML take it from the first line of a file: `#:schema ./job.schema.json`.
-    A result is what `run` and `compare` print with `--json`; `merge` is what `merge` prints.
+    A result is what `run` and `compare` print with `--json`; `merge` is what `merge` prints,
+    and `file-test` each test that `iozone` prints.
     """
     output.data(f"{_native.schema(kind)}\n")

@@ -102,13 +102,20 @@ pub struct PassHistory {
     next: u32,
 }
 
+impl Default for PassHistory {
+    /// Returns the history of a file of which nothing is known.
+    fn default() -> Self {
+        Self { data: 1..=u32::MAX, next: 1 }
+    }
+}
+
 impl PassHistory {
-    /// Returns the history of `file`, which this run has not written yet.
+    /// Returns the history of `file`, which this run has not written yet, from its first block.
     pub fn of(file: &PassFile) -> Self {
         let mut block = [0; SECTOR];
         let stamped = file.begins(&mut block).then(|| stamp::read(&block)).flatten();
         let next = stamped.map_or(1, |stamped| stamped.version.saturating_add(1));
-        Self { data: 1..=u32::MAX, next }
+        Self { next, ..Self::default() }
     }
 
     /// Notes a pass that has written to all of the file, or to a part of it.

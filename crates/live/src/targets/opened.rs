@@ -27,12 +27,16 @@ impl Locked {
             _ => TargetError::system(path, "lock it", errno.into()),
         })
     }
+
+    /// Returns whether this process locked it. The child of a fork shares the lock, but must not release it.
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.process == std::process::id()
+    }
 }
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // The child of a fork shares the lock, but must not release it.
-        if self.process != std::process::id() {
+        if !self.is_of_this_process() {
             return;
         }
         // Closing is not enough: the kernel closes a ring, and so the files registered with it, some time

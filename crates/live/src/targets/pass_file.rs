@@ -64,7 +64,7 @@ pub struct PassFile {
 /// A lock of a file, or a device that is held open.
 enum Hold {
     None,
-    File { _lock: Locked },
+    File(Locked),
     Device { _target: Target },
 }
 
@@ -158,7 +158,7 @@ impl PassPlace {
         };
         match existing {
             Some((file, None)) => Ok(file_of(file, Hold::None, false)),
-            Some((file, Some(lock))) => Ok(file_of(file, Hold::File { _lock: lock }, false)),
+            Some((file, Some(lock))) => Ok(file_of(file, Hold::File(lock), false)),
             None => {
                 let file = File::options().read(true).write(true).create_new(true).open(&path);
                 let file = file.map(Arc::new).map_err(|error| match error.kind() {
@@ -166,7 +166,7 @@ impl PassPlace {
                     _ => TargetError::system(&path, "create it", error),
                 })?;
                 let mut file = file_of(file, Hold::None, true);
-                file.hold = Hold::File { _lock: Locked::new(&path, Arc::clone(&file.file))? };
+                file.hold = Hold::File(Locked::new(&path, Arc::clone(&file.file))?);
                 Ok(file)
             }
         }
@@ -311,7 +311,8 @@ impl PassFile {
 
 impl Drop for PassFile {
     fn drop(&mut self) {
-        if self.is_ours.load(Ordering::Relaxed) {
+        let is_of_another = matches!(&self.hold, Hold::File(lock) if !lock.is_of_this_process());
+        if !is_of_another && self.is_ours.load(Ordering::Relaxed) {
             remove(&self.path, &self.file);
         }
     }

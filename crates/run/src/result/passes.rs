@@ -21,7 +21,7 @@ pub struct FileTestResult {
     pub workers: Vec<WorkerResult>,
 }
 
-/// One worker of a test.
+/// A worker of a test.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Worker")]
 pub struct WorkerResult {
