@@ -27,11 +27,7 @@ class FileTest(TypedDict):
 
 
 class Worker(TypedDict):
-<<<<<<< HEAD
     """One worker of a test."""
-=======
-    """A worker of a test."""
->>>>>>> c728785351ab899c8e045fc58e946ac2700079db
 
     bytes: int
     """Bytes that it read or wrote in its time."""
