@@ -345,3 +345,23 @@ fn a_loop_device_over_an_owned_file_is_made_for_a_session() {
     session.finish().unwrap();
     assert_eq!(folder.names(), ["disk.img"], "it is an owned file");
 }
+
+#[test]
+fn a_file_system_without_direct_io_is_named_and_no_file_is_left() {
+    let folder = Folder::new("ramfs");
+    let point = folder.0.join("mounted");
+    fs::create_dir(&point).unwrap();
+    let mounted = Command::new("mount").args(["-t", "ramfs", "ramfs"]).arg(&point).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: no ramfs can be mounted here (it needs root)");
+    }
+    let mut options = folder.options(&["write"], 1);
+    options.files = vec![point.join("file")];
+    options.settings.direct = true;
+    let failure = open(options).err().map(|failure| (failure.exit_code(), failure.to_string()));
+    let left = fs::read_dir(&point).unwrap().count();
+    assert!(Command::new("umount").arg(&point).status().unwrap().success());
+    let (exit_code, message) = failure.expect("a refusal");
+    assert_eq!((exit_code, left), (77, 0), "{message}");
+    assert!(message.contains("found that ramfs refuses O_DIRECT"), "{message}");
+}

@@ -275,10 +275,10 @@ impl Site<'_> {
     }
 }
 
-/// Returns the bytes that are free for this user.
+/// Returns the bytes that are free for this user; `None` where the file system does not count them.
 pub(super) fn available(folder: &File) -> Option<u64> {
     let answer = rustix::fs::fstatvfs(folder).ok()?;
-    Some(answer.f_bavail.saturating_mul(answer.f_frsize))
+    (answer.f_blocks > 0).then(|| answer.f_bavail.saturating_mul(answer.f_frsize))
 }
 
 /// A file by its device and inode.
