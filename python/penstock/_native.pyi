@@ -193,7 +193,10 @@ class PassSession:
         """
 
     def finish(self) -> None:
-        """Remove the files that it made, or mark them as owned files if they are kept."""
+        """Remove the files that it made, or mark them as owned files if they are kept.
+
+        If the session has ended, it does nothing.
+        """
 
 def replay_decisions(path: str | PathLike[str], *, sets: Sequence[str] = ...) -> str:
     """Feed a record to its policy and return the comparison of decisions as JSON."""

@@ -129,7 +129,8 @@ def test_a_test_is_printed_when_it_has_ended(tmp_path: Path) -> None:
         progress=lambda _part, share: shares.append(share),
     )
     assert tests == [0, 1, 2, 3]
-    assert shares == [0.25, 0.5, 0.75, 1.0]
+    assert shares == sorted(shares)
+    assert {0.25, 0.5, 0.75, 1.0} <= set(shares)
 
 
 def test_one_flipped_bit_ends_the_run_and_is_named(

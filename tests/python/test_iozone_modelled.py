@@ -71,7 +71,7 @@ def test_every_test_reads_or_writes_the_whole_file() -> None:
 
 
 def test_the_first_worker_that_ends_stops_the_others() -> None:
-    line = f"-t 2 -I -i 0 -i 8 -+p 50 -r 64k -s 4m {CACHED}"
+    line = f"-t 8 -I -i 0 -i 8 -+p 50 -r 64k -s 4m {CACHED}"
     short = measured(line)["random_mix"]["workers"]
     whole = measured(f"{line} -x")["random_mix"]["workers"]
     assert max(worker["bytes"] for worker in short) == 4 << 20

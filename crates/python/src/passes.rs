@@ -124,9 +124,11 @@ impl PassSession {
         Ok(json(&result))
     }
 
-    /// Removes the files that it made, or marks them as owned files if they are kept.
+    /// Removes the files that it made, or marks them as owned files if they are kept. If the session has ended, it
+    /// does nothing.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let session = self.take()?;
-        py.detach(|| session.finish()).map_err(|failure| raise(py, &failure))
+        let session = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let finish = |session: FileTestSession| py.detach(|| session.finish());
+        session.map_or(Ok(()), finish).map_err(|failure| raise(py, &failure))
     }
 }
