@@ -27,7 +27,7 @@ class FileTest(TypedDict):
 
 
 class Worker(TypedDict):
-    """One worker of a test."""
+    """A worker of a test."""
 
     bytes: int
     """Bytes that it read or wrote in its time."""
