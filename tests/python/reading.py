@@ -77,8 +77,9 @@ class Page(HTMLParser):
             run["detail"] = {"window_s": detail["window_s"], "classes": classes}
             if "policy_series" in detail:
                 run["detail"]["policy"] = detail["policy_series"]
-            if "arm" in detail:
-                run["detail"]["arm"] = detail["arm"]
+            for name in ("agents", "arm"):
+                if name in detail:
+                    run["detail"][name] = detail[name]
         return comparison
 
     def picture(self, name: str) -> "Picture":

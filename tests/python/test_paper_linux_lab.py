@@ -16,7 +16,7 @@ from penstock.papers.linux_lab.modelled import Rows
 from penstock.papers.rows import levels, select
 from test_serve import HERE
 
-SETTINGS = ("scheduler", "nr_requests", "max_sectors_kb", "rotational")
+SETTINGS = ("scheduler", "nr_requests", "max_sectors_kb")
 """What a run may change of a queue."""
 
 SHORT = ("duration=20s", "exercise.size=16MiB", "example.size=64MiB")
@@ -111,15 +111,15 @@ def test_it_runs_under_the_kernel_and_puts_everything_back(
     place: str, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(disk.parent)
-    monkeypatch.setattr(kernel, "SCHEDULERS", ("none", "mq-deadline"))
+    monkeypatch.setattr(kernel, "SCHEDULERS", ("mq-deadline",))
     world = World(name="short", threads=(2,), seconds=1, sizes={"exercise": 1 << 20})
     before = queues()
     with getattr(kernel, place)() as lab:
         rows = lab.run(world, lambda _: None)
     assert queues() == before
-    schedulers = ["none", "mq-deadline"]
+    schedulers = ["mq-deadline"]
     for experiment in ("exercise", "readers", "thinking", "flood", "processes"):
         assert levels(rows[experiment], "scheduler") == schedulers, experiment
-    assert len(rows["exercise"]) == 2 * 6
+    assert len(rows["exercise"]) == 6
     assert {claim["id"] for claim in claims.claims(rows, claims.KERNEL_NAMES)} >= {"deadline-1"}
     assert kernel.kernel_tables({"short": rows}, rows)

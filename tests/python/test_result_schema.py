@@ -55,6 +55,7 @@ MODELLED: dict[str, dict[str, Json]] = {
     "programs": {
         "text": (ROOT / "papers/online-batch/job.toml").read_text(),
         "policies": ["size-priority"],
+        "detail": True,
     },
     "merges": {
         "text": (ROOT / "examples/merge/five-sorts.toml").read_text(),

@@ -331,6 +331,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
             "window_s": run["detail"]["window_s"],
             "classes": [_columns(class_) for class_ in run["detail"]["classes"]],
             **({"policy_series": run["detail"]["policy"]} if "policy" in run["detail"] else {}),
+            **({"agents": run["detail"]["agents"]} if "agents" in run["detail"] else {}),
             **({"arm": run["detail"]["arm"]} if "arm" in run["detail"] else {}),
         }
         for run in drawn

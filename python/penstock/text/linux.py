@@ -12,7 +12,10 @@ from penstock.text import units
 Disks: TypeAlias = dict[str, Any]
 """The JSON of `_native.disks`."""
 
-HEADINGS = ("device", "size", "schedulers", "turns", "requests", "depth", "obstacle to a run")
+HEADINGS = (
+    *("device", "size", "schedulers", "turns", "requests", "depth", "made of"),
+    "obstacle to a run",
+)
 
 TUNABLES = ("tunable", "value", "what it is")
 
@@ -42,7 +45,7 @@ def blocks(disks: Disks) -> Iterator[Sequence[Part]]:
     if not devices:
         yield ["no block device is listed in /sys/block: a container may hide them"]
         return
-    yield [Table(HEADINGS, [_row(disk) for disk in devices], words=3, sentences=1)]
+    yield [Table(HEADINGS, [_row(disk) for disk in devices], words=3, sentences=2)]
     alike: dict[str, list[str]] = {}
     for disk in devices:
         if disk["tunables"]:
@@ -77,15 +80,14 @@ def in_use(schedulers: str) -> str:
 def _row(disk: Mapping[str, Any]) -> Sequence[str]:
     queue = disk["queue"]
     turns = {"0": "no", "1": "yes"}.get(queue.get("rotational", ""), NONE)
-    on_it = disk["backing_file"]
-    name = disk["name"] if on_it is None else f"{disk['name']}, of {on_it}"
     return (
-        name,
+        disk["name"],
         NONE if disk["bytes"] is None else units.size(disk["bytes"]),
         queue.get("scheduler", NONE),
         turns,
         queue.get("nr_requests", NONE),
         disk["queue_depth"] or NONE,
+        disk["backing_file"] or NONE,
         NONE if disk["obstacle"] is None else f"found {disk['obstacle']}",
     )
 

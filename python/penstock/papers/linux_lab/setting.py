@@ -57,14 +57,24 @@ def read(arguments: Mapping[str, str]) -> LabSetting:
     seed = arguments.get("seed", "42")
     if not (seed.isdecimal() and seed.isascii()):
         raise wrong(f"--set seed={seed}: expected a whole number", "as --set seed=7")
-    with SETTINGS.errors(arguments):
-        sizes = [
-            _native.size(arguments.get(f"{name}.size", usual))
-            for name, usual in (("exercise", "1GiB"), ("example", "512MiB"))
-        ]
     return LabSetting(
-        exercise=IozonePoint(1, 5 << 10, sizes[0]),
-        example=IozonePoint(1, 512 << 10, sizes[1]),
+        exercise=_point(arguments, "exercise", 5 << 10, "1GiB"),
+        example=_point(arguments, "example", 512 << 10, "512MiB"),
         of_job=tuple(SETTINGS.of_job(arguments)),
         seed=int(seed),
     )
+
+
+def _point(arguments: Mapping[str, str], run: str, record: int, usual: str) -> IozonePoint:
+    """Return the sizes of the exercise or the example."""
+    text = arguments.get(f"{run}.size", usual)
+    try:
+        size = _native.size(text)
+    except _native.Failure:
+        size = 0
+    if size < record:
+        raise wrong(
+            f"--set {run}.size={text}: expected a size from {record >> 10}KiB on",
+            f"as --set {run}.size=64MiB",
+        )
+    return IozonePoint(1, record, size)
