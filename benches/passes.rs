@@ -48,6 +48,8 @@ fn penstock(path: &Path, case: Case) -> f64 {
         target: TargetOptions::default(),
         starts: Vec::new(),
         keep: true,
+        read_percent: 50,
+        scheduler: None,
         settings: PassSettings {
             form: CallForm::Calls,
             stride: 1,

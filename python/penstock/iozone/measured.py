@@ -64,7 +64,10 @@ class FileRunner:
 def result(test_result: FileTest, test: IozoneTest, point: IozonePoint) -> MeasuredTest:
     """Return the result of a test of the engine."""
     return MeasuredTest(
-        test, point, test_result["parent_ns"], tuple(Worker(**of) for of in test_result["workers"])
+        test,
+        point,
+        test_result["parent_ns"],
+        tuple(Worker(**worker) for worker in test_result["workers"]),
     )
 
 

@@ -21,7 +21,7 @@ Ours: TypeAlias = Any
 
 @dataclass(frozen=True, kw_only=True)
 class UnderKernel:
-    """What was measured under the kernel of this machine, or why not."""
+    """Figures under the kernel of this machine, or the reasons why there are none."""
 
     tables: Sequence[Table] = ()
     data: Mapping[str, Any] = field(default_factory=dict)

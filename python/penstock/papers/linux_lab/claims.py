@@ -53,8 +53,8 @@ def _figure(
     rows: Rows, experiment: str, scheduler: str | None, figure: str, **wanted: object
 ) -> list[float]:
     """Return a figure of the rows of a scheduler, none if it did not run."""
-    found = select(rows.get(experiment, ()), scheduler=scheduler, **wanted)
-    return [row[figure] for row in found if row[figure] is not None]
+    of_scheduler = select(rows.get(experiment, ()), scheduler=scheduler, **wanted)
+    return [row[figure] for row in of_scheduler if row[figure] is not None]
 
 
 def _over(above: Sequence[float], below: Sequence[float]) -> list[float]:

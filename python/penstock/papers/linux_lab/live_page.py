@@ -18,8 +18,8 @@ def kept(document: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]
     rows = [
         {"world": world, "experiment": experiment, **row}
         for world, experiments in kernel["worlds"].items()
-        for experiment, of in experiments.items()
-        for row in of
+        for experiment, experiment_rows in experiments.items()
+        for row in experiment_rows
     ]
     return {"release": kernel["release"]}, rows
 
@@ -29,8 +29,8 @@ def words(kept: dict[str, Any], ours: Ours) -> dict[str, str]:
     worlds: dict[str, Rows] = {}
     for row in kept["figures"]:
         world, experiment, *_ = row.values()
-        of = worlds.setdefault(world, {}).setdefault(experiment, [])
-        of.append({key: row[key] for key in row if key not in ("world", "experiment")})
+        experiment_rows = worlds.setdefault(world, {}).setdefault(experiment, [])
+        experiment_rows.append({key: row[key] for key in row if key not in ("world", "experiment")})
     side_by_side, statements = beside(worlds, ours)
     return {
         "live_release": kept["release"],

@@ -43,8 +43,8 @@ def _charts(rows: Rows) -> "Iterator[tuple[str, alt.TopLevelMixin]]":
         (THINKING, rows["thinking"]),
         (WAITS, select(rows["flood"], flood="write")),
     ]
-    for gallery, of in of_each:
-        yield from gallery.charts(of)
+    for gallery, drawn in of_each:
+        yield from gallery.charts(drawn)
 
 
 PICTURES = Gallery(

@@ -41,7 +41,7 @@ SETTINGS = Settings(
 
 @dataclass(frozen=True, kw_only=True)
 class LabSetting:
-    """What a run of the lab is."""
+    """Sizes and settings of a run of the lab."""
 
     exercise: IozonePoint
     """The exercise: records of 5 KiB."""

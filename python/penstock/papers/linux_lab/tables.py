@@ -82,7 +82,7 @@ def _thinking(rows: Rows) -> Table:
 
 
 def _flood(rows: Rows, op: str) -> Table:
-    other = FLOODS[1 - FLOODS.index(op)]
+    against = FLOODS[1 - FLOODS.index(op)]
     cells = [
         [
             row["scheduler"],
@@ -94,8 +94,8 @@ def _flood(rows: Rows, op: str) -> Table:
         ]
         for row in select(rows.get("flood", ()), flood=op)
     ]
-    headings = ["scheduler", f"{other}s/s", "mean, ms", "most, ms", f"{op}s/s", "most, ms"]
-    title = f"A flood of {op}s, and a program that {other}s one block at a time"
+    headings = ["scheduler", f"{against}s/s", "mean, ms", "most, ms", f"{op}s/s", "most, ms"]
+    title = f"A flood of {op}s, and a program that {against}s one block at a time"
     return Table(headings, cells, name=f"flood_{op}", title=title)
 
 
@@ -162,10 +162,11 @@ def _range(figures: Sequence[float]) -> str:
 
 def statements(worlds: Mapping[str, Sequence[Claim]]) -> Table:
     """Return what holds of the lecture's statements on each kind of disk."""
-    judged = {name: {claim["id"]: claim for claim in of} for name, of in worlds.items()}
-    ids = {claim["id"]: claim["text"] for of in worlds.values() for claim in of}
+    judged = {name: {claim["id"]: claim for claim in claims} for name, claims in worlds.items()}
+    ids = {claim["id"]: claim["text"] for claims in worlds.values() for claim in claims}
     cells = [
-        [id_, said, *(_verdict(of.get(id_)) for of in judged.values())] for id_, said in ids.items()
+        [id_, said, *(_verdict(by_id.get(id_)) for by_id in judged.values())]
+        for id_, said in ids.items()
     ]
     headings = ["claim", "the lecture says, or the lab shows", *judged]
     return Table(headings, cells, words=len(headings), name="statements", title="Statements")
