@@ -23,6 +23,7 @@ from penstock.iozone.phases import BY_KEY, IozoneTest
 from penstock.iozone.plan import plan
 from penstock.iozone.remarks import remarks
 from penstock.iozone.runner import IozonePoint, MeasuredTest, Report
+from test_serve import HERE
 
 Command = Callable[[str], Result]
 
@@ -259,3 +260,15 @@ def test_a_model_is_not_memory() -> None:
     chosen = options(shlex.split("-i 0 -i 1 -I -s 1m"), on="hdd-7200")
     (remark,) = remarks(chosen, "simulated", 8 * GIB)
     assert remark.startswith("the figures are simulated, on a model of hdd-7200")
+
+
+@pytest.mark.skipif(not HERE, reason="needs root, FUSE and loop devices")
+@pytest.mark.usefixtures("leftovers")
+def test_a_served_disk_has_the_schedulers_of_the_kernel_and_says_how_late_it_was(
+    command: Command,
+) -> None:
+    line = "-t 2 -i 0 -i 2 -I -r 64k -s 256k --on block:hdd-7200-cached --scheduler mq-deadline"
+    done = command(line)
+    assert done.exit_code == 0, done.stderr
+    assert "\tEMULATED on block:hdd-7200-cached under mq-deadline\n" in done.stdout
+    assert re.search(r"note: the served disk: \d+ requests, .* answered late by ", done.stderr)

@@ -5,7 +5,7 @@ import os
 import select
 import sys
 from contextlib import closing
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.verb import verb
 from penstock.signals import StopSignal
-from penstock.text import places, units
+from penstock.text import places
 
 app = verb()
 
@@ -82,7 +82,7 @@ def serve(
             answered = json.loads(served.report())
         return Answer(
             data=lambda: json.dumps(answered),
-            blocks=[[headline("emulated", device), _words(answered)]],
+            blocks=[[headline("emulated", device), places.served(answered)]],
             partial=not until_stdin_ends,
         )
 
@@ -93,14 +93,3 @@ def _ended(stdin: int | None) -> bool:
     """Wait a moment, and return whether the process at the other end of `stdin` is gone."""
     readable, _, _ = select.select([] if stdin is None else [stdin], [], [], BEAT_S)
     return stdin is not None and bool(readable) and not os.read(stdin, 1)
-
-
-def _words(report: dict[str, Any]) -> str:
-    late = report["emulation"]
-    if not late["completions"]:
-        return "no request"
-    return (
-        f"{units.count(report['requests'])} requests, at most {report['most_at_once']} at once; "
-        f"answered late by {units.latency(late['p50_ns'])} (median), "
-        f"{units.latency(late['p99_ns'])} (p99); {places.head_start(late['head_start_ns'])}"
-    )

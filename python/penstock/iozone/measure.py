@@ -87,6 +87,9 @@ def measure(
 
             results.append(runner.run(test, point, report))
             write(lines.add(results[-1]))
+        if (late := runner.remark()) is not None:
+            say(late)
+            said += (late,)
     write(ending(options, results))
     return IozoneResult(options, facts, said, tuple(results))
 

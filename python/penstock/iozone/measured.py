@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack
+from pathlib import Path
 
 from penstock import _native
 from penstock.errors import translated, wrong
@@ -14,6 +15,7 @@ from penstock.results.file_test_types import FileTest
 from penstock.results.merge_types import World
 from penstock.serving import served
 from penstock.target import SERVED, Target
+from penstock.text import places
 
 
 class FileRunner:
@@ -23,6 +25,7 @@ class FileRunner:
         """Check and open the files: nothing is written before all of them are known to do."""
         self.world: World = "measured" if options.on is None else "emulated"
         self._all = ExitStack()
+        self._report: Path | None = None
         with self._all:
             target = Target()
             if options.on is not None:
@@ -40,7 +43,8 @@ class FileRunner:
                 "--on block:disk.toml",
             )
         model = str(options.on).removeprefix(SERVED)
-        node = str(self._all.enter_context(served(model)).node)
+        device = self._all.enter_context(served(model))
+        node, self._report = str(device.node), device.report
         return Target(on=node, options={"i_will_lose_data": node, "even_if_not_empty": True})
 
     def run(self, test: IozoneTest, point: IozonePoint, progress: Report) -> MeasuredTest:
@@ -54,6 +58,12 @@ class FileRunner:
                 progress=progress,
             )
         return result(json.loads(text), test, point)
+
+    def remark(self) -> str | None:
+        """Return how late a served disk answered."""
+        if self._report is None:
+            return None
+        return f"the served disk: {places.served(json.loads(self._report.read_text()))}"
 
     def close(self) -> None:
         """Remove the files, unless they are to be kept, and take a served disk down."""

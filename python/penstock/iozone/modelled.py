@@ -81,6 +81,10 @@ class ModelledRunner:
             self._run_all(progress)
         return self._measured[test.key, point]
 
+    def remark(self) -> str | None:
+        """Return nothing: virtual time is never late."""
+        return None
+
     def close(self) -> None:
         """Do nothing: a model has no files."""
 

@@ -62,6 +62,10 @@ class Runner(Protocol):
         """Run a test on files that the tests before it left."""
         ...
 
+    def remark(self) -> str | None:
+        """Return what has to be known of the tests that ran, if anything."""
+        ...
+
     def close(self) -> None:
         """Remove the files that it made, unless they are to be kept; called once, in the end."""
         ...

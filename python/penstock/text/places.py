@@ -1,6 +1,7 @@
 """Lines about the place of a run: a model, a model in real time, a file, or the null device."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from penstock.results.json_types import Comparison, Run
 from penstock.text.units import count, digits, latency
@@ -83,6 +84,18 @@ def emulation(runs: list[Run]) -> str | None:
     if "head_start_ns" in worst:
         text += f"; {head_start(worst['head_start_ns'])}"
     return text
+
+
+def served(report: Mapping[str, Any]) -> str:
+    """Describe what a served device answered, and how late."""
+    late = report["emulation"]
+    if not late["completions"]:
+        return "no request"
+    return (
+        f"{count(report['requests'])} requests, at most {report['most_at_once']} at once; "
+        f"answered late by {latency(late['p50_ns'])} (median), "
+        f"{latency(late['p99_ns'])} (p99); {head_start(late['head_start_ns'])}"
+    )
 
 
 def head_start(ns: int) -> str:
