@@ -12,39 +12,34 @@ from penstock.papers.rows import select
 if TYPE_CHECKING:
     import altair as alt
 
-READERS = of_bars(
-    [Bars("readers", "32 readers at random, by the part of the disk", "requests/s", "requests_s")],
-    title="",
-    about="",
-    series=LECTURE,
-    place=lambda row: (row["scheduler"], row["place"]),
+
+def _by_scheduler(bars: Bars, case: str | None) -> Gallery:
+    """Return a picture with a bar for each scheduler, of one case or of each part of the disk."""
+
+    def place(row: Row) -> tuple[str, str]:
+        return row["scheduler"], row["place"] if case is None else case
+
+    return of_bars([bars], title="", about="", series=LECTURE, place=place)
+
+
+READERS = _by_scheduler(
+    Bars("readers", "32 readers at random, by the part of the disk", "requests/s", "requests_s"),
+    None,
 )
 
-THINKING = of_bars(
-    [Bars("thinking", "Two programs that think for 1 ms", "MB/s", "mb_s")],
-    title="",
-    about="",
-    series=LECTURE,
-    place=lambda row: (row["scheduler"], "both"),
+THINKING = _by_scheduler(
+    Bars("thinking", "Two programs that think for 1 ms", "MB/s", "mb_s"), "both"
 )
 
-WAITS = of_bars(
-    [Bars("flood", "The longest read beside a flood of writes", "ms", "single_max_ms")],
-    title="",
-    about="",
-    series=LECTURE,
-    place=lambda row: (row["scheduler"], "reads"),
+WAITS = _by_scheduler(
+    Bars("flood", "The longest read beside a flood of writes", "ms", "single_max_ms"), "reads"
 )
 
 
 def _charts(rows: Rows) -> "Iterator[tuple[str, alt.TopLevelMixin]]":
-    of_each: list[tuple[Gallery, list[Row]]] = [
-        (READERS, select(rows["readers"], threads=THREADS[-1])),
-        (THINKING, rows["thinking"]),
-        (WAITS, select(rows["flood"], flood="write")),
-    ]
-    for gallery, drawn in of_each:
-        yield from gallery.charts(drawn)
+    yield from READERS.charts(select(rows["readers"], threads=THREADS[-1]))
+    yield from THINKING.charts(rows["thinking"])
+    yield from WAITS.charts(select(rows["flood"], flood="write"))
 
 
 PICTURES = Gallery(
