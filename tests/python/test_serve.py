@@ -40,7 +40,8 @@ def noted(name: str) -> dict[str, str]:
     A server that was killed has left older ones, which come first and are those that count.
     """
     lines = reversed((NOTES / f"served.{name}").read_text().splitlines())
-    return {attribute.split("/")[-1]: value for _, _, attribute, value in map(str.split, lines)}
+    fields = (line.split(maxsplit=3) for line in lines)
+    return {attribute.split("/")[-1]: value for _, _, attribute, value in fields}
 
 
 def is_served(name: str) -> bool:
@@ -80,6 +81,8 @@ def test_a_device_answers_in_the_time_of_its_model_and_goes_with_ctrl_c(tmp_path
         assert (now["rotational"], now["nr_requests"]) == ("1", "8")
         # FUSE would halve longer commands.
         assert now["max_sectors_kb"] == "1024"
+        # The model has no cache that a flush would have to empty.
+        assert now["write_cache"] == "write through"
         assert (BLOCKS / name / "size").read_text() == f"{64 << 21}\n"
         # A quarter of a turn is 2 ms, and a short seek some more.
         assert 4 < fio(node, "--iodepth=1", "--runtime=2") < 9

@@ -161,6 +161,11 @@ impl DeviceSpec {
         matches!(self.model, Model::Hdd(_) | Model::Linear(_))
     }
 
+    /// Returns whether writes that have completed may be in a cache that a flush has to empty.
+    pub fn has_volatile_cache(&self) -> bool {
+        matches!(self.model, Model::Ssd(_))
+    }
+
     /// Number of disks.
     pub fn disks(&self) -> u32 {
         self.array.map_or(1, |array| array.disks)

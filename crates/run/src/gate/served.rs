@@ -162,6 +162,10 @@ impl ServedDevice {
             Setting::new("rotational", u8::from(spec.has_arm()).to_string()),
             Setting::new("max_sectors_kb", (Served::LONGEST >> 10).to_string()),
         ];
+        if !spec.has_volatile_cache() {
+            // Otherwise the kernel flushes after each durable write, which waits behind all others.
+            settings.push(Setting::new("write_cache", "write through"));
+        }
         settings.extend(options.depth.map(|depth| Setting::new("nr_requests", depth.to_string())));
         let step = SchedulerStep { scheduler: "none".into(), settings };
         this.held = Some(queue_settings::hold_served(&disk, &[step])?);
