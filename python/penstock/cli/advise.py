@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from penstock.advise import Curve, NoiseHidesAnswer, Split
 from penstock.advise.measure import TURNS
@@ -14,40 +13,30 @@ from penstock.answer.table import NONE, Table
 from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli.advise_cycle import run as cycle
 from penstock.cli.advise_goal import goal
+from penstock.cli.advise_guard import guard
 from penstock.cli.advise_merge import run as merge
 from penstock.cli.advise_shares import run as shares
 from penstock.cli.answering import answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import device_or_path, targeted
-from penstock.cli.verb import group
+from penstock.cli.verb import group, or_else
 from penstock.errors import PenstockError
 from penstock.target import Target
 from penstock.text import places, units
-
-if TYPE_CHECKING:
-    # A type of Typer's methods, which it does not export.
-    from typer._click.core import Context
 
 GOAL = "goal"
 """The verb that is meant if no other is named."""
 
 
-class _OrGoal(TyperGroup):
-    """Takes `penstock advise JOB` as `penstock advise goal JOB`."""
-
-    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """With the verb before the words if they name none."""
-        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
-            args = [GOAL, *args]
-        return super().parse_args(ctx, args)
-
-
-app = group(cls=_OrGoal)
+app = group(cls=or_else(GOAL))
 app.command(GOAL, short_help="Which policy and parameters meet a goal (`penstock advise JOB`).")(
     goal
 )
 app.command("cycle", short_help="Find how long a cycle of fairio should be.")(cycle)
+app.command("guard", short_help="Which of the kernel's means protects programs from a batch.")(
+    guard
+)
 app.command("merge", short_help="Where merges should put their runs, and how to run them.")(merge)
 app.command("shares", short_help="Measure how well shares by weight hold.")(shares)
 

@@ -34,3 +34,15 @@ def positive(option: str, text: str) -> list[int]:
         if number < 1:
             raise wrong(f"{option}: found {number}; expected 1 or more", f"as {option} 1,2")
     return counts
+
+
+def share(option: str, text: str) -> float:
+    """The share of 1 that a percentage is."""
+    number = text.strip().removesuffix("%")
+    try:
+        value = float(number) / 100
+    except ValueError:
+        value = -1.0
+    if number == text.strip() or not 0 <= value <= 1:
+        raise wrong(f"{option}: found {text}; expected 0% to 100%", f"as {option} 60%")
+    return value

@@ -19,6 +19,19 @@ group = partial(verb, no_args_is_help=True)
 """Makes the application of a verb that has verbs of its own."""
 
 
+def or_else(usual: str) -> type[TyperGroup]:
+    """Returns a kind of group in which words that begin with no verb are those of `usual`."""
+
+    class OrElse(TyperGroup):
+        def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+            """Put the usual verb before the words if they name none."""
+            if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+                args = [usual, *args]
+            return super().parse_args(ctx, args)
+
+    return OrElse
+
+
 def commands(command: object, name: str) -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
     """The commands below `command`, and itself if it does something by itself."""
     if isinstance(command, TyperGroup):

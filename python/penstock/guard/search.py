@@ -1,0 +1,156 @@
+"""The search of a guard: which means to try next, and which to keep.
+
+It is a pure state machine. It is told what each window of time showed, and says what to set: first
+nothing, to see what the batch does and what the online programs suffer, then one means after
+another. The first that meets the goals is measured once more and kept; without one the best is.
+While it is kept, a goal that is missed for several windows in a row starts the search again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+WINDOWS = 3
+"""Windows in which a means is measured."""
+
+SETTLING = 1
+"""Windows after a change that do not count: what was queued before is still there."""
+
+MISSES = 3
+"""Windows in a row that miss a goal before the search starts again."""
+
+STARVED = 0.5
+"""Share of the most that was ever completed below which the online programs are starved."""
+
+
+@dataclass(frozen=True)
+class GuardWindow:
+    """Figures of the classes in a stretch of time."""
+
+    seconds: float
+    missed_by: float
+    """The largest ratio of a figure of the online programs to its limit: 1 or less is met."""
+    online: float
+    """Requests of the online programs that completed in a second."""
+    waiting: int
+    """Their requests that had not completed at its end."""
+    batch: float
+    """Bytes of the batch in a second."""
+
+
+@dataclass(frozen=True)
+class MeansStanding:
+    """How a means stood, by the medians of its windows."""
+
+    missed_by: float
+    online: float
+    batch: float
+
+
+@dataclass
+class Tried:
+    """Windows that were measured under a means."""
+
+    windows: list[GuardWindow] = field(default_factory=list)
+
+    def standing(self) -> MeansStanding:
+        """Return the medians."""
+        return MeansStanding(
+            missed_by=median(window.missed_by for window in self.windows),
+            online=median(window.online for window in self.windows),
+            batch=median(window.batch for window in self.windows),
+        )
+
+
+class Search:
+    """Finds the first of several means that meets the goals; number 0 is to do nothing."""
+
+    def __init__(self, means: int, *, keep: float = 0.0) -> None:
+        """Begin with nothing set, and so many means; the batch keeps this share of its bytes."""
+        self.keep = keep
+        self.number = 0
+        """The means that is to be set now."""
+        self.decided = False
+        """Whether the search is over, and the means is kept."""
+        self.tried: dict[int, Tried] = {}
+        self._means = means
+        self._settling = 0
+        self._misses = 0
+        self._confirming = False
+
+    def take(self, window: GuardWindow) -> None:
+        """Learn what the last window showed, and decide what is set in the next."""
+        if self._settling > 0:
+            self._settling -= 1
+            return
+        if self.decided:
+            self._watch(window)
+            return
+        tried = self.tried.setdefault(self.number, Tried())
+        tried.windows.append(window)
+        needed = WINDOWS * (2 if self._confirming else 1)
+        if len(tried.windows) < needed:
+            return
+        if not self.meets(self.number):
+            self._confirming = False
+            self._next()
+        elif self._confirming:
+            self.decided = True
+        else:
+            # Measured once more: the first of many that seems to do is often a lucky one.
+            self._confirming = True
+
+    def standing(self, number: int) -> MeansStanding | None:
+        """Return how a means stood, if it was measured."""
+        tried = self.tried.get(number)
+        return None if tried is None or not tried.windows else tried.standing()
+
+    def meets(self, number: int) -> bool:
+        """Whether a means meets the goals, starves no one and keeps the batch's share."""
+        standing = self.standing(number)
+        return standing is not None and standing.missed_by <= 1 and self._is_fair(standing)
+
+    def _is_fair(self, standing: MeansStanding) -> bool:
+        alone = self.standing(0)
+        most = max((standing.online for standing in self._all()), default=0.0)
+        batch = 0.0 if alone is None else self.keep * alone.batch
+        return standing.online >= STARVED * most and standing.batch >= batch
+
+    def _all(self) -> Sequence[MeansStanding]:
+        return [tried.standing() for tried in self.tried.values() if tried.windows]
+
+    def best(self) -> int:
+        """Return the means that is best: of those that are fair the one that misses least."""
+
+        def rank(number: int) -> tuple[bool, bool, float, int]:
+            standing = self.standing(number)
+            assert standing is not None
+            fair = self._is_fair(standing)
+            return (not fair, standing.missed_by > 1, standing.missed_by, number)
+
+        measured = [number for number, tried in self.tried.items() if tried.windows]
+        return min(measured, key=rank, default=0)
+
+    def _next(self) -> None:
+        """Go on to the next means, or keep the best if there is none."""
+        if self.number + 1 <= self._means:
+            self._set(self.number + 1)
+            return
+        self.decided = True
+        self._set(self.best())
+
+    def _set(self, number: int) -> None:
+        if number != self.number:
+            self.number, self._settling = number, SETTLING
+
+    def _watch(self, window: GuardWindow) -> None:
+        """Start again if a goal that was met is missed for some windows in a row."""
+        if window.missed_by <= 1 or not self.meets(self.number):
+            self._misses = 0
+            return
+        self._misses += 1
+        if self._misses < MISSES:
+            return
+        self._misses, self.decided, self._confirming = 0, False, False
+        self.tried = {0: self.tried[0]} if 0 in self.tried else {}
+        self._set(1 if self._means else 0)
