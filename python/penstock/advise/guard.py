@@ -138,9 +138,8 @@ def _asked(
     for means in (NOTHING, *MEANS):
         name = means.scheduler or question.scheduler
         policy = f"{KERNEL}{name}" if real else name
-        unknown = [key for key in means.queue if key != DEPTH_KEY]
-        if not real and unknown and means.scheduler is None:
-            left_out[means.name] = f"models have no {', '.join(unknown)}"
+        if not real and means.queue and means.scheduler is None:
+            left_out[means.name] = "models have no read-ahead of the kernel and cut no commands"
             continue
         depth = int(means.queue.get(DEPTH_KEY, question.depth))
         sets = [*_depth(target, depth)]

@@ -50,6 +50,9 @@ def _trust(advice: GuardAdvice) -> Iterator[str]:
         )
     elif world == "emulated":
         yield "the kernel's own schedulers on a modelled disk"
+    for why in dict.fromkeys(advice.left_out.values()):
+        names = [name for name, reason in advice.left_out.items() if reason == why]
+        yield f"not tried: {'; '.join(names)}: {why}"
     if advice.question.rounds < 3:
         yield "of fewer than three rounds: a difference may be chance"
 

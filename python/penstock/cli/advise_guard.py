@@ -138,8 +138,6 @@ def _rows(advice: GuardAdvice) -> Iterator[list[str]]:
             units.percent(tried.batch.median),
             guard_words.verdict(tried, advice.question),
         ]
-    for name, why in advice.left_out.items():
-        yield [name, *([NONE] * len(advice.question.goals)), NONE, f"not tried: {why}"]
 
 
 def _figure(figure: Figure, spread: Spread | None) -> str:
