@@ -13,7 +13,7 @@ mod recorder;
 
 pub use event::{Action, CapturedEvent, KERNEL_EVENTS};
 pub(super) use file::{Decoded, Decoder, Encoder, HEAD_BYTES, size};
-pub(super) use of_trace::events;
 pub use incoming::{CapturedDisk, Incoming};
+pub(super) use of_trace::events;
 pub use pages::{KernelEvents, PageError};
 pub use recorder::{CaptureCounts, Recorder};
