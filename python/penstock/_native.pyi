@@ -1,6 +1,6 @@
 """The compiled engine: paths and text in, JSON out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Final, final
 
@@ -17,6 +17,7 @@ __all__ = [
     "Failure",
     "Gate",
     "MergeSession",
+    "Meter",
     "Pace",
     "PassSession",
     "Recorder",
@@ -337,6 +338,27 @@ class Recorder:
         """Return the next bytes of the file: events before a time, or all."""
     def counts(self) -> str:
         """Return the counts of what was taken, as JSON."""
+
+@final
+class Meter:
+    """A meter of the latencies of a disk's requests, by classes of threads."""
+
+    def __new__(
+        cls, tracefs: str | PathLike[str], name: str, numbers: Sequence[int], begun_ns: int
+    ) -> Meter: ...
+    @property
+    def events(self) -> list[str]:
+        """Names of the kernel's events to switch on."""
+    def add(self, cpu: int, page: bytes) -> None:
+        """Add a page of events of a processor."""
+    def lose(self, events: int) -> None:
+        """Note that the kernel lost events."""
+    def assign(self, threads: Mapping[int, str], default: str = "others") -> None:
+        """Assign threads to classes, and all others to a default class, from now on."""
+    def take(self, before_ns: int) -> None:
+        """Count the events before a time."""
+    def window(self, now_ns: int) -> str:
+        """Close the window at a time and return its figures, as JSON."""
 
 def job_amounts(
     job: str | PathLike[str], *, sets: Sequence[str] = ..., on: str | None = None

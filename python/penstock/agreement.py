@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from penstock import _native, capturing
+from penstock import _native, capturing, tracing
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.serving import OURS, served
 from penstock.target import SERVED
@@ -50,7 +50,7 @@ def compare(question: AgreementQuestion) -> dict[str, Any]:
     follows = _follows(question)
     with TemporaryDirectory(prefix="penstock-agreement-") as folder:
         events = Path(folder, "events")
-        with _device(question) as (node, options), capturing.tracing() as tracefs:
+        with _device(question) as (node, options), tracing.mounted() as tracefs:
             kernel, lost = _captured(question, tracefs, node, options, events)
         if lost:
             message = (
@@ -117,7 +117,7 @@ def _captured(
     words = ["run", question.job, "--policy", f"kernel:{question.scheduler}", "--on", node]
     with output.open("wb") as printed:
         captured = capturing.capture(
-            capturing.disk(Path(node)),
+            tracing.disk(Path(node)),
             events,
             seconds=None,
             tracefs=tracefs,

@@ -1,37 +1,22 @@
 """Captures a disk's requests by the kernel's block events.
 
-The events come through a tracefs instance of our own: other tracing is not disturbed, and removing
-the instance always switches ours off. Where tracefs is not mounted it is mounted for this process
-alone. The engine reads the events and makes the file. Source: the kernel's documentation, "Event
-Tracing" and "ftrace".
+The engine reads the events and makes the file.
 """
 
-import errno
 import json
-import os
-import re
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from penstock import _native, signals
-from penstock.errors import CANNOT_HERE, RUN_FAILED, PenstockError, translated, wrong
+from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.report import files
-
-PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-"""Mount points of tracefs."""
-
-NEEDED = ("block_bio_queue", "block_rq_complete")
-"""Events that every kernel with block tracing has."""
-
-BUFFER_KB = 8192
-"""Size of the event buffer of each CPU, enough for about a hundred thousand events."""
+from penstock.tracing import BUFFER_KB, Disk, Events, folder, traced
 
 PAUSE_S = 0.05
 """Seconds between two reads of the events."""
@@ -41,25 +26,6 @@ SUFFIX = ".ptrace"
 
 SECTOR = 512
 """Bytes of a sector in the kernel's counters."""
-
-PAGE = 1 << 16
-"""More bytes than a page of the event buffer has."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Disk:
-    """A disk, as the kernel numbers it."""
-
-    name: str
-    number: str
-    """Device number, such as `8,0`."""
-    numbers: frozenset[str]
-    """Device numbers of the disk and its partitions."""
-
-    def encoded(self) -> list[int]:
-        """Return the numbers as the events have them."""
-        parts = (number.split(",") for number in sorted(self.numbers))
-        return [int(major) << 20 | int(minor) for major, minor in parts]
 
 
 @dataclass(kw_only=True)
@@ -87,34 +53,6 @@ class Captured:
     """The signal that ended it early."""
 
 
-def disk(path: Path, sys: Path = Path("/sys")) -> Disk:
-    """Return the disk with the device file `path`.
-
-    # Errors
-    If `path` is not a disk, or is a partition.
-    """
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise wrong(f"{path} cannot be captured: {error.strerror}", _NAME_A_DISK) from None
-    if not stat.S_ISBLK(status.st_mode):
-        raise wrong(f"{path} is no block device", _NAME_A_DISK)
-    major, minor = os.major(status.st_rdev), os.minor(status.st_rdev)
-    folder = (sys / f"dev/block/{major}:{minor}").resolve()
-    if (folder / "partition").exists():
-        disk_path = f"/dev/{folder.parent.name}"
-        raise wrong(
-            f"{path} is a partition, and completions are known of whole disks only",
-            f"capture {disk_path}: a rule of a job with `range` selects the partition's requests",
-        )
-    parts = (part.read_text().strip().replace(":", ",") for part in folder.glob("*/dev"))
-    number = f"{major},{minor}"
-    return Disk(name=str(path), number=number, numbers=frozenset({number, *parts}))
-
-
-_NAME_A_DISK = "name the device file of a disk, such as /dev/sdb"
-
-
 def check_out(path: Path) -> None:
     """Raise an error unless a new capture can be written to `path`."""
     if path.suffix != SUFFIX:
@@ -124,44 +62,6 @@ def check_out(path: Path) -> None:
             "formats of it",
         )
     files.check_new(path)
-
-
-@contextmanager
-def tracing() -> Iterator[Path]:
-    """Yield the folder of the kernel's block tracing, mounted for this process if it is not.
-
-    # Errors
-    If there is none that this process may use.
-    """
-    mounted = next((place for place in PLACES if _traces(place)), None)
-    if mounted is not None:
-        yield mounted
-        return
-    try:
-        descriptor = _native.tracefs()
-    except OSError as error:
-        if os.geteuid() != 0:
-            raise _missing("only root may see it", "run this as root") from None
-        reason = f"tracefs cannot be mounted: {error.strerror}"
-        raise _missing(reason, "take a kernel with tracing, of version 5.2 or later") from None
-    try:
-        place = Path(f"/proc/self/fd/{descriptor}")
-        if not _traces(place):
-            raise _missing("it has no block events", "take a kernel with CONFIG_BLK_DEV_IO_TRACE")
-        yield place
-    finally:
-        os.close(descriptor)
-
-
-def _traces(place: Path) -> bool:
-    """Whether tracefs is there, with block events and instances."""
-    has_events = all((place / "events/block" / event).is_dir() for event in NEEDED)
-    return has_events and (place / "instances").is_dir()
-
-
-def _missing(reason: str, hint: str) -> PenstockError:
-    message = f"error: this machine cannot capture block I/O: {reason}\nhint: {hint}"
-    return PenstockError(message, exit_code=CANNOT_HERE)
 
 
 def capture(
@@ -190,14 +90,19 @@ def capture(
     try:
         with files.new_file(out) as file, _signals_wait() as end_signals:
             start = time.monotonic()
-            with _instance(tracefs, recorder, disk, buffer_kb) as instance:
+            with traced(tracefs, disk, recorder, buffer_kb) as events:
                 before = _counters(disk)
                 begun()
-                with (
-                    _started(command, printed) as process,
-                    _Events(instance, recorder, file) as events,
-                ):
-                    captured.asked_by = _copy(events, disk, seconds, end_signals, process)
+                with _started(command, printed) as process:
+                    captured.asked_by = _copy(
+                        events,
+                        recorder,
+                        file,
+                        disk=disk,
+                        seconds=seconds,
+                        end_signals=end_signals,
+                        process=process,
+                    )
                 after = _counters(disk)
             captured.seconds = time.monotonic() - start
             captured.command = None if process is None else process.returncode
@@ -247,7 +152,7 @@ def _counters(disk: Disk) -> tuple[int, int] | tuple[None, None]:
     A disk that is gone has none.
     """
     try:
-        fields = (_folder(disk) / "stat").read_text().split()
+        fields = (folder(disk) / "stat").read_text().split()
     except OSError:
         return None, None
     counts = [int(field) for field in fields]
@@ -255,11 +160,6 @@ def _counters(disk: Disk) -> tuple[int, int] | tuple[None, None]:
     kinds = [counts[first : first + 4] for first in (0, 4, 11)]
     commands = sum(kind[0] for kind in kinds if kind)
     return commands, SECTOR * sum(kind[2] for kind in kinds if kind)
-
-
-def _folder(disk: Disk) -> Path:
-    """Return the folder of a disk in /sys."""
-    return Path("/sys/dev/block", disk.number.replace(",", ":"))
 
 
 @contextmanager
@@ -278,125 +178,11 @@ def _signals_wait() -> Iterator[set[signal.Signals]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@contextmanager
-def _instance(
-    tracefs: Path, recorder: _native.Recorder, disk: Disk, buffer_kb: int
-) -> Iterator[Path]:
-    """Make a tracefs instance that traces a disk, and remove it after the block."""
-    instances = tracefs / "instances"
-    for left in instances.glob("penstock-*"):
-        if not Path("/proc", left.name.removeprefix("penstock-")).exists():
-            # Left by a capture that was killed.
-            with suppress(OSError):
-                left.rmdir()
-    instance = instances / f"penstock-{os.getpid()}"
-    with _tracing_fails():
-        instance.mkdir()
-    try:
-        with _tracing_fails():
-            _switch_on(instance, recorder, disk, buffer_kb)
-        yield instance
-    finally:
-        with _tracing_fails():
-            _remove(instance)
-
-
-@contextmanager
-def _tracing_fails() -> Iterator[None]:
-    """Report errors of the system within the block as errors of tracing, not of the output file."""
-    try:
-        yield
-    except BlockingIOError:
-        raise
-    except OSError as error:
-        reason = f"{error.filename or 'its events'}: {error.strerror}"
-        raise _missing(reason, "run this as root; `penstock doctor` checks tracing") from None
-
-
-def _switch_on(instance: Path, recorder: _native.Recorder, disk: Disk, buffer_kb: int) -> None:
-    # A common clock for all CPUs, and buffers large enough that no event is lost unread.
-    (instance / "trace_clock").write_text("mono")
-    (instance / "buffer_size_kb").write_text(str(buffer_kb))
-    is_ours = " || ".join(f"dev == {number}" for number in disk.encoded())
-    for event in recorder.events:
-        folder = instance / "events/block" / event
-        (folder / "filter").write_text(is_ours)
-        (folder / "enable").write_text("1")
-
-
-def _remove(instance: Path) -> None:
-    for _ in range(50):
-        try:
-            return instance.rmdir()
-        except OSError as error:
-            if error.errno != errno.EBUSY:
-                raise
-            time.sleep(0.02)
-    instance.rmdir()
-
-
-class _Events:
-    """The events of an instance, on their way to the file."""
-
-    def __init__(self, instance: Path, recorder: _native.Recorder, file: IO[bytes]) -> None:
-        self._instance = instance
-        self._recorder = recorder
-        self._file = file
-        self._settled_ns = 0
-        self._pipes: dict[int, int] = {}
-
-    def __enter__(self) -> "_Events":
-        with _tracing_fails():
-            for folder in sorted(self._instance.glob("per_cpu/cpu*")):
-                pipe = os.open(folder / "trace_pipe_raw", os.O_RDONLY | os.O_NONBLOCK)
-                self._pipes[int(folder.name.removeprefix("cpu"))] = pipe
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for pipe in self._pipes.values():
-            os.close(pipe)
-
-    def drain(self) -> None:
-        """Read the available events, and write those that no other can precede."""
-        now_ns = time.monotonic_ns()
-        self._read()
-        # An event may be finished a little after its time: until the next look.
-        self._file.write(self._recorder.take(self._settled_ns))
-        self._settled_ns = now_ns
-
-    def end(self) -> None:
-        """Stop the tracing, and write the remaining events."""
-        with _tracing_fails():
-            (self._instance / "tracing_on").write_text("0")
-        self._read()
-        self._recorder.lose(self._dropped())
-        self._file.write(self._recorder.take())
-
-    def _read(self) -> None:
-        for cpu, pipe in self._pipes.items():
-            while page := self._page(pipe):
-                with translated():
-                    self._recorder.add(cpu, page)
-
-    def _page(self, pipe: int) -> bytes:
-        try:
-            with _tracing_fails():
-                return os.read(pipe, PAGE)
-        except BlockingIOError:
-            return b""
-
-    def _dropped(self) -> int:
-        """Return how many events the kernel has dropped."""
-        with _tracing_fails():
-            texts = [path.read_text() for path in self._instance.glob("per_cpu/cpu*/stats")]
-        return sum(int(dropped) for text in texts for dropped in _DROPPED.findall(text))
-
-
-_DROPPED = re.compile(r"^(?:overrun|dropped events): (\d+)$", re.MULTILINE)
-
-
 def _copy(
-    events: _Events,
+    events: Events,
+    recorder: _native.Recorder,
+    file: IO[bytes],
+    *,
     disk: Disk,
     seconds: float | None,
     end_signals: set[signal.Signals],
@@ -413,10 +199,11 @@ def _copy(
         over = came is not None or (end is not None and time.monotonic() >= end)
         over = over or (process is not None and process.poll() is not None)
         # A command may go on without the disk.
-        if over or (process is None and not _folder(disk).exists()):
+        if over or (process is None and not folder(disk).exists()):
             events.end()
+            file.write(recorder.take())
             by = came and signal.Signals(came.si_signo)
             if by == signal.SIGHUP:
                 signals.detach_from_terminal()
             return by
-        events.drain()
+        file.write(recorder.take(events.drain()))

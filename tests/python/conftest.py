@@ -3,6 +3,7 @@
 import fcntl
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from command import JOB, ROOT, WRITES, penstock
+from penstock import _native
 from penstock.papers import PAPERS
 
 # Equal on every machine, and nothing is left behind.
@@ -78,6 +80,23 @@ def leftovers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with (folder / "leftovers.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+@pytest.fixture
+def node(disk: Path, leftovers: None) -> Iterator[str]:
+    """A loop device over a file of 32 MiB, where the kernel can trace."""
+    if os.geteuid() != 0:
+        pytest.skip("tracing needs root")
+    try:
+        os.close(_native.tracefs())
+    except OSError as error:
+        pytest.skip(f"tracefs cannot be mounted here: {error}")
+    with disk.open("wb") as file:
+        file.truncate(32 << 20)
+    made = ("losetup", "--find", "--show", str(disk))
+    name = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
+    yield name
+    subprocess.run(["losetup", "--detach", name], check=True)
 
 
 @pytest.fixture(scope="session")

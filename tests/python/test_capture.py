@@ -5,17 +5,16 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from command import as_nobody, penstock, running
 from forking import Ended
-from penstock import _native, capturing
+from penstock import _native, capturing, tracing
 from penstock.errors import PenstockError
 
-DISK = capturing.Disk(name="/dev/loop0", number="7,0", numbers=frozenset({"7,0", "259,3"}))
+DISK = tracing.Disk(name="/dev/loop0", number="7,0", numbers=frozenset({"7,0", "259,3"}))
 
 
 def test_what_is_no_disk_is_refused(tmp_path: Path) -> None:
@@ -51,12 +50,12 @@ HEADER = """\
 def test_what_only_looks_like_tracefs_cannot_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capturing, "PLACES", (tmp_path,))
-    for event in capturing.NEEDED:
+    monkeypatch.setattr(tracing, "PLACES", (tmp_path,))
+    for event in tracing.NEEDED:
         (tmp_path / "events/block" / event).mkdir(parents=True)
     (tmp_path / "instances").mkdir()
     out = tmp_path / "out.ptrace"
-    with capturing.tracing() as tracefs:
+    with tracing.mounted() as tracefs:
         assert tracefs == tmp_path
         with pytest.raises(PenstockError, match="block events of this kernel cannot be read") as e:
             capturing.capture(DISK, out, seconds=1, tracefs=tracefs)
@@ -74,23 +73,6 @@ def test_without_root_it_is_said_what_is_missing(tmp_path: Path, node: str) -> N
     assert ended.code == 2
     assert ended.err.startswith("error: ")
     assert "Permission denied" in ended.err
-
-
-@pytest.fixture
-def node(disk: Path, leftovers: None) -> Iterator[str]:
-    """A loop device over a file of 32 MiB, where the kernel can trace."""
-    if os.geteuid() != 0:
-        pytest.skip("tracing needs root")
-    try:
-        os.close(_native.tracefs())
-    except OSError as error:
-        pytest.skip(f"tracefs cannot be mounted here: {error}")
-    with disk.open("wb") as file:
-        file.truncate(32 << 20)
-    made = ("losetup", "--find", "--show", str(disk))
-    name = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
-    yield name
-    subprocess.run(["losetup", "--detach", name], check=True)
 
 
 CLASSES = """
@@ -201,7 +183,7 @@ def test_a_capture_of_nothing_is_a_result(node: str, tmp_path: Path) -> None:
 def test_what_a_killed_capture_left_is_removed(node: str, tmp_path: Path) -> None:
     with running(tmp_path, "capture", node, "-o", tmp_path / "day.ptrace") as command:
         command.until("capturing")
-        name = f"penstock-{command.process.pid}"
+        name = f"penstock-{command.process.pid}-{tracing.disk(Path(node)).number}"
         assert name in instances()
         command.process.kill()
         command.process.wait()

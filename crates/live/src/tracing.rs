@@ -1,7 +1,7 @@
-//! The kernel's tracing, seen by this process alone, and instances of it that killed captures left.
+//! The kernel's tracing, seen by this process alone, and instances of it that killed processes left.
 //!
-//! Instances belong to the kernel, wherever tracefs is mounted. Those of captures are called
-//! `penstock-` and the number of their process.
+//! Instances belong to the kernel, wherever tracefs is mounted. Those of captures and meters are called
+//! `penstock-`, the number of their process, and that of their disk, as `penstock-4242-8,0`.
 //!
 //! Source: the kernel's documentation, "ftrace", section "Instances".
 
@@ -34,17 +34,18 @@ impl Tracefs {
         self.0
     }
 
-    /// Returns the instances of captures whose processes are gone.
+    /// Returns the instances whose processes are gone.
     pub fn left(&self) -> Vec<PathBuf> {
         let instances = format!("/proc/self/fd/{}/instances", self.0.as_raw_fd());
         entries(Path::new(&instances)).into_iter().filter(|path| is_left(path)).collect()
     }
 }
 
-/// Whether `instance` is of a capture whose process is gone.
+/// Whether the process of `instance` is gone.
 fn is_left(instance: &Path) -> bool {
     let name = name(instance);
-    let process = name.strip_prefix(INSTANCE).and_then(|process| process.parse::<u32>().ok());
+    let process = name.strip_prefix(INSTANCE).and_then(|name| name.split('-').next());
+    let process = process.and_then(|process| process.parse::<u32>().ok());
     process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists())
 }
 

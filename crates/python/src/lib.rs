@@ -66,7 +66,8 @@ mod _native {
     use crate::study::{drawn, study};
     #[pymodule_export]
     use crate::traces::{
-        Recorder, scheduler_agreement, trace_convert, trace_describe, trace_formats, trace_races,
+        Meter, Recorder, scheduler_agreement, trace_convert, trace_describe, trace_formats,
+        trace_races,
     };
     #[pymodule_export]
     use crate::units::{duration, size};

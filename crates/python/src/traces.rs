@@ -1,9 +1,11 @@
-//! Traces for Python: their contents, conversion to another format, and captures.
+//! Traces for Python: their contents, conversion to another format, captures, and meters.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use penstock_run::traces::capture::Capture;
+use penstock_run::traces::meter;
 use penstock_run::traces::{agreement, races, trace_tools};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -113,6 +115,72 @@ impl Recorder {
 
 impl Recorder {
     fn lock(&self) -> MutexGuard<'_, Capture> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A meter of the latencies of a disk's requests, by classes of threads.
+#[pyclass(frozen, module = "penstock._native")]
+pub(crate) struct Meter(Mutex<meter::Meter>);
+
+#[pymethods]
+impl Meter {
+    /// Creates a meter of the disk `name`, whose events the tracefs at `tracefs` has. The first window
+    /// begins at `begun_ns`.
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+    fn new(
+        py: Python<'_>,
+        tracefs: PathBuf,
+        name: String,
+        numbers: Vec<u32>,
+        begun_ns: u64,
+    ) -> PyResult<Self> {
+        let meter = meter::Meter::new(&tracefs, name, numbers, begun_ns);
+        meter.map(|it| Self(Mutex::new(it))).map_err(|error| raise(py, &error))
+    }
+
+    /// Names of the kernel's events to switch on.
+    #[getter]
+    fn events(&self) -> Vec<&'static str> {
+        self.lock().events().to_owned()
+    }
+
+    /// Adds a page of events of the processor `cpu`.
+    fn add(&self, py: Python<'_>, cpu: u32, page: &[u8]) -> PyResult<()> {
+        self.lock().add(cpu, page).map_err(|error| raise(py, &error))
+    }
+
+    /// Notes that the kernel lost events.
+    fn lose(&self, events: u64) {
+        self.lock().lose(events);
+    }
+
+    /// Assigns threads to classes, and all others to the class `default`, from now on.
+    #[pyo3(signature = (threads, default="others"))]
+    fn assign(
+        &self,
+        py: Python<'_>,
+        threads: BTreeMap<u32, String>,
+        default: &str,
+    ) -> PyResult<()> {
+        let assigned = self.lock().assign(threads, default);
+        assigned.map_err(|error| raise(py, &error))
+    }
+
+    /// Counts the events before `before_ns`.
+    fn take(&self, py: Python<'_>, before_ns: u64) {
+        py.detach(|| self.lock().take(before_ns));
+    }
+
+    /// Closes the window at `now_ns` and returns its figures, as JSON.
+    fn window(&self, py: Python<'_>, now_ns: u64) -> String {
+        json(&py.detach(|| self.lock().window(now_ns)))
+    }
+}
+
+impl Meter {
+    fn lock(&self) -> MutexGuard<'_, meter::Meter> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock import _native, capturing
+from penstock import _native, capturing, tracing
 from penstock.answer.value import Answer
 from penstock.capturing import Captured
 from penstock.cli import output
@@ -57,7 +57,7 @@ def capture(
     disturbed. The file has each step of each request, with its process and I/O priority; `penstock
     trace convert` makes other formats of it.
     """
-    path, disk = Path(out), capturing.disk(Path(device))
+    path, disk = Path(out), tracing.disk(Path(device))
     seconds = None if lasts is None else _native.duration(lasts) / 1e9
     capturing.check_out(path)
 
@@ -65,7 +65,7 @@ def capture(
         output.talk(f"capturing {device}; Ctrl-C ends it, with what there is")
         sys.stderr.flush()
 
-    with capturing.tracing() as tracefs:
+    with tracing.mounted() as tracefs:
         captured = capturing.capture(
             disk, path, seconds=seconds, tracefs=tracefs, command=command or (), begun=begun
         )

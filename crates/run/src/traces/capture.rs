@@ -1,15 +1,12 @@
 //! A capture of a disk's requests by the events of this kernel.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
 use std::path::Path;
 
-use penstock_workload::trace::capture::{
-    CaptureCounts, CapturedDisk, KERNEL_EVENTS, KernelEvents, Recorder,
-};
+use penstock_workload::trace::capture::{CaptureCounts, CapturedDisk, Recorder};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::traces::kernel_layout::{event_failure, kernel_layout};
 
 /// A capture while it is made.
 pub struct Capture {
@@ -24,26 +21,9 @@ impl Capture {
     /// # Errors
     /// If this kernel has other events.
     pub fn new(tracefs: &Path, name: String, numbers: Vec<u32>) -> Result<Self, Failure> {
-        let cannot = |reason: &dyn std::fmt::Display| {
-            Failure::cannot(
-                format_args!("the block events of this kernel cannot be read: {reason}"),
-                "`blktrace` may know them; `penstock replay` plays its files",
-            )
-        };
-        let events = tracefs.join("events");
-        let header = header(&events.join("header_page")).map_err(|error| cannot(&error))?;
-        let mut formats = Vec::new();
-        let mut names = Vec::new();
-        for (name, _) in KERNEL_EVENTS {
-            // Which events there are depends on the kernel.
-            if let Ok(format) = fs::read_to_string(events.join("block").join(name).join("format")) {
-                formats.push((name.to_owned(), format));
-                names.push(name);
-            }
-        }
-        let kernel = KernelEvents::new(&header, &formats).map_err(|error| cannot(&error))?;
+        let (kernel, events) = kernel_layout(tracefs, |_| true)?;
         let recorder = Recorder::new(kernel, CapturedDisk { name, numbers }, std::process::id());
-        Ok(Self { recorder, events: names })
+        Ok(Self { recorder, events })
     }
 
     /// Names of the events to switch on.
@@ -56,9 +36,7 @@ impl Capture {
     /// # Errors
     /// If it is no such page.
     pub fn add(&mut self, cpu: u32, page: &[u8]) -> Result<(), Failure> {
-        self.recorder.add(cpu, page).map_err(|error| {
-            Failure::run(format_args!("the kernel's events of processor {cpu}: {error}"))
-        })
+        self.recorder.add(cpu, page).map_err(|error| event_failure(cpu, &error))
     }
 
     /// Notes that the kernel lost events.
@@ -80,12 +58,4 @@ impl Capture {
             "completed_bytes": completed_bytes, "lost": lost,
         })
     }
-}
-
-/// Reads the layout of a page. The kernel gives this file to one read only.
-fn header(path: &Path) -> io::Result<String> {
-    let mut text = vec![0; 1 << 16];
-    let len = File::open(path)?.read(&mut text)?;
-    text.truncate(len);
-    String::from_utf8(text).map_err(|_| io::ErrorKind::InvalidData.into())
 }

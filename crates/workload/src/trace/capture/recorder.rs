@@ -1,18 +1,10 @@
-//! Records the events of a disk: from the pages of all processors to the file of a capture.
+//! Records the events of a disk in the file of a capture.
 
 use super::event::{Action, CapturedEvent};
 use super::file::Encoder;
-use super::pages::{KernelEvents, PageError, PageEvent};
+use super::incoming::{CapturedDisk, Incoming};
+use super::pages::{KernelEvents, PageError};
 use crate::trace::builder::BLOCK_BYTES;
-
-/// A disk, as the kernel numbers it.
-#[derive(Clone, Debug)]
-pub struct CapturedDisk {
-    /// Its number, as `8,0`.
-    pub name: String,
-    /// Device numbers of the disk and its partitions, `major << 20 | minor`.
-    pub numbers: Vec<u32>,
-}
 
 /// Counts of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,17 +21,11 @@ pub struct CaptureCounts {
     pub lost: u64,
 }
 
-/// A capture while it is made.
-///
-/// Requests to partitions become requests of the disk. Left out are requests of the process that
-/// writes the file, and commands to the device itself.
+/// A capture while it is made. Requests of the process that writes the file are left out.
 pub struct Recorder {
-    kernel: KernelEvents,
-    disk: CapturedDisk,
+    incoming: Incoming,
     /// The process that writes the file.
     writer: u32,
-    /// Events that one of another processor may still precede.
-    waiting: Vec<PageEvent>,
     encoder: Encoder,
     counts: CaptureCounts,
 }
@@ -47,8 +33,8 @@ pub struct Recorder {
 impl Recorder {
     /// Creates a recorder for the events of `disk`, whose file the process `writer` writes.
     pub fn new(kernel: KernelEvents, disk: CapturedDisk, writer: u32) -> Self {
-        let (waiting, encoder) = (Vec::new(), Encoder::new());
-        Self { kernel, disk, writer, waiting, encoder, counts: CaptureCounts::default() }
+        let (incoming, encoder) = (Incoming::new(kernel, disk), Encoder::new());
+        Self { incoming, writer, encoder, counts: CaptureCounts::default() }
     }
 
     /// Adds the events of a page that the processor `cpu` wrote.
@@ -56,15 +42,7 @@ impl Recorder {
     /// # Errors
     /// If it is not such a page.
     pub fn add(&mut self, cpu: u32, page: &[u8]) -> Result<(), PageError> {
-        let Self { kernel, disk, writer, waiting, .. } = self;
-        kernel.events(page, cpu, |event| {
-            let by_writer = event.action == Action::Queued && event.pid == *writer;
-            // The kernel's letter for commands to the device itself.
-            let is_command = event.is_command || event.letters[0] == b'N';
-            if disk.numbers.contains(&event.device) && !by_writer && !is_command {
-                waiting.push(*event);
-            }
-        })
+        self.incoming.add(cpu, page)
     }
 
     /// Notes that the kernel lost events.
@@ -77,25 +55,16 @@ impl Recorder {
 
     /// Returns the next bytes of the file: all events before `before_ns`, in order of time.
     pub fn take(&mut self, before_ns: u64) -> Vec<u8> {
-        // Those of a processor are in order: this only merges them.
-        self.waiting.sort_by_key(|event| event.at_ns);
-        let settled = self.waiting.partition_point(|event| event.at_ns < before_ns);
-        for event in self.waiting.drain(..settled) {
-            self.counts.add(&event);
-            self.encoder.event(&CapturedEvent {
-                at_ns: event.at_ns,
-                action: event.action,
-                device: self.disk.name.as_bytes(),
-                letters: trimmed(&event.letters),
-                // A flush has no address: the kernel records an arbitrary sector.
-                sector: if event.sectors == 0 { 0 } else { event.sector },
-                sectors: u64::from(event.sectors),
-                cpu: event.cpu,
-                pid: event.pid,
-                process: trimmed(&event.process),
-                ioprio: event.ioprio,
-            });
-        }
+        let Self { incoming, writer, encoder, counts } = self;
+        incoming.take(before_ns, |event| {
+            if event.action == Action::Queued && event.pid == *writer {
+                return;
+            }
+            counts.add(event);
+            // A flush has no address: the kernel records an arbitrary sector.
+            let sector = if event.sectors == 0 { 0 } else { event.sector };
+            encoder.event(&CapturedEvent { sector, ..*event });
+        });
         self.encoder.take()
     }
 
@@ -106,21 +75,17 @@ impl Recorder {
 }
 
 impl CaptureCounts {
-    fn add(&mut self, event: &PageEvent) {
+    fn add(&mut self, event: &CapturedEvent<'_>) {
         match event.action {
             Action::Queued => self.requests += 1,
             Action::MergedBehind | Action::MergedBefore => self.merges += 1,
             Action::Completed if event.sectors > 0 => {
                 self.completions += 1;
-                self.completed_bytes += u64::from(event.sectors) * BLOCK_BYTES;
+                self.completed_bytes += event.sectors * BLOCK_BYTES;
             }
             _ => {}
         }
     }
-}
-
-fn trimmed(text: &[u8]) -> &[u8] {
-    text.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
 #[cfg(test)]
