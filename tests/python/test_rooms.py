@@ -48,7 +48,17 @@ FLOORS = (
     {"sweeps"},
     {""},
     {"capturing", "passes", "serving"},
-    {"advise", "agreement", "calibrate", "iozone", "merging", "papers", "study", "watch"},
+    {
+        "advise",
+        "agreement",
+        "calibrate",
+        "guard",
+        "iozone",
+        "merging",
+        "papers",
+        "study",
+        "watch",
+    },
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},
 )
