@@ -257,7 +257,9 @@ def test_what_cannot_be_put_back_stays_noted(notes: Path, process: int) -> None:
     with pytest.raises(PenstockError, match="cannot be put back: Operation not permitted, and 1 m"):
         changes.close()
     (check,) = checks(clean=True, priorities=Refusing(), folder=notes)
-    assert check["found"].startswith("2 changes for sdx, of a guard that is gone, cannot be put ba")
+    assert check["found"].startswith(
+        "2 changes for sdx, of a guard that is gone: the I/O priority of "
+    )
     assert (check["state"], check["facts"]["removed"]) == ("limited", False)
     assert cleaned(notes) == ["put back: 2 changes for sdx, of a guard that is gone"]
     assert priorities(process) == before

@@ -30,12 +30,20 @@ class NotedChange(ABC):
     """A change that is noted before it is made. Its fields are those of its note."""
 
     kind: ClassVar[str]
+    carries: ClassVar[bool] = False
+    """Whether the changes before it stay as long as this one."""
+    hint: ClassVar[str] = "the kernel refuses this value"
     gets: str
 
     @property
     @abstractmethod
     def shown(self) -> str:
         """Name of its subject, for messages."""
+
+    @property
+    def failure(self) -> str:
+        """Message if it cannot be made."""
+        return f"{self.shown} cannot be changed to {self.gets}"
 
     @abstractmethod
     def make(self, priorities: Priorities) -> None:

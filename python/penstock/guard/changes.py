@@ -13,15 +13,19 @@ from typing import Any, cast
 from penstock import _native
 from penstock.errors import CANNOT_HERE, RUN_FAILED, UNSAFE_TARGET, PenstockError
 from penstock.guard.change import GroupSetting, NotedChange, Priorities, ThreadPriority
-from penstock.guard.notes import NOTES, Note, Owner, cannot_note, owner_of
+from penstock.guard.lane_changes import LANE_CHANGES
+from penstock.guard.notes import NOTES, Note, Owner, cannot_note, changes_in, owner_of
 from penstock.guard.processes import GONE, Process, Thread, processes
+from penstock.text import units
 
 ENGINE = cast(Priorities, _native)
 """The engine, which reads and sets the priorities of threads."""
 
-KINDS: Mapping[str, type[NotedChange]] = {
-    kind.kind: kind for kind in (ThreadPriority, GroupSetting)
-}
+
+_ALL: Sequence[type[NotedChange]] = (ThreadPriority, GroupSetting, *LANE_CHANGES)
+
+KINDS = {change.kind: change for change in _ALL}
+"""Changes by the names that notes have for them."""
 
 MANY = 1000
 """Number of notes of threads after which those of threads that have ended are dropped."""
@@ -46,8 +50,11 @@ class Changes:
         busy: Callable[[Owner], PenstockError],
         priorities: Priorities = ENGINE,
         folder: Path = NOTES,
+        for_tools: bool = False,
     ) -> "Changes":
         """Lock the note called `name`; changes that a killed process has left are taken back.
+
+        `for_tools` is that of `Note.lock`.
 
         # Errors
         `busy` makes the error if another process has it, or its changes stay. A change that cannot
@@ -55,7 +62,7 @@ class Changes:
         """
         path = folder / name
         try:
-            note = Note.lock(path)
+            note = Note.lock(path, for_tools=for_tools)
             if note is None:
                 raise busy(owner_of(path))
             try:
@@ -80,16 +87,17 @@ class Changes:
         busy: Callable[[Owner], PenstockError],
         priorities: Priorities = ENGINE,
         folder: Path = NOTES,
+        for_tools: bool = False,
     ) -> "Changes":
         """Lock the note called `name` with changes that `keep` has left in force."""
         path = folder / name
         try:
-            note = Note.lock(path)
+            note = Note.lock(path, for_tools=for_tools)
             if note is None:
                 raise busy(owner_of(path))
             changes = cls(note, owner, priorities)
             try:
-                changes._made = dict(enumerate(_changes_of(note)))
+                changes._made = dict(enumerate(listed(note.path)))
                 changes._next = len(changes._made)
                 changes._write()
             except BaseException:
@@ -215,7 +223,10 @@ class Changes:
     def keep(self, changes: Sequence[NotedChange]) -> None:
         """End with these changes in force, which `take_back` reverts some day."""
         owner = Owner(command=self._owner.command, stays=True)
-        self._note.replace(owner, [as_line(change) for change in changes])
+        try:
+            self._note.replace(owner, [as_line(change) for change in changes])
+        except OSError as error:
+            raise cannot_note(self._note.path, error) from None
         self._note.release()
 
     def close(self) -> None:
@@ -256,11 +267,16 @@ def from_line(line: Mapping[str, Any]) -> NotedChange:
         raise ValueError(f"{line} is no change that this version knows") from None
 
 
-def _changes_of(note: Note) -> list[NotedChange]:
+def listed(path: Path) -> list[NotedChange]:
+    """Return the changes that a note lists.
+
+    # Errors
+    Another version has written it.
+    """
     try:
-        return [from_line(line) for line in note.read()]
+        return [from_line(line) for line in changes_in(path)]
     except ValueError as error:
-        message = f"error: {note.path}: {error}\nhint: use the version that has written it"
+        message = f"error: {path}: {error}\nhint: use the version that has written it"
         raise PenstockError(message, exit_code=RUN_FAILED) from None
 
 
@@ -270,7 +286,7 @@ def take_back(note: Note, owner: Owner, priorities: Priorities = ENGINE) -> None
     # Errors
     The system refuses; then those changes stay noted.
     """
-    changes = _changes_of(note)
+    changes = listed(note.path)
     if failed := revert(changes, priorities, noted=_threads_of(changes)):
         note.replace(owner, [as_line(change) for change in failed])
         raise _stays(failed)
@@ -288,11 +304,14 @@ def revert(
     The threads that `noted` ones have started since, and that are not noted, are reverted too.
     """
     failed: dict[NotedChange, OSError] = {}
-    for change in reversed(changes):
+    for place, change in reversed(list(enumerate(changes))):
         try:
             change.revert(priorities)
         except OSError as error:
             failed[change] = error
+            if change.carries:
+                failed |= dict.fromkeys(changes[:place], error)
+                break
     threads = [change for change in changes if isinstance(change, ThreadPriority)]
     # A thread may start another one before it has its own priority again.
     for _ in range(5):
@@ -360,17 +379,18 @@ def _of_creator(thread: Thread, before: Mapping[int, str]) -> str | None:
 
 
 def _refused(change: NotedChange, error: OSError) -> PenstockError:
-    message = f"error: {change.shown} cannot be changed to {change.gets}: {error.strerror}"
+    message = f"error: {change.failure}: {error.strerror}"
     if isinstance(error, PermissionError):
         hint = "hint: what belongs to other users is for root"
         return PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
-    hint = "hint: the kernel refuses this value"
-    return PenstockError(f"{message}\n{hint}", exit_code=RUN_FAILED)
+    return PenstockError(f"{message}\nhint: {change.hint}", exit_code=RUN_FAILED)
 
 
 def _stays(failed: Mapping[NotedChange, OSError]) -> PenstockError:
-    change, error = next(iter(failed.items()))
-    more = f", and {len(failed) - 1} more changes" if len(failed) > 1 else ""
+    # The first that failed: the last change was tried first.
+    change, error = list(failed.items())[-1]
+    others = len({id(error) for error in failed.values()}) - 1
+    more = f", and {units.many(others, 'more change')}" if others else ""
     message = f"error: {change.shown} cannot be put back: {error.strerror}{more}"
     hint = "hint: as root: `penstock doctor --clean`"
     return PenstockError(f"{message}\n{hint}", exit_code=RUN_FAILED)

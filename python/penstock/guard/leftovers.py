@@ -1,6 +1,6 @@
 """Changes that killed guards have left behind, and their removal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from penstock.errors import PenstockError
@@ -20,19 +20,34 @@ def checks(
     for left in abandoned("guard.*", folder):
         disk = left.path.name.removeprefix("guard.")
         shown = f"{units.many(len(left.changes), 'change')} for {disk}, of a guard that is gone"
-        check: DoctorCheck = {
-            "group": "leftovers",
-            "name": "guard",
-            "state": "limited",
-            "found": shown,
-            "advice": f"put them back with {CLEAN}",
-            "facts": {"disk": disk, "process": left.owner.pid, "removed": False},
-        }
-        if clean:
-            _clean(check, left, priorities)
-        # A process that was killed between making its note and the first change.
-        if left.changes:
-            yield check
+        yield from _check(left, "guard", {"disk": disk}, shown, clean, priorities)
+    for left in abandoned("lane.*", folder):
+        name = left.path.name.removeprefix("lane.")
+        shown = f"{name}, half made or half removed, of a command that is gone"
+        yield from _check(left, "lane", {"lane": name}, shown, clean, priorities)
+
+
+def _check(
+    left: LeftNote,
+    name: str,
+    subject: Mapping[str, str],
+    shown: str,
+    clean: bool,
+    priorities: Priorities,
+) -> Iterator[DoctorCheck]:
+    check: DoctorCheck = {
+        "group": "leftovers",
+        "name": name,
+        "state": "limited",
+        "found": shown,
+        "advice": f"{'remove it' if name == 'lane' else 'put them back'} with {CLEAN}",
+        "facts": {**subject, "process": left.owner.pid, "removed": False},
+    }
+    if clean:
+        _clean(check, left, priorities)
+    # A process that was killed between making its note and the first change has changed nothing.
+    if left.changes:
+        yield check
 
 
 def _clean(check: DoctorCheck, left: LeftNote, priorities: Priorities) -> None:
@@ -41,11 +56,11 @@ def _clean(check: DoctorCheck, left: LeftNote, priorities: Priorities) -> None:
         restore(left.path, priorities)
     except (OSError, PenstockError) as error:
         reason = error.strerror if isinstance(error, OSError) else _reason(error)
-        check["found"] = f"{shown}, cannot be put back: {reason}"
+        check["found"] = f"{shown}: {reason}"
         check["advice"] = f"as root: {CLEAN}"
         return
     check["state"], check["advice"] = "ok", None
-    check["found"] = f"put back: {shown}"
+    check["found"] = f"{'removed' if check['name'] == 'lane' else 'put back'}: {shown}"
     check["facts"]["removed"] = True
 
 
@@ -61,7 +76,7 @@ def restore(path: Path, priorities: Priorities = ENGINE) -> None:
     # Errors
     The system refuses; then the note stays.
     """
-    note = Note.lock(path)
+    note = Note.lock(path, for_tools=True)
     if note is None:
         return
     owner = owner_of(path)

@@ -34,14 +34,18 @@ class Owner:
 class Note:
     """A note that this process has locked."""
 
-    def __init__(self, path: Path, file: int) -> None:
+    def __init__(self, path: Path, file: int, *, for_tools: bool) -> None:
         """Take over an open file, which is locked."""
         self.path = path
-        self._file = file
+        self._file, self._for_tools = file, for_tools
+        os.set_inheritable(file, for_tools)
 
     @classmethod
-    def lock(cls, path: Path) -> "Note | None":
+    def lock(cls, path: Path, *, for_tools: bool = False) -> "Note | None":
         """Lock the note at `path`, which may exist; returns `None` if another process has it.
+
+        With `for_tools`, a program that is started with open files holds the lock too: if this
+        process is killed, nothing is taken back before that has ended.
 
         # Errors
         `OSError`
@@ -56,12 +60,8 @@ class Note:
                 return None
             # Otherwise its process has removed or replaced it in between.
             if os.fstat(file).st_nlink:
-                return cls(path, file)
+                return cls(path, file, for_tools=for_tools)
             os.close(file)
-
-    def read(self) -> list[dict[str, Any]]:
-        """Return the changes that it lists, in their order."""
-        return _lines(self.path)[1:]
 
     def add(self, changes: Iterable[Mapping[str, Any]]) -> None:
         """Append changes; they are durable when this returns.
@@ -85,7 +85,8 @@ class Note:
     def replace(self, owner: Owner, changes: Sequence[Mapping[str, Any]]) -> None:
         """List these changes alone, in one step."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        new = Note(self.path, os.open(self._next, flags, 0o644))
+        file = os.open(self._next, flags, 0o644)
+        new = Note(self.path, file, for_tools=self._for_tools)
         try:
             # Before it has the name that others look for.
             fcntl.flock(new._file, fcntl.LOCK_EX)
@@ -132,6 +133,11 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
+def changes_in(path: Path) -> list[dict[str, Any]]:
+    """Return the changes that a note lists, in their order."""
+    return _lines(path)[1:]
+
+
 def owner_of(path: Path) -> Owner:
     """Return the process that has written a note; one that was killed before has process 0."""
     with suppress(OSError, ValueError, TypeError, IndexError):
@@ -155,7 +161,7 @@ def abandoned(pattern: str, folder: Path = NOTES) -> Iterator[LeftNote]:
             with path.open("rb") as file:
                 # A living process has it locked.
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                owner, changes = owner_of(path), _lines(path)[1:]
+                owner, changes = owner_of(path), changes_in(path)
         except (OSError, ValueError):
             continue
         if not owner.stays:

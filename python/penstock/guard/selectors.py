@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from penstock.errors import CANNOT_HERE, PenstockError, wrong
+from penstock.guard.mounts import MountEntry, mounts
 from penstock.guard.processes import GONE, Process
 
 _NEXT = re.compile(r",(?=[a-z]+:)")
@@ -168,13 +169,10 @@ def numbers_on(device: int) -> set[int]:
     Some file systems, such as btrfs, give their files a number that is no device's.
     """
     numbers = {device}
-    for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
-        fields = line.split()
-        source = fields[fields.index("-") + 2]
+    for mount in mounts():
         try:
-            if source.startswith("/") and os.stat(source).st_rdev == device:
-                major, _, minor = fields[2].partition(":")
-                numbers.add(os.makedev(int(major), int(minor)))
+            if mount.source.startswith("/") and os.stat(mount.source).st_rdev == device:
+                numbers.add(mount.device)
         except OSError:
             continue
     return numbers
@@ -193,27 +191,16 @@ def _cgroup(option: str, value: str) -> Selector:
     return Selector(f"cgroup:{value}", lambda: is_in_it)
 
 
-class _Hierarchy(NamedTuple):
-    """Mounted hierarchy of control groups."""
-
-    root: str
-    mounted: str
-
-
-def _hierarchies() -> list[_Hierarchy]:
-    mounts = []
-    for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
-        fields = line.split()
-        if fields[fields.index("-") + 1] in ("cgroup", "cgroup2"):
-            mounts.append(_Hierarchy(root=fields[3], mounted=fields[4]))
-    return mounts
+def _hierarchies() -> list[MountEntry]:
+    """Return the mounted hierarchies of control groups."""
+    return [mount for mount in mounts() if mount.kind in ("cgroup", "cgroup2")]
 
 
 def _in_hierarchy(path: str) -> str:
     """Return a path of a control group as `/proc` has it; it may be that of its folder."""
-    for root, mounted in _hierarchies():
-        if path == mounted or path.startswith(f"{mounted}/"):
-            return os.path.normpath(f"{root}/{path.removeprefix(mounted)}")
+    for tree in _hierarchies():
+        if path == tree.at or path.startswith(f"{tree.at}/"):
+            return os.path.normpath(f"{tree.root}/{path.removeprefix(tree.at)}")
     return path
 
 
@@ -221,7 +208,7 @@ def _unit(option: str, value: str) -> Selector:
     name = value if "." in value else f"{value}.service"
     if "/" in name:
         raise wrong(f"{option}: {value} is no name of a unit", f"as {EXAMPLES['unit']}")
-    if not any(next(Path(tree.mounted).rglob(name), None) for tree in _hierarchies()):
+    if not any(next(Path(tree.at).rglob(name), None) for tree in _hierarchies()):
         _check_unit(option, name)
 
     def is_of_it(process: Process) -> bool:
