@@ -406,7 +406,7 @@ def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_unit_makes_the_lane_again(place: Path, units: Path) -> None:
-    at = place / 'a 100% "lane"'
+    at = place / 'a 100% $HOME "lane"'
     made = make(place, at=at, unit=True)
     (path,) = units.iterdir()
     assert made.unit == str(path)
@@ -418,7 +418,9 @@ def test_a_unit_makes_the_lane_again(place: Path, units: Path) -> None:
     lanes.remove(made.name, keep_unit=True)
     text = path.read_text()
     (line,) = (line for line in text.splitlines() if line.startswith("ExecStart="))
-    words = [word.replace("%%", "%") for word in shlex.split(line.partition("=")[2])]
+    words = [
+        word.replace("%%", "%").replace("$$", "$") for word in shlex.split(line.partition("=")[2])
+    ]
     assert words[1:6] == ["-m", "penstock", "guard", "lane", "make"]
     ended = lane(*words[6 - 1 :])
     assert (ended.code, ended.err) == (0, "")

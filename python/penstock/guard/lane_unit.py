@@ -19,7 +19,7 @@ TEXT = """\
 {mark} `penstock guard lane remove {name}` removes both.
 
 [Unit]
-Description=Lane of penstock at {at}
+Description=Lane {name} of penstock
 RequiresMountsFor={folder} {parent}
 
 [Service]
@@ -52,11 +52,11 @@ def unit(name: str, file: Path, at: Path, *, depth: int, piece: int) -> UnitFile
     text = TEXT.format(
         mark=MARK,
         name=name,
-        at=_word(str(at)),
+        at=_argument(str(at)),
         folder=_word(str(file.parent)),
         parent=_word(str(at.parent)),
-        penstock=" ".join(map(_word, OURS)),
-        file=_word(str(file)),
+        penstock=" ".join(map(_argument, OURS)),
+        file=_argument(str(file)),
         depth=depth,
         kib=piece >> 10,
     )
@@ -95,8 +95,13 @@ def _text(path: Path) -> str | None:
     return None
 
 
+def _argument(text: str) -> str:
+    """Return an argument of a command as systemd reads it, which would replace variables."""
+    return _word(text.replace("$", "$$"))
+
+
 def _word(text: str) -> str:
-    """Return a word as systemd reads it: in quotes, without specifiers or variables."""
-    for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+    """Return a word as systemd reads it: in quotes, without specifiers."""
+    for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%")):
         text = text.replace(sign, escaped)
     return f'"{text}"'
