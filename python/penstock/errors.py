@@ -18,6 +18,9 @@ GOAL_MISSED = 3
 DIFFERS = 4
 """Exit code if decisions differ, or data is not what was written."""
 
+UNSAFE_TARGET = 5
+"""Exit code if an unsafe target was refused."""
+
 CANNOT_HERE = 77
 """Exit code if this machine lacks what the command needs."""
 

@@ -6,16 +6,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from penstock.calibrate.probes import POLICY, Probe, ProbeFigures
-from penstock.errors import RUN_FAILED, PenstockError
+from penstock.errors import RUN_FAILED, UNSAFE_TARGET, PenstockError
 from penstock.experiment import plan
 from penstock.experiment.bench import Bench
 from penstock.experiment.trial import Setup, only_run
 from penstock.results.json_types import Class, Run
 from penstock.results.steps import Progress, Step
 from penstock.target import Target
-
-UNSAFE = 5
-"""Exit code where a target is refused because it is not ours."""
 
 ENOUGH = 200
 """Number of requests that give a median."""
@@ -45,7 +42,7 @@ def opened(target: Target) -> Iterator[Subject]:
     except PenstockError as error:
         options = target.options
         may_write = options.get("create") is not None or bool(options.get("i_will_lose_data"))
-        if error.exit_code != UNSAFE or may_write:
+        if error.exit_code != UNSAFE_TARGET or may_write:
             raise
         target = replace(target, options={**options, "read_only": True})
         bench = on_bench(target)

@@ -16,6 +16,7 @@ from penstock.cli.answering import give
 from penstock.cli.options import Json
 from penstock.cli.verb import verb
 from penstock.errors import CANNOT_HERE
+from penstock.guard import leftovers
 from penstock.results.answers import Diagnosis, DoctorCheck
 
 app = verb()
@@ -45,6 +46,7 @@ def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> 
     reported and is no error. What killed runs have left behind is reported too; --clean removes it.
     """
     diagnosis: Diagnosis = json.loads(_native.doctor(path, clean=clean))
+    _add_leftovers(diagnosis, list(leftovers.checks(clean=clean)))
     diagnosis["checks"] += extras()
     give(
         Answer(
@@ -54,6 +56,13 @@ def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> 
         ),
         as_json=as_json,
     )
+
+
+def _add_leftovers(diagnosis: Diagnosis, guards: list[DoctorCheck]) -> None:
+    """Add what guards have left behind; then no check says that nothing was."""
+    if guards:
+        checks = diagnosis["checks"]
+        diagnosis["checks"] = [check for check in checks if check["name"] != "leftovers"] + guards
 
 
 def extras() -> Iterator[DoctorCheck]:
