@@ -16,6 +16,7 @@ __all__ = [
     "Below",
     "Failure",
     "Gate",
+    "HeldQueues",
     "MergeSession",
     "Meter",
     "Pace",
@@ -32,6 +33,7 @@ __all__ = [
     "duration",
     "engines",
     "exit_without_memory",
+    "io_priority",
     "is_right",
     "job_amounts",
     "job_from_fio",
@@ -45,6 +47,7 @@ __all__ = [
     "scheduler_agreement",
     "schema",
     "set_disk",
+    "set_io_priority",
     "size",
     "study",
     "text_file",
@@ -234,6 +237,29 @@ def disks(name: str | None = None) -> str:
 
 def set_disk(name: str, scheduler: str, sets: Sequence[str]) -> str:
     """Set a disk to a scheduler with tunables; return what it had and has, as JSON."""
+
+@final
+class HeldQueues:
+    """Settings of a disk's queue, put back at the end of the block, when closed or dropped.
+
+    After a kill `doctor` with `clean` puts them back.
+    """
+
+    def __new__(
+        cls, disk: str, scheduler: str | None, settings: Sequence[tuple[str, str]]
+    ) -> HeldQueues: ...
+    def settings(self) -> list[tuple[str, str]]:
+        """Return the schedulers and the values that the kernel took, as they were set."""
+    def close(self) -> None:
+        """Put the disk's own settings back; a second call does nothing."""
+    def __enter__(self) -> HeldQueues: ...
+    def __exit__(self, *_error: object) -> None: ...
+
+def io_priority(thread: int) -> str:
+    """Return the I/O priority of a thread, as `be:4`; `none` if none was set."""
+
+def set_io_priority(thread: int, text: str) -> None:
+    """Give a thread an I/O priority, as `idle`; `none` takes it back."""
 
 def tracefs() -> int:
     """Mount tracefs in no folder; return a descriptor of it, which the caller closes."""

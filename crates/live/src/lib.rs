@@ -52,7 +52,7 @@ pub use handover::{Handover, Panic};
 pub use kernel::control_groups::{
     ControlGroups, LeftGroups, NoWeights, WEIGHING, group_for, left_groups,
 };
-pub use kernel::io_priority::set_io_priority;
+pub use kernel::io_priority::{io_priority, set_io_priority};
 pub use kernel::memory::{Noting, exit_without_memory};
 pub use kernel::processor::{lower_priority, process_time, processor_time, use_processor};
 pub use kernel::report_timer::ReportTimer;

@@ -17,7 +17,8 @@ use std::os::fd::AsRawFd;
 pub use self::error::QueueError;
 use self::note::{Noted, Purpose, Why, read_note};
 pub use self::taken::Setting;
-use self::taken::{DEPTH, Places, SCHEDULER, TUNABLES, Taken};
+use self::taken::{Places, SCHEDULER, TUNABLES, Taken};
+use self::ways_back::{DEPTH, WAYS_BACK, way_back, without_way_back};
 use crate::kernel::notes;
 use crate::kernel::sysfs::{Disk, Sysfs, schedulers, text};
 use crate::targets::Target;
@@ -27,6 +28,7 @@ mod note;
 mod taken;
 #[cfg(test)]
 mod tests;
+mod ways_back;
 
 /// Disks with changed settings, which are put back when this is dropped.
 #[derive(Debug)]
@@ -100,6 +102,47 @@ pub fn hold_served(disk: &str, steps: &[SchedulerStep]) -> Result<Held, QueueErr
     Held::new(Places::real(Purpose::Serving), vec![disk.into()], steps)
 }
 
+/// Sets the disk called `disk` to `scheduler`, or leaves it the one that it has, with `settings`: only
+/// those whose way back is known. The depth, `nr_requests`, is that of the device, under any scheduler.
+///
+/// # Errors
+/// [`QueueError`]; what was changed by then is put back.
+pub fn hold_disk(
+    disk: &str,
+    scheduler: Option<&str>,
+    settings: Vec<Setting>,
+) -> Result<Held, QueueError> {
+    hold_disk_in(Places::real(Purpose::Run), disk, scheduler, settings)
+}
+
+fn hold_disk_in(
+    places: Places,
+    disk: &str,
+    scheduler: Option<&str>,
+    settings: Vec<Setting>,
+) -> Result<Held, QueueError> {
+    let is_refused = |key: &str| {
+        key != SCHEDULER && way_back(key).is_none() && places.queue(disk).join(key).exists()
+    };
+    if let Some(Setting { key, .. }) = settings.iter().find(|setting| is_refused(&setting.key)) {
+        return Err(QueueError::NoWayBack {
+            disk: disk.into(),
+            attribute: key.clone(),
+            reason: without_way_back(key),
+            known: WAYS_BACK.iter().map(|(name, _)| *name).collect(),
+        });
+    }
+    let scheduler = scheduler.map(String::from).or_else(|| places.read(disk, SCHEDULER));
+    let scheduler = scheduler.unwrap_or_default();
+    let (depth, settings): (Vec<_>, Vec<_>) =
+        settings.into_iter().partition(|setting| setting.key == DEPTH);
+    let mut steps = vec![SchedulerStep { scheduler, settings }];
+    if !depth.is_empty() {
+        steps.insert(0, SchedulerStep { scheduler: "none".into(), settings: depth });
+    }
+    Held::new(places, vec![disk.into()], &steps)
+}
+
 /// The old settings of a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Before {
@@ -141,8 +184,9 @@ impl Held {
             let taken = this.disks.last_mut().expect("it was just added");
             for SchedulerStep { scheduler, settings } in steps {
                 // Settings of an earlier step may show other values under this scheduler.
-                taken.set.clear();
+                taken.earlier.append(&mut taken.set);
                 taken.change(&this.places, SCHEDULER, scheduler)?;
+                taken.keep_tunables(&this.places)?;
                 for Setting { key, value } in settings {
                     let attribute = taken.attribute(&this.places, scheduler, key)?;
                     taken.change(&this.places, &attribute, value)?;
@@ -172,6 +216,13 @@ impl Held {
         self.disks.iter().flat_map(move |taken| {
             of_disk(taken).into_iter().map(|setting| (taken.disk.as_str(), setting))
         })
+    }
+
+    /// Returns the schedulers and the values that the kernel took, in the order in which they were set, with
+    /// those that it does not show any more.
+    pub fn taken(&self) -> impl Iterator<Item = Setting> {
+        let taken = self.disks.iter().flat_map(|taken| taken.earlier.iter().chain(&taken.set));
+        taken.map(|(attribute, value)| Setting::of(attribute, value))
     }
 
     /// Leaves the settings as they are. Returns what the only disk had.

@@ -11,6 +11,7 @@ mod answer;
 mod below;
 mod columns;
 mod gate;
+mod kernel;
 mod ledger;
 mod merge;
 mod papers;
@@ -18,7 +19,6 @@ mod passes;
 mod policy;
 mod served;
 mod session;
-mod study;
 mod target;
 mod text;
 mod traces;
@@ -27,11 +27,12 @@ mod watch;
 
 use std::path::PathBuf;
 
-use penstock_jobs::{Job, list, path_text};
+use penstock_jobs::{Job, Study, list, path_text};
+use penstock_run::Failure as RunFailure;
 use penstock_run::record::replay;
 use pyo3::prelude::*;
 
-use crate::answer::{Failure, heeding, heeding_signals, json, raise};
+use crate::answer::{Failure, heeding, heeding_signals, json, json_with_paths, raise};
 use crate::below::Below;
 use crate::text::{Text, strings};
 
@@ -44,14 +45,16 @@ static ALLOCATOR: penstock_run::Noting = penstock_run::Noting;
 mod _native {
     #[pymodule_export]
     use super::{
-        Below, Failure, device, devices, disks, doctor, engines, exit_without_memory, is_right,
-        merge_facts, policies, policy_named, replay_decisions, schema, set_disk, text_file,
-        tracefs, without_detail,
+        Below, Failure, device, devices, doctor, drawn, engines, exit_without_memory, is_right,
+        merge_facts, policies, policy_named, replay_decisions, schema, study, text_file,
+        without_detail,
     };
     #[pymodule_export]
     use crate::amounts::{job_amounts, job_from_fio, trace_made};
     #[pymodule_export]
     use crate::gate::Gate;
+    #[pymodule_export]
+    use crate::kernel::{HeldQueues, disks, io_priority, set_disk, set_io_priority, tracefs};
     #[pymodule_export]
     use crate::merge::MergeSession;
     #[pymodule_export]
@@ -62,8 +65,6 @@ mod _native {
     use crate::served::Served;
     #[pymodule_export]
     use crate::session::{Pace, Session};
-    #[pymodule_export]
-    use crate::study::{drawn, study};
     #[pymodule_export]
     use crate::traces::{
         Meter, Recorder, scheduler_agreement, trace_convert, trace_describe, trace_formats,
@@ -159,29 +160,6 @@ fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
     heeding(py, move || penstock_run::doctor::doctor(&path, clean))
 }
 
-/// Returns the block devices of this machine, or the one called `name`, and the settings of their queues,
-/// as JSON.
-#[pyfunction]
-#[pyo3(signature = (name=None))]
-fn disks(py: Python<'_>, name: Option<Text>) -> PyResult<String> {
-    heeding(py, move || penstock_run::doctor::disks(name.as_ref().map(|name| &*name.0)))
-}
-
-/// Sets the disk called `name` to `scheduler` with `sets`, as `read_expire=50`, and returns what it had
-/// and has, as JSON.
-#[pyfunction]
-fn set_disk(py: Python<'_>, name: Text, scheduler: Text, sets: Vec<Text>) -> PyResult<String> {
-    let sets: Vec<String> = sets.into_iter().map(|set| set.0).collect();
-    heeding(py, move || penstock_run::doctor::set_disk(&name.0, &scheduler.0, &sets))
-}
-
-/// Mounts tracefs in no folder, and returns a descriptor of it, which the caller closes.
-#[pyfunction]
-fn tracefs() -> PyResult<i32> {
-    let mounted = penstock_run::Tracefs::mount()?;
-    Ok(std::os::fd::IntoRawFd::into_raw_fd(mounted.into_descriptor()))
-}
-
 /// Returns the JSON Schema of the kind `job`, `device` or `result`, as JSON.
 #[pyfunction]
 fn schema(py: Python<'_>, kind: &str) -> PyResult<String> {
@@ -195,4 +173,19 @@ fn schema(py: Python<'_>, kind: &str) -> PyResult<String> {
 #[pyo3(signature = (text, verdict=None))]
 fn without_detail(py: Python<'_>, text: &str, verdict: Option<&str>) -> PyResult<String> {
     py.detach(|| penstock_run::without_detail(text, verdict)).map_err(|failure| raise(py, &failure))
+}
+
+/// Returns the contents of the study file at `path`, as JSON.
+#[pyfunction]
+fn study(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    heeding_signals(py, move || {
+        let study = Study::load(&path).map_err(RunFailure::from);
+        study.map(|study| json_with_paths(&study.facts()))
+    })
+}
+
+/// A number for each of `count` runs of a study with this seed, from the streams called `label`.
+#[pyfunction]
+fn drawn(seed: u64, label: &str, count: u64) -> Vec<u64> {
+    penstock_jobs::study::drawn(seed, label, count)
 }

@@ -35,7 +35,9 @@ pub use ask::options::{Failures, Options, RequestSink, Survey};
 pub use ask::target_options::TargetOptions;
 pub use failure::Failure;
 pub use merge::facts::{MergeFacts, merge_facts};
-pub use penstock_live::{Handover, Noting, Pace, Tracefs, exit_without_memory};
+pub use penstock_live::{
+    Handover, Noting, Pace, Tracefs, exit_without_memory, io_priority, set_io_priority,
+};
 pub use penstock_workload::trace::stoppable;
 pub use progress::snapshot::{ClassSnapshot, Snapshot};
 pub use progress::step::{Patience, Step};

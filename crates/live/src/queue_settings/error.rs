@@ -43,6 +43,21 @@ pub enum QueueError {
         /// The tunables of the scheduler.
         known: Vec<String>,
     },
+    /// The setting could not be put back.
+    #[error(
+        "{disk}: found {attribute}; expected a setting that can be put back: {}\n\
+         hint: {attribute} is not one: {reason}", known.join(", ")
+    )]
+    NoWayBack {
+        /// The disk.
+        disk: String,
+        /// The requested setting.
+        attribute: String,
+        /// Why it could not be put back.
+        reason: &'static str,
+        /// The attributes of the queue that can be.
+        known: Vec<&'static str>,
+    },
     /// Another run has changed it and is measuring.
     #[error(
         "{disk}: found another run that has changed its settings; expected none\n\
@@ -93,7 +108,10 @@ impl QueueError {
     /// scheduler or setting, 5 for a disk in use, 1 if another program changed a setting.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NoDisk { .. } | Self::Unknown { .. } | Self::NoSetting { .. } => WRONG_INPUT,
+            Self::NoDisk { .. }
+            | Self::Unknown { .. }
+            | Self::NoSetting { .. }
+            | Self::NoWayBack { .. } => WRONG_INPUT,
             Self::Refused { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
                 WRONG_INPUT
             }

@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::error::QueueError;
 use super::note::{Noted, Purpose, Why, read_note};
+use super::ways_back::{DEPTH, WayBack, way_back};
 use crate::kernel::notes::{self, NOTES};
 use crate::kernel::sysfs::{entries, name, schedulers, text};
 
 /// The attribute with the schedulers.
 pub(super) const SCHEDULER: &str = "scheduler";
-
-/// The attribute with the depth of the queue.
-pub(super) const DEPTH: &str = "nr_requests";
 
 /// The folder with the tunables of the scheduler.
 pub(super) const TUNABLES: &str = "iosched";
@@ -55,6 +53,8 @@ pub(super) struct Taken {
     pub(super) before: Vec<Noted>,
     /// The attributes that were set, with their values.
     pub(super) set: Vec<(String, String)>,
+    /// Attributes that were set in earlier steps, which may show other values by now.
+    pub(super) earlier: Vec<(String, String)>,
     pub(super) note: PathBuf,
     lock: File,
 }
@@ -121,7 +121,7 @@ impl Places {
         let Some(mut lock) = notes::lock(&note)? else { return Ok(None) };
         let before = read_note(&mut lock)?;
         let (disk, set) = (disk.into(), Vec::new());
-        let mut taken = Taken { disk, before, set, note, lock };
+        let mut taken = Taken { disk, before, set, earlier: Vec::new(), note, lock };
         if taken.before.is_empty() {
             taken.note_scheduler(self)?;
         }
@@ -217,6 +217,23 @@ impl Taken {
         Ok(())
     }
 
+    /// Gives the tunables the values that they had under this scheduler: a switch to another one and back
+    /// lost them.
+    pub(super) fn keep_tunables(&self, places: &Places) -> Result<(), QueueError> {
+        let now = places.read(&self.disk, SCHEDULER);
+        let mut kept = self.before.iter().filter(|noted| {
+            Some(&noted.under) == now.as_ref() && noted.attribute.starts_with(TUNABLES)
+        });
+        kept.try_for_each(|noted| {
+            self.restore(places, noted).map_err(|source| QueueError::Refused {
+                disk: self.disk.clone(),
+                attribute: noted.attribute.clone(),
+                value: noted.value.clone(),
+                source,
+            })
+        })
+    }
+
     /// Checks that `attribute` has `value`.
     pub(super) fn check(
         &self,
@@ -252,13 +269,18 @@ impl Taken {
         if now(SCHEDULER).is_some_and(|now| now != *under) {
             write(SCHEDULER, under)?;
         }
-        if attribute == DEPTH && *why == Why::Set {
-            return gone(places.write_depth(&self.disk, value));
+        let is_other = || now(attribute).is_some_and(|now| now != *value);
+        match way_back(attribute) {
+            Some(WayBack::Depth) if *why == Why::Set => {
+                return gone(places.write_depth(&self.disk, value));
+            }
+            Some(WayBack::Chosen(text)) if *why == Why::Set || is_other() => {
+                // An older kernel refuses it.
+                let _ = write(attribute, text);
+            }
+            _ => {}
         }
-        if now(attribute).is_some_and(|now| now != *value) {
-            write(attribute, value)?;
-        }
-        Ok(())
+        if is_other() { write(attribute, value) } else { Ok(()) }
     }
 }
 

@@ -19,6 +19,8 @@ impl Tree {
             ("nr_requests", "256\n"),
             ("rotational", "0\n"),
             ("iosched/read_expire", "500\n"),
+            ("max_sectors_kb", "1280\n"),
+            ("discard_max_bytes", "4096\n"),
         ];
         for (attribute, text) in attributes {
             fs::write(places.queue("sda").join(attribute), text).unwrap();
@@ -226,5 +228,62 @@ fn a_note_of_a_disk_that_has_gone_is_dropped() {
     fs::remove_dir_all(places.sys.join("block/sda")).unwrap();
     let left = left_in(&places);
     restore_in(&places, &left[0]).unwrap();
+    assert_eq!(left_in(&places), []);
+}
+
+fn held_disk(
+    places: &Places,
+    scheduler: Option<&str>,
+    settings: &[(&str, &str)],
+) -> Result<Held, QueueError> {
+    let settings = settings.iter().map(|&(key, value)| Setting::new(key, value)).collect();
+    hold_disk_in(places.clone(), "sda", scheduler, settings)
+}
+
+#[test]
+fn a_depth_is_that_of_the_device_and_the_tunables_stay() {
+    let (_tree, places) = Tree::new("depth");
+    put(&places, "iosched/read_expire", "70\n");
+    let settings = [("max_sectors_kb", "128"), ("nr_requests", "8")];
+    let changed = held_disk(&places, None, &settings).unwrap();
+    let taken: Vec<_> = changed.taken().map(|it| format!("{}={}", it.key, it.value)).collect();
+    let expected =
+        ["scheduler=none", "nr_requests=8", "scheduler=mq-deadline", "max_sectors_kb=128"];
+    assert_eq!(taken, expected);
+    assert_eq!(raw(&places, "scheduler"), "mq-deadline");
+    drop(changed);
+    assert_eq!(raw(&places, "max_sectors_kb"), "1280", "the kernel of this tree chooses 0");
+    assert_eq!(
+        (&*raw(&places, "nr_requests"), &*raw(&places, "scheduler")),
+        ("256", "mq-deadline")
+    );
+    // A kernel makes the tunables anew with every switch.
+    put(&places, "scheduler", "none [mq-deadline] kyber\n");
+    let changed = held_disk(&places, None, &[("nr_requests", "8")]).unwrap();
+    put(&places, "iosched/read_expire", "500\n");
+    changed.disks[0].keep_tunables(&places).unwrap();
+    assert_eq!(raw(&places, "iosched/read_expire"), "70");
+}
+
+#[test]
+fn a_setting_without_a_way_back_is_refused_with_the_reason() {
+    let (_tree, places) = Tree::new("no-way-back");
+    let reasons =
+        [("discard_max_bytes", "at 0 the kernel forgets"), ("rotational", "its way back was not")];
+    for (key, reason) in reasons {
+        let settings = [("nr_requests", "8"), (key, "0")];
+        let error = held_disk(&places, Some("kyber"), &settings).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let text = error.to_string();
+        assert!(
+            text.starts_with(&format!("sda: found {key}; expected a setting that can")),
+            "{text}"
+        );
+        assert!(text.contains(&format!("hint: {key} is not one: {reason}")), "{text}");
+    }
+    for key in ["low_latency", "scheduler", "../queue/rotational"] {
+        assert_eq!(held_disk(&places, None, &[(key, "1")]).unwrap_err().exit_code(), 2, "{key}");
+    }
+    assert_eq!(raw(&places, "nr_requests"), "256\n", "nothing was set");
     assert_eq!(left_in(&places), []);
 }

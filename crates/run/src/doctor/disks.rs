@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 use penstock_jobs::nearest::suggest;
-use penstock_live::queue_settings::{self, QueueError, SchedulerStep, Setting};
+use penstock_live::queue_settings::{self, Held, QueueError, SchedulerStep, Setting};
 use penstock_live::{Block, blocks};
 use serde::Serialize;
 
@@ -92,14 +92,7 @@ impl SchedulerSettings {
 /// There is no such disk, scheduler or tunable, a value that the kernel refuses, a run that has
 /// changed the disk's settings, or no permission.
 pub fn set_disk(name: &str, scheduler: &str, sets: &[String]) -> Result<DiskChange, Failure> {
-    let Block { name: disk, queue, .. } = block(name)?;
-    if !queue.iter().any(|(attribute, _)| attribute == "scheduler") {
-        let message = format!("{disk} has no schedulers");
-        return Err(Failure::wrong(
-            message,
-            "`penstock linux show` lists the disks that have some",
-        ));
-    }
+    let disk = scheduled(name)?;
     let settings: Vec<Setting> = sets.iter().map(|set| setting(set)).collect::<Result<_, _>>()?;
     let step = SchedulerStep { scheduler: scheduler.into(), settings: settings.clone() };
     let (before, now) = queue_settings::set(&disk, step).map_err(|error| match error {
@@ -116,6 +109,45 @@ pub fn set_disk(name: &str, scheduler: &str, sets: &[String]) -> Result<DiskChan
     let now = SchedulerSettings::new(scheduler, &now);
     let before = SchedulerSettings::new(&before.scheduler, &before.settings);
     Ok(DiskChange { penstock: VERSION, disk, before, now, undo })
+}
+
+/// A disk with changed settings, which are put back when this is dropped.
+#[derive(Debug)]
+pub struct HeldDisk(Held);
+
+impl HeldDisk {
+    /// Sets the disk called `name` to `scheduler`, or leaves it the one that it has, with `settings`. After
+    /// a kill `doctor --clean` and the next run put them back.
+    ///
+    /// # Errors
+    /// As [`set_disk`], and for a setting that cannot be put back.
+    pub fn new(
+        name: &str,
+        scheduler: Option<&str>,
+        settings: Vec<(String, String)>,
+    ) -> Result<Self, Failure> {
+        let disk = scheduled(name)?;
+        let settings = settings.into_iter().map(|(key, value)| Setting { key, value }).collect();
+        Ok(Self(queue_settings::hold_disk(&disk, scheduler, settings)?))
+    }
+
+    /// Returns the schedulers and the values that the kernel took, in the order in which they were set.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        self.0.taken().map(|setting| (setting.key, setting.value)).collect()
+    }
+}
+
+/// Returns the disk called `name`, which has schedulers.
+fn scheduled(name: &str) -> Result<String, Failure> {
+    let Block { name: disk, queue, .. } = block(name)?;
+    if !queue.iter().any(|(attribute, _)| attribute == "scheduler") {
+        let message = format!("{disk} has no schedulers");
+        return Err(Failure::wrong(
+            message,
+            "`penstock linux show` lists the disks that have some",
+        ));
+    }
+    Ok(disk)
 }
 
 /// Parses a setting, as `read_expire=50`.

@@ -24,7 +24,9 @@ use penstock_live::timer_lateness;
 use serde::Serialize;
 
 pub use self::check::{Check, State};
-pub use self::disks::{DiskChange, DiskSettings, Disks, SchedulerSettings, disks, set_disk};
+pub use self::disks::{
+    DiskChange, DiskSettings, Disks, HeldDisk, SchedulerSettings, disks, set_disk,
+};
 use self::leftovers::Leftovers;
 use self::roots::Roots;
 use crate::failure::Failure;

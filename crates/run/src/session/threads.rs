@@ -227,7 +227,7 @@ fn set_own_priority(class: &Class) -> Result<(), String> {
     if !class.has_ioprio() {
         return Ok(());
     }
-    set_io_priority(class.ioprio).map_err(|error| {
+    set_io_priority(0, Some(class.ioprio)).map_err(|error| {
         format!("{} runs without its ioprio {}: {error}", class.name, class.ioprio)
     })
 }
