@@ -36,6 +36,7 @@ VERBS = {
     "doctor": "Say what this machine can do, and why not.",
     "linux": "Show and set the kernel's schedulers and their tunables.",
     "capture": "Capture the requests of programs to a disk.",
+    "guard": "Protect programs from others on their disk.",
     "serve": "Serve a modelled disk as a block device.",
     "new": "Write a commented job, after three questions.",
     "job": "Say what a job amounts to before it runs.",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
 from penstock import _native
 from penstock.errors import CANNOT_HERE, RUN_FAILED, UNSAFE_TARGET, PenstockError
@@ -18,7 +18,7 @@ from penstock.guard.notes import NOTES, Note, Owner, cannot_note, changes_in, ow
 from penstock.guard.processes import GONE, Process, Thread, processes
 from penstock.text import units
 
-ENGINE = cast(Priorities, _native)
+ENGINE: Priorities = _native
 """The engine, which reads and sets the priorities of threads."""
 
 

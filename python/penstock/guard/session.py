@@ -1,0 +1,286 @@
+"""A guard at work: it measures windows, sets what the search says, and puts everything back."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock import _native
+from penstock.advise.goal import Goal
+from penstock.errors import translated, wrong
+from penstock.guard.changes import Changes
+from penstock.guard.means import MEANS, Means, scheduler, why_not
+from penstock.guard.search import GuardWindow, MeansStanding, Search
+from penstock.guard.selectors import Selector
+from penstock.guard.who import Members, Scan
+from penstock.metering import ClassFigures, Meter, MeterWindow, RequestFigures, meter
+from penstock.tracing import disk
+
+ONLINE = "online"
+
+BATCH = "batch"
+
+NOTHING = Means("nothing", "what the disk has")
+
+WINDOW_S = 1.0
+
+READ_S = 0.1
+"""Seconds between two looks at the events: the kernel keeps those of about a second."""
+
+PERCENTILES = ("p50", "p95", "p99")
+
+FIGURES = (*PERCENTILES, "iops", "bw")
+"""Figures that a goal may be about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuardPlan:
+    """The programs of a disk, and what they are to have."""
+
+    disk: str
+    """The disk's name, as `sda`."""
+    online: Sequence[Selector]
+    batch: Sequence[Selector]
+    goals: Sequence[Goal]
+    keep: float = 0.0
+    """The share of its bytes that the batch keeps, from 0 to 1."""
+    seconds: float | None = None
+    """Seconds until it ends; `None` for no end."""
+    strict: bool = False
+    """Whether nothing is kept that does not meet the goals."""
+
+
+@dataclass(frozen=True)
+class GuardStep:
+    """A change of what is set."""
+
+    at_s: float
+    means: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class GuardStatus:
+    """The last window, for those who watch."""
+
+    at_s: float
+    means: str
+    decided: bool
+    window: GuardWindow | None
+    """`None` if the online programs asked for nothing in it."""
+    scan: Scan
+
+
+@dataclass(kw_only=True)
+class Guarded:
+    """Everything that a guard did."""
+
+    disk: str
+    goals: Sequence[str]
+    keep: float
+    means: Sequence[str]
+    """Means that the disk can have, in the order in which they are tried; the first is none."""
+    left_out: Mapping[str, str]
+    """Means that it cannot have, and why."""
+    steps: list[GuardStep] = field(default_factory=list)
+    standings: dict[str, MeansStanding] = field(default_factory=dict)
+    kept: str = NOTHING.name
+    met: bool = False
+    decided: bool = False
+    windows: int = 0
+    idle_windows: int = 0
+    """Windows in which the online programs asked for nothing."""
+    interrupted: bool = False
+    """Whether a signal ended it, as it ends a guard without a time."""
+    lost: int = 0
+    """Events that the kernel dropped."""
+    seconds: float = 0.0
+
+
+def check(goals: Sequence[Goal]) -> None:
+    """Raise an error if a goal is about something that a guard cannot measure."""
+    for goal in goals:
+        if goal.figure.of != ONLINE:
+            raise wrong(
+                f"the goal `{goal.text}` is about {goal.figure.of}; expected {ONLINE}",
+                f"as '{ONLINE}.p99 <= 2ms'; --keep is about the batch",
+            )
+        if goal.figure.what not in FIGURES:
+            raise wrong(
+                f"the goal `{goal.text}`: {goal.figure.what} is not measured",
+                f"measured are {', '.join(FIGURES)}",
+            )
+
+
+def guard(
+    plan: GuardPlan, *, command: str, show: Callable[[GuardStatus], object] = lambda _: None
+) -> Guarded:
+    """Guard a disk until its time is over or the process is interrupted; then put everything back.
+
+    # Errors
+    If the disk has a guard, or the kernel refuses to trace or to be set.
+    """
+    check(plan.goals)
+    (listed,) = json.loads(_native.disks(plan.disk))["disks"]
+    left_out, means = _possible(listed["queue"])
+    result = Guarded(
+        disk=plan.disk,
+        goals=[goal.text for goal in plan.goals],
+        keep=plan.keep,
+        means=[possible.name for possible in means],
+        left_out=left_out,
+    )
+    members = Members({ONLINE: plan.online, BATCH: plan.batch})
+    with Changes.of_disk(plan.disk, command) as changes, ExitStack() as stack:
+        measured = stack.enter_context(meter(disk(Path("/dev", plan.disk))))
+        in_force = stack.enter_context(_InForce(plan.disk, listed["queue"], changes))
+        try:
+            _run(plan, means, members, measured, in_force, result, show)
+        except KeyboardInterrupt:
+            result.interrupted = True
+    return result
+
+
+def _possible(queue: Mapping[str, str]) -> tuple[dict[str, str], list[Means]]:
+    """Return the means that a disk cannot have, and those that it can, nothing first."""
+    known = [name.strip("[]") for name in queue.get("scheduler", "").split()]
+    reasons = {means.name: why_not(means, known, list(queue)) for means in MEANS}
+    left_out = {name: why for name, why in reasons.items() if why is not None}
+    return left_out, [NOTHING, *(means for means in MEANS if means.name not in left_out)]
+
+
+class _InForce:
+    """The means that is in force on a disk."""
+
+    def __init__(self, name: str, queue: Mapping[str, str], changes: Changes) -> None:
+        schedulers = queue.get("scheduler", "").split()
+        self._known = [scheduler.strip("[]") for scheduler in schedulers]
+        self._has = next((s.strip("[]") for s in schedulers if s.startswith("[")), "none")
+        self._disk, self._changes = name, changes
+        self._held = ExitStack()
+        self._idle = False
+
+    def __enter__(self) -> "_InForce":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def set(self, means: Means) -> None:
+        """Take back what is set, and set `means`; threads get theirs with the next `follow`."""
+        self._held.close()
+        self._changes.undo()
+        self._idle = means.idle
+        name = scheduler(means, self._has, self._known)
+        settings = list(means.queue.items())
+        if name is not None or settings:
+            with translated():
+                self._held.enter_context(_native.HeldQueues(self._disk, name, settings))
+
+    def follow(self, scan: Scan) -> None:
+        """Give the batch's threads what the means has for them, those that are new too."""
+        if self._idle:
+            self._changes.set_priority(scan.threads[BATCH], "idle")
+
+
+def _run(
+    plan: GuardPlan,
+    means: Sequence[Means],
+    members: Members,
+    measured: Meter,
+    in_force: _InForce,
+    result: Guarded,
+    show: Callable[[GuardStatus], object],
+) -> None:
+    search, began = Search(len(means) - 1, keep=plan.keep), time.monotonic()
+    number = 0
+    result.steps.append(GuardStep(0.0, NOTHING.name, "to see what the programs do without a guard"))
+    _window(measured, members, in_force, result)
+    while plan.seconds is None or time.monotonic() - began < plan.seconds:
+        scan, window = _window(measured, members, in_force, result)
+        result.seconds = time.monotonic() - began
+        figures = _judged(plan, window)
+        if figures is None:
+            result.idle_windows += 1
+        else:
+            search.take(figures)
+        _note(search, means, result)
+        shown = GuardStatus(result.seconds, means[number].name, search.decided, figures, scan)
+        show(shown)
+        if plan.strict and search.decided and not search.meets(search.number):
+            return
+        if search.number != number:
+            number = search.number
+            result.steps.append(GuardStep(result.seconds, means[number].name, _reason(search)))
+            in_force.set(means[number])
+
+
+def _reason(search: Search) -> str:
+    if search.decided:
+        return "it is the best of all" if not search.meets(search.number) else "it meets the goals"
+    before = search.standing(search.number - 1)
+    if before is None:
+        return "the goals are missed again"
+    return f"the one before misses a goal by {before.missed_by:.3g} times"
+
+
+def _note(search: Search, means: Sequence[Means], result: Guarded) -> None:
+    """Write what is known so far into the result."""
+    for number, tried in enumerate(means):
+        standing = search.standing(number)
+        if standing is not None:
+            result.standings[tried.name] = standing
+    result.decided, result.kept = search.decided, means[search.number].name
+    result.met = search.meets(search.number)
+
+
+def _window(
+    measured: Meter, members: Members, in_force: _InForce, result: Guarded
+) -> tuple[Scan, MeterWindow]:
+    """Let a window pass, and return who was there and what they did."""
+    scan = members.scan()
+    measured.assign(scan.class_of())
+    in_force.follow(scan)
+    end = time.monotonic() + WINDOW_S
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, READ_S))
+        measured.read()
+    window = measured.window()
+    result.windows += 1
+    result.lost += window.lost
+    return scan, window
+
+
+def _judged(plan: GuardPlan, window: MeterWindow) -> GuardWindow | None:
+    """Return how a window stands to the goals; `None` if nothing online was asked for."""
+    online, batch = window.classes.get(ONLINE), window.classes.get(BATCH)
+    both = [] if online is None else [online.read, online.write]
+    directions = [figures for figures in both if figures.count or figures.waiting]
+    if not directions:
+        return None
+    seconds = (window.to_ns - window.from_ns) / 1e9
+    return GuardWindow(
+        seconds=seconds,
+        missed_by=max(goal.missed_by(_value(goal, directions, seconds)) for goal in plan.goals),
+        online=sum(figures.count for figures in directions) / seconds,
+        waiting=sum(figures.waiting for figures in directions),
+        batch=0.0 if batch is None else _bytes(batch) / seconds,
+    )
+
+
+def _bytes(figures: ClassFigures) -> float:
+    return figures.read.bytes + figures.write.bytes
+
+
+def _value(goal: Goal, directions: Sequence[RequestFigures], seconds: float) -> float:
+    """Return the figure of a goal: of latencies the worse of reads and writes."""
+    figure = goal.figure.what
+    if figure == "iops":
+        return sum(figures.count for figures in directions) / seconds
+    if figure == "bw":
+        return sum(figures.bytes for figures in directions) / seconds
+    known: list[Any] = [figures.latency_ns for figures in directions if figures.latency_ns]
+    return float(max(getattr(latencies, figure) for latencies in known))
