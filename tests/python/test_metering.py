@@ -1,5 +1,6 @@
 """The meter of a disk's requests, against fio and the kernel's own counters."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -25,7 +26,9 @@ from penstock.tracing import Disk
 def metered(node: str) -> Iterator[Meter]:
     """A meter of a device, which reads the events in the background as a long run does."""
     over = threading.Event()
-    with metering.meter(tracing.disk(Path(node))) as meter:
+    with open(node, "rb") as locked, metering.meter(tracing.disk(Path(node))) as meter:
+        # As systemd documents it: udev does not look into a device that is locked.
+        fcntl.flock(locked, fcntl.LOCK_EX)
 
         def read() -> None:
             while not over.wait(0.05):

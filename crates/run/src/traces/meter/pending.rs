@@ -232,7 +232,8 @@ impl Pending {
             });
             let Some(piece) = pieces.next() else {
                 // Queued before the first event, or lost.
-                match self.sorted.at_or_after((group, at, 0)).map(|next| self.sorted.key(next)) {
+                match self.sorted.at_or_after((group, at + 1, 0)).map(|next| self.sorted.key(next))
+                {
                     Some((next_group, start, _)) if next_group == group && start < end => {
                         at = start;
                     }
