@@ -99,9 +99,10 @@ def test_it_keeps_the_first_means_that_meets_the_goal_and_puts_everything_back(
 ) -> None:
     before = state(node.removeprefix("/dev/"))
     words = ("--goal", "online.p99 <= 1h", "--for", "8s", "--json")
-    done = penstock(*guard(node, programs, *words))
+    done = penstock(*guard(node, programs, *words, "--batch", "command:no-such-program"))
     assert done.code == 0, done.err
     result = json.loads(done.out)
+    assert result["unmatched"] == ["command:no-such-program"]
     assert (result["kept"], result["met"], result["decided"]) == ("nothing", True, True)
     assert result["standings"]["nothing"]["online"] > 20
     assert result["standings"]["nothing"]["batch"] > 1e6
@@ -143,6 +144,20 @@ def test_after_a_signal_everything_is_what_it_was(
             assert penstock("doctor", "--clean").code in (0, 77)
     assert state(node.removeprefix("/dev/")) == before
     assert priorities(programs[1]) == classes
+
+
+def test_a_dry_run_shows_every_write_and_makes_none(node: str) -> None:
+    before = state(node.removeprefix("/dev/"))
+    programs = (f"pid:{os.getpid()}", "command:no-such-program")
+    done = penstock(*guard(node, programs, "--goal", "online.p99 <= 1ms", "--dry-run", "--json"))
+    assert done.code == 0, done.err
+    writes = {(write["means"], write["subject"]): write for write in json.loads(done.out)}
+    queue = f"/sys/block/{Path(node).name}/queue"
+    read_ahead = writes["idle, read-ahead 128 KiB", f"{queue}/read_ahead_kb"]
+    assert (read_ahead["has"], read_ahead["gets"]) == (before["read_ahead_kb"], "128")
+    assert writes["bfq, idle", f"{queue}/scheduler"]["has"] == "mq-deadline"
+    assert writes["idle", "0 threads of the batch"]["gets"] == "idle"
+    assert state(node.removeprefix("/dev/")) == before
 
 
 def test_a_disk_has_one_guard(node: str, programs: tuple[str, str], tmp_path: Path) -> None:

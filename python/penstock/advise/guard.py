@@ -13,7 +13,7 @@ from penstock.advise.goal import Goal
 from penstock.errors import wrong
 from penstock.experiment.bench import Bench
 from penstock.experiment.trial import Setup, whole
-from penstock.guard.means import MEANS, Means
+from penstock.guard.means import MEANS, NOTHING, Means
 from penstock.results.json_types import Comparison
 from penstock.results.rounds import KERNEL, Rounds, Spread, by_policy
 from penstock.results.steps import Progress, as_part
@@ -27,8 +27,6 @@ DEPTH = 4
 
 SCHEDULER = "mq-deadline"
 """The scheduler that disks have if nobody switches it."""
-
-NOTHING = Means("nothing", "what the disk has")
 
 DEPTH_KEY = "nr_requests"
 

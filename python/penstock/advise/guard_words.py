@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from penstock.advise.guard import NOTHING, GuardAdvice, GuardQuestion, TriedMeans
+from penstock.advise.guard import GuardAdvice, GuardQuestion, TriedMeans
+from penstock.guard.means import NOTHING
 from penstock.results.rounds import KERNEL
 from penstock.text import units
 

@@ -12,7 +12,7 @@ from penstock.advise.goal import Goal
 from penstock.answer.table import NONE, Table
 from penstock.answer.value import Answer, Blocks, headline
 from penstock.cli import output
-from penstock.cli.answering import answer, command_line
+from penstock.cli.answering import answer, command_line, give
 from penstock.cli.guard_lane import app as lanes
 from penstock.cli.lists import share
 from penstock.cli.options import Json
@@ -20,8 +20,9 @@ from penstock.cli.progress import Progress
 from penstock.cli.verb import group, or_else
 from penstock.errors import GOAL_MISSED
 from penstock.guard import session
+from penstock.guard.dry_run import planned
 from penstock.guard.selectors import selectors
-from penstock.guard.session import Guarded, GuardPlan, GuardStatus, guard
+from penstock.guard.session import BATCH, OTHERS, Guarded, GuardPlan, GuardStatus, guard
 from penstock.text import units
 
 DISK = "disk"
@@ -59,6 +60,16 @@ Goals = Annotated[
     ),
 ]
 
+GoalFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--goal-from",
+        metavar="COMMAND",
+        help="A command that prints a time a line, as 3.2ms, for as long as it runs: the online "
+        "programs' own p99, say. The goals are then about these times.",
+    ),
+]
+
 Keep = Annotated[
     str, typer.Option("--keep", metavar="SHARE", help="What the batch keeps of its throughput.")
 ]
@@ -73,6 +84,11 @@ Strict = Annotated[
 ]
 
 
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print every write that it might make, and make none.")
+]
+
+
 @app.command(DISK, short_help="Protect the online programs of a disk (`penstock guard DISK`).")
 def run(
     disk: Disk,
@@ -80,9 +96,11 @@ def run(
     online: Online,
     batch: Batch,
     goals: Goals,
+    goal_from: GoalFrom = None,
     keep: Keep = "0%",
     seconds: For = None,
     strict: Strict = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Protect programs from others on their disk, with what the kernel has.
@@ -99,11 +117,15 @@ def run(
         online=selectors("--online", online),
         batch=selectors("--batch", batch),
         goals=[Goal.parse(goal) for goal in goals],
+        goal_from=goal_from,
         keep=share("--keep", keep),
         seconds=None if seconds is None else _native.duration(seconds) / 1e9,
         strict=strict,
     )
     session.check(plan.goals)
+    if dry_run:
+        give(_planned(plan), as_json=as_json)
+        return
 
     def guarded(progress: Progress) -> Answer:
         if plan.seconds is None and not as_json:
@@ -121,6 +143,16 @@ def run(
         )
 
     answer(guarded, as_json=as_json)
+
+
+def _planned(plan: GuardPlan) -> Answer:
+    """Return what a guard might write."""
+    writes = planned(plan)
+    rows = [[write.means, write.subject, write.has or NONE, write.gets] for write in writes]
+    table = Table(["means", "what", "has", "gets"], rows, words=4, sentences=1, grouped=True)
+    return Answer(
+        data=lambda: json.dumps([asdict(write) for write in writes], indent=2), blocks=[[table]]
+    )
 
 
 def _show(status: GuardStatus, plan: GuardPlan, progress: Progress) -> None:
@@ -174,6 +206,19 @@ def _lines(result: Guarded) -> Iterator[str]:
         yield f"  {step.at_s:6.1f} s  {step.means}: {step.reason}"
     for name, why in result.left_out.items():
         yield f"not tried: {name}: {why}"
+    if result.decided and not result.met:
+        yield "a lane of its own for the batch may do: penstock guard lane make --help"
+    if result.written.get(OTHERS, 0) > result.written.get(BATCH, 0):
+        others, batch = (result.written.get(name, 0) / 1e9 for name in (OTHERS, BATCH))
+        yield (
+            f"{others:.3g} GB were written by neither class, and {batch:.3g} GB by the batch: what "
+            "is written to the page cache is queued by the kernel, and no I/O class holds it back; "
+            "a lane or direct I/O does"
+        )
+    for text in result.unmatched:
+        yield f"{text} matched no process"
+    if result.unreadable:
+        yield f"processes of other users that could not be looked at: {result.unreadable}"
     if result.lost:
         yield f"the kernel dropped {result.lost} events, so counts are too low"
 

@@ -26,6 +26,8 @@ class Means:
     """Attributes of the disk's queue, and tunables of its scheduler."""
 
 
+NOTHING = Means("nothing", "what the disk has")
+
 READ_AHEAD = {"read_ahead_kb": "128"}
 """Comes last: the kernel sets it anew when the longest command changes."""
 
@@ -62,6 +64,13 @@ MEANS: Sequence[Means] = (
 """All means, the least intrusive first."""
 
 
+def schedulers(queue: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Return the scheduler that a disk has, and those that it may have."""
+    words = queue.get("scheduler", "").split()
+    has = next((word.strip("[]") for word in words if word.startswith("[")), "none")
+    return has, [word.strip("[]") for word in words]
+
+
 def scheduler(means: Means, has: str, known: Sequence[str]) -> str | None:
     """Return the scheduler that a means needs on a disk with another; `None` to keep that.
 
@@ -86,3 +95,11 @@ def why_not(means: Means, known: Sequence[str], attributes: Sequence[str]) -> st
 
 QUEUE = ("read_ahead_kb", "max_sectors_kb", "nr_requests")
 """Attributes of a queue under every scheduler."""
+
+
+def possible(queue: Mapping[str, str]) -> tuple[dict[str, str], list[Means]]:
+    """Return the means that a disk cannot have, and those that it can, nothing first."""
+    _, known = schedulers(queue)
+    reasons = {means.name: why_not(means, known, list(queue)) for means in MEANS}
+    left_out = {name: why for name, why in reasons.items() if why is not None}
+    return left_out, [NOTHING, *(means for means in MEANS if means.name not in left_out)]

@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from penstock import _native
 from penstock.advise.goal import Goal
-from penstock.errors import translated, wrong
+from penstock.errors import wrong
 from penstock.guard.changes import Changes
-from penstock.guard.means import MEANS, Means, scheduler, why_not
+from penstock.guard.feed import Feed, feed
+from penstock.guard.in_force import InForce
+from penstock.guard.means import NOTHING, Means, possible
 from penstock.guard.search import GuardWindow, MeansStanding, Search
 from penstock.guard.selectors import Selector
 from penstock.guard.who import Members, Scan
@@ -23,7 +26,8 @@ ONLINE = "online"
 
 BATCH = "batch"
 
-NOTHING = Means("nothing", "what the disk has")
+OTHERS = "others"
+"""Threads of neither class, those of the kernel among them."""
 
 WINDOW_S = 1.0
 
@@ -47,6 +51,8 @@ class GuardPlan:
     goals: Sequence[Goal]
     keep: float = 0.0
     """The share of its bytes that the batch keeps, from 0 to 1."""
+    goal_from: str | None = None
+    """A command that prints the online programs' own times, which the goals are then about."""
     seconds: float | None = None
     """Seconds until it ends; `None` for no end."""
     strict: bool = False
@@ -93,6 +99,12 @@ class Guarded:
     windows: int = 0
     idle_windows: int = 0
     """Windows in which the online programs asked for nothing."""
+    unmatched: list[str] = field(default_factory=list)
+    """Selectors that no process has matched."""
+    unreadable: int = 0
+    """Processes of other users of which it could not be known whether a selector matches."""
+    written: dict[str, int] = field(default_factory=dict)
+    """Bytes that each class wrote to the disk."""
     interrupted: bool = False
     """Whether a signal ended it, as it ends a guard without a time."""
     lost: int = 0
@@ -125,84 +137,43 @@ def guard(
     """
     check(plan.goals)
     (listed,) = json.loads(_native.disks(plan.disk))["disks"]
-    left_out, means = _possible(listed["queue"])
+    left_out, means = possible(listed["queue"])
     result = Guarded(
         disk=plan.disk,
         goals=[goal.text for goal in plan.goals],
         keep=plan.keep,
         means=[possible.name for possible in means],
         left_out=left_out,
+        unmatched=[selector.text for selector in (*plan.online, *plan.batch)],
     )
     members = Members({ONLINE: plan.online, BATCH: plan.batch})
     with Changes.of_disk(plan.disk, command) as changes, ExitStack() as stack:
         measured = stack.enter_context(meter(disk(Path("/dev", plan.disk))))
-        in_force = stack.enter_context(_InForce(plan.disk, listed["queue"], changes))
+        in_force = stack.enter_context(InForce(plan.disk, listed["queue"], changes, batch=BATCH))
+        printed = None if plan.goal_from is None else stack.enter_context(feed(plan.goal_from))
         try:
-            _run(plan, means, members, measured, in_force, result, show)
+            _run(plan, means, _Senses(members, measured, printed), in_force, result, show)
         except KeyboardInterrupt:
             result.interrupted = True
     return result
 
 
-def _possible(queue: Mapping[str, str]) -> tuple[dict[str, str], list[Means]]:
-    """Return the means that a disk cannot have, and those that it can, nothing first."""
-    known = [name.strip("[]") for name in queue.get("scheduler", "").split()]
-    reasons = {means.name: why_not(means, known, list(queue)) for means in MEANS}
-    left_out = {name: why for name, why in reasons.items() if why is not None}
-    return left_out, [NOTHING, *(means for means in MEANS if means.name not in left_out)]
-
-
-class _InForce:
-    """The means that is in force on a disk."""
-
-    def __init__(self, name: str, queue: Mapping[str, str], changes: Changes) -> None:
-        schedulers = queue.get("scheduler", "").split()
-        self._known = [scheduler.strip("[]") for scheduler in schedulers]
-        self._has = next((s.strip("[]") for s in schedulers if s.startswith("[")), "none")
-        self._disk, self._changes = name, changes
-        self._held = ExitStack()
-        self._idle = False
-
-    def __enter__(self) -> "_InForce":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._held.close()
-
-    def set(self, means: Means) -> None:
-        """Take back what is set, and set `means`; threads get theirs with the next `follow`."""
-        self._held.close()
-        self._changes.undo()
-        self._idle = means.idle
-        name = scheduler(means, self._has, self._known)
-        settings = list(means.queue.items())
-        if name is not None or settings:
-            with translated():
-                self._held.enter_context(_native.HeldQueues(self._disk, name, settings))
-
-    def follow(self, scan: Scan) -> None:
-        """Give the batch's threads what the means has for them, those that are new too."""
-        if self._idle:
-            self._changes.set_priority(scan.threads[BATCH], "idle")
-
-
 def _run(
     plan: GuardPlan,
     means: Sequence[Means],
-    members: Members,
-    measured: Meter,
-    in_force: _InForce,
+    senses: "_Senses",
+    in_force: InForce,
     result: Guarded,
     show: Callable[[GuardStatus], object],
 ) -> None:
     search, began = Search(len(means) - 1, keep=plan.keep), time.monotonic()
     number = 0
     result.steps.append(GuardStep(0.0, NOTHING.name, "to see what the programs do without a guard"))
-    _window(measured, members, in_force, result)
+    senses.window(in_force, result)
     while plan.seconds is None or time.monotonic() - began < plan.seconds:
-        scan, window = _window(measured, members, in_force, result)
+        scan, window = senses.window(in_force, result)
         result.seconds = time.monotonic() - began
-        figures = _judged(plan, window)
+        figures = _judged(plan, window, senses.times())
         if figures is None:
             result.idle_windows += 1
         else:
@@ -237,34 +208,50 @@ def _note(search: Search, means: Sequence[Means], result: Guarded) -> None:
     result.met = search.meets(search.number)
 
 
-def _window(
-    measured: Meter, members: Members, in_force: _InForce, result: Guarded
-) -> tuple[Scan, MeterWindow]:
-    """Let a window pass, and return who was there and what they did."""
-    scan = members.scan()
-    measured.assign(scan.class_of())
-    in_force.follow(scan)
-    end = time.monotonic() + WINDOW_S
-    while (left := end - time.monotonic()) > 0:
-        time.sleep(min(left, READ_S))
-        measured.read()
-    window = measured.window()
-    result.windows += 1
-    result.lost += window.lost
-    return scan, window
+class _Senses:
+    """The sources of what is known of the programs."""
+
+    def __init__(self, members: Members, measured: Meter, printed: Feed | None) -> None:
+        self._members, self._measured, self._printed = members, measured, printed
+
+    def times(self) -> list[float] | None:
+        """Return what the online programs printed of themselves; `None` if they are not asked."""
+        return None if self._printed is None else self._printed.take()
+
+    def window(self, in_force: InForce, result: Guarded) -> tuple[Scan, MeterWindow]:
+        """Let a window pass, and return who was there and what they did."""
+        scan = self._members.scan()
+        self._measured.assign(scan.class_of())
+        in_force.follow(scan)
+        end = time.monotonic() + WINDOW_S
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, READ_S))
+            self._measured.read()
+        window = self._measured.window()
+        waiting = {selector.text for selector in scan.waiting}
+        result.unmatched = [text for text in result.unmatched if text in waiting]
+        result.unreadable = scan.unreadable
+        result.windows += 1
+        result.lost += window.lost
+        for name, figures in window.classes.items():
+            result.written[name] = result.written.get(name, 0) + figures.write.bytes
+        return scan, window
 
 
-def _judged(plan: GuardPlan, window: MeterWindow) -> GuardWindow | None:
-    """Return how a window stands to the goals; `None` if nothing online was asked for."""
+def _judged(plan: GuardPlan, window: MeterWindow, times: list[float] | None) -> GuardWindow | None:
+    """Return how a window stands to the goals; `None` if nothing online is known of it."""
     online, batch = window.classes.get(ONLINE), window.classes.get(BATCH)
     both = [] if online is None else [online.read, online.write]
     directions = [figures for figures in both if figures.count or figures.waiting]
-    if not directions:
+    if not directions or times == []:
         return None
     seconds = (window.to_ns - window.from_ns) / 1e9
     return GuardWindow(
         seconds=seconds,
-        missed_by=max(goal.missed_by(_value(goal, directions, seconds)) for goal in plan.goals),
+        missed_by=max(
+            goal.missed_by(median(times) if times else _value(goal, directions, seconds))
+            for goal in plan.goals
+        ),
         online=sum(figures.count for figures in directions) / seconds,
         waiting=sum(figures.waiting for figures in directions),
         batch=0.0 if batch is None else _bytes(batch) / seconds,
