@@ -126,7 +126,7 @@ def test_a_thread_that_has_it_already_is_left_alone(notes: Path, process: int) -
 
 def test_threads_that_have_ended_are_no_errors(notes: Path) -> None:
     with guard(notes) as changes:
-        with started("sleep", "60") as pid:
+        with started("sleep", "600") as pid:
             known = threads(pid)
             changes.set_priority(known, "idle")
         changes.set_priority(known, "be:7")
@@ -143,7 +143,7 @@ def test_a_thread_with_the_number_of_another_is_left_alone(notes: Path, process:
     assert priorities(process) == before
 
 
-SHELL = "read line; sleep 60 & read line; sleep 60 & wait"
+SHELL = "read line; sleep 600 & read line; sleep 600 & wait"
 
 
 def test_what_a_thread_has_inherited_goes_back_to_what_its_creator_had(notes: Path) -> None:
@@ -179,7 +179,7 @@ def test_notes_of_threads_that_have_ended_are_dropped(
     before = priorities(process)
     with guard(notes) as changes:
         first = changes.mark()
-        with started("sleep", "60") as pid:
+        with started("sleep", "600") as pid:
             changes.set_priority(threads(pid), "idle")
         changes.set_priority(threads(process)[:2], "idle")
         mark = changes.mark()
@@ -298,7 +298,7 @@ def weight(group: Path) -> Path | None:
 @as_root
 def test_a_kill_at_any_step_ends_in_the_old_state(notes: Path, process: int, group: Path) -> None:
     file = weight(group)
-    with started("sleep", "60") as other:
+    with started("sleep", "600") as other:
         before = (priorities(process), priorities(other), file and file.read_text())
         steps = run_killed(notes, 0, str(file or "-"), [process, other])
         assert steps is not None

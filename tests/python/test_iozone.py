@@ -43,6 +43,16 @@ class Files(FileRunner):
         self.closed = True
 
 
+def kept(kind: type[Files], runners: list[Files]) -> Callable[[IozoneOptions], Files]:
+    """Makes runners of a kind, and keeps them in a list."""
+
+    def make(chosen: IozoneOptions) -> Files:
+        runners.append(kind(chosen))
+        return runners[-1]
+
+    return make
+
+
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Runs the command in a folder of its own."""
@@ -149,11 +159,7 @@ def test_one_flipped_bit_ends_the_run_and_is_named(
                     file.write(bytes([byte ^ 4]))
             return super().run(test, point, progress)
 
-    def made(chosen: IozoneOptions) -> Files:
-        runners.append(Differing(chosen))
-        return runners[0]
-
-    monkeypatch.setattr(iozone, "runner_for", made)
+    monkeypatch.setattr(iozone, "runner_for", kept(Differing, runners))
     done = command("-t 1 -i 0 -i 1 -s 64k -F t -b r.xlsx -+d")
     assert done.exit_code == 4
     assert re.search(r"error: t: .*\b20000\b|error: t: .*\b19968\b", done.stderr), done.stderr
@@ -174,11 +180,7 @@ def test_an_interrupted_run_closes_the_runner_and_keeps_its_lines(
                 os.kill(os.getpid(), signal.SIGINT)
             return super().run(test, point, progress)
 
-    def made(chosen: IozoneOptions) -> Files:
-        runners.append(Interrupted(chosen))
-        return runners[0]
-
-    monkeypatch.setattr(iozone, "runner_for", made)
+    monkeypatch.setattr(iozone, "runner_for", kept(Interrupted, runners))
     done = command("-t 1 -i 0 -s 64k -F t -b r.xlsx")
     assert done.exit_code == 130
     assert done.stderr.endswith("interrupted: only the tests above have ended\n")

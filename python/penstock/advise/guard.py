@@ -26,7 +26,7 @@ DEPTH = 4
 """Requests that the kernel gives a disk at once; one with a queue of its own takes more."""
 
 SCHEDULER = "mq-deadline"
-"""The scheduler that disks have if nobody switches it."""
+"""The default scheduler of disks."""
 
 DEPTH_KEY = "nr_requests"
 

@@ -4,7 +4,8 @@ They are taken back at the end of a block, after an error or a signal; after `ki
 process that changes the same disk, or by `penstock doctor --clean`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -60,22 +61,12 @@ class Changes:
         `busy` makes the error if another process has it, or its changes stay. A change that cannot
         be taken back.
         """
-        path = folder / name
-        try:
-            note = Note.lock(path, for_tools=for_tools)
-            if note is None:
-                raise busy(owner_of(path))
-            try:
-                before = owner_of(path)
-                if before.stays:
-                    raise busy(before)
-                take_back(note, before, priorities)
-                note.replace(owner, [])
-            except BaseException:
-                note.release()
-                raise
-        except OSError as error:
-            raise cannot_note(path, error) from None
+        with _locked(folder / name, busy, for_tools=for_tools) as note:
+            before = owner_of(note.path)
+            if before.stays:
+                raise busy(before)
+            take_back(note, before, priorities)
+            note.replace(owner, [])
         return cls(note, owner, priorities)
 
     @classmethod
@@ -90,21 +81,11 @@ class Changes:
         for_tools: bool = False,
     ) -> "Changes":
         """Lock the note called `name` with changes that `keep` has left in force."""
-        path = folder / name
-        try:
-            note = Note.lock(path, for_tools=for_tools)
-            if note is None:
-                raise busy(owner_of(path))
+        with _locked(folder / name, busy, for_tools=for_tools) as note:
             changes = cls(note, owner, priorities)
-            try:
-                changes._made = dict(enumerate(listed(note.path)))
-                changes._next = len(changes._made)
-                changes._write()
-            except BaseException:
-                note.release()
-                raise
-        except OSError as error:
-            raise cannot_note(path, error) from None
+            changes._made = dict(enumerate(listed(note.path)))
+            changes._next = len(changes._made)
+            changes._write()
         return changes
 
     @classmethod
@@ -247,6 +228,28 @@ class Changes:
             self._note.replace(self._owner, [as_line(change) for change in self._made.values()])
         except OSError as error:
             raise cannot_note(self._note.path, error) from None
+
+
+@contextmanager
+def _locked(
+    path: Path, busy: Callable[[Owner], PenstockError], *, for_tools: bool
+) -> Iterator[Note]:
+    """Yield the locked note at `path`, which stays locked unless the block fails.
+
+    # Errors
+    `busy` makes the error if another process has it.
+    """
+    try:
+        note = Note.lock(path, for_tools=for_tools)
+        if note is None:
+            raise busy(owner_of(path))
+        try:
+            yield note
+        except BaseException:
+            note.release()
+            raise
+    except OSError as error:
+        raise cannot_note(path, error) from None
 
 
 def as_line(change: NotedChange) -> dict[str, Any]:

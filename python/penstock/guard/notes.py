@@ -1,8 +1,9 @@
 """Notes of changes: files that their process locks for as long as it lives.
 
 A note lists changes in the order in which they are made; a line is durable before its change is
-made. Its first line names the process. A process that was killed leaves its note, and whoever locks
-it next takes the changes back. A line that a kill has cut does not count: its change was not made.
+made. Its first line names the process. A process that was killed leaves its note, and the next
+process that locks it takes the changes back. A line that a kill has cut does not count: its change
+was not made.
 """
 
 import fcntl

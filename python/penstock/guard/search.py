@@ -1,9 +1,10 @@
 """The search of a guard: which means to try next, and which to keep.
 
-It is a pure state machine. It is told what each window of time showed, and says what to set: first
-nothing, to see what the batch does and what the online programs suffer, then one means after
-another. The first that meets the goals is measured once more and kept; without one the best is.
-While it is kept, a goal that is missed for several windows in a row starts the search again.
+It is a pure state machine: it takes the figures of each window of time and chooses what to set.
+First it sets nothing, to see what the batch does and what the online programs suffer; then it tries
+one means after another. The first that meets the goals is measured once more and kept; if none
+does, the best is. While a means is kept, a goal that is missed for several windows in a row starts
+the search again.
 """
 
 from collections.abc import Sequence

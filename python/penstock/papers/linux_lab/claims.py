@@ -189,7 +189,7 @@ def _statements(names: Names) -> Iterator[Statement]:
     )
     yield Statement(
         id="deadline-1",
-        text="deadline serves a read within 500 ms, whatever is written beside it",
+        text="deadline serves a read within 500 ms, also during a flood of writes",
         numbers=_worst(names, BY_WRITES, "single_max_ms"),
         holds=_within(READ_MS),
     )
@@ -201,7 +201,7 @@ def _statements(names: Names) -> Iterator[Statement]:
     )
     yield Statement(
         id="deadline-3",
-        text="it starves no write: a write beside a flood of reads is served within 5 s",
+        text="it starves no write: during a flood of reads a write is served within 5 s",
         numbers=_worst(names, BY_READS, "single_max_ms"),
         holds=_within(WRITE_MS),
     )
@@ -214,7 +214,7 @@ def _statements(names: Names) -> Iterator[Statement]:
     )
     yield Statement(
         id="antic-2",
-        text="a wrong guess costs: a flood of writes beside reads at random gets less than under "
+        text="a wrong guess costs: next to random reads, a flood of writes gets less than under "
         "deadline",
         numbers=_wrong_guess(names),
         holds=lambda figures: all(ratio[0] < 1 for ratio in figures.values()),

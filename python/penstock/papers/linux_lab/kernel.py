@@ -108,10 +108,10 @@ def kernel_tables(worlds: Mapping[str, Rows], ours: Ours) -> list[Table]:
     of_worlds = [
         tables.placed(table, name) for name, rows in worlds.items() for table in tables.tables(rows)
     ]
-    return [*of_worlds, *beside(worlds, ours)]
+    return [*of_worlds, *comparison(worlds, ours)]
 
 
-def beside(worlds: Mapping[str, Rows], ours: Ours) -> tuple[Table, Table]:
+def comparison(worlds: Mapping[str, Rows], ours: Ours) -> tuple[Table, Table]:
     """Return the exercise and the statements, on each kind of disk and on models."""
     judged = {MODELLED: claims(ours)}
     judged |= {name: claims(rows, KERNEL_NAMES) for name, rows in worlds.items()}

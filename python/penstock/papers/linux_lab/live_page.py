@@ -3,7 +3,7 @@
 from typing import Any
 
 from penstock.answer.table import markdown
-from penstock.papers.linux_lab.kernel import LOOP_DEVICE, SERVED_DISK, beside
+from penstock.papers.linux_lab.kernel import LOOP_DEVICE, SERVED_DISK, comparison
 from penstock.papers.linux_lab.modelled import Rows
 from penstock.papers.linux_lab.tables import tables
 from penstock.papers.study import Ours
@@ -31,7 +31,7 @@ def words(kept: dict[str, Any], ours: Ours) -> dict[str, str]:
         world, experiment, *_ = row.values()
         experiment_rows = worlds.setdefault(world, {}).setdefault(experiment, [])
         experiment_rows.append({key: row[key] for key in row if key not in ("world", "experiment")})
-    side_by_side, statements = beside(worlds, ours)
+    side_by_side, statements = comparison(worlds, ours)
     return {
         "live_release": kept["release"],
         "live_side_by_side": markdown(side_by_side),

@@ -32,7 +32,7 @@ THINKING = _by_scheduler(
 )
 
 WAITS = _by_scheduler(
-    Bars("flood", "The longest read beside a flood of writes", "ms", "single_max_ms"), "reads"
+    Bars("flood", "The longest read during a flood of writes", "ms", "single_max_ms"), "reads"
 )
 
 
