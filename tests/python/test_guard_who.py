@@ -76,8 +76,8 @@ def children(pid: int) -> list[int]:
 THREADS = """
 import threading, time
 for _ in range(3):
-    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-time.sleep(60)
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+time.sleep(600)
 """
 
 
