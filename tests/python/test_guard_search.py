@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.guard.search import MISSES, SETTLING, WINDOWS, GuardWindow, Search
+from penstock.guard.search import MISSES, RETRY, SETTLING, WINDOWS, GuardWindow, Search
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,21 @@ def test_a_goal_that_is_missed_for_some_windows_starts_the_search_again() -> Non
     while not search.decided:
         search.take(window(World(2) if search.number == 1 else worlds[search.number]))
     assert search.number == 2
+
+
+def test_a_search_that_met_nothing_starts_again_later_and_then_more_seldom() -> None:
+    worlds = [NOTHING, World(9)]
+    search = searched(worlds)
+    kept: list[int] = []
+    for _ in range(3):
+        waited = 0
+        while search.decided:
+            search.take(window(worlds[search.number]))
+            waited += 1
+        kept.append(waited)
+        while not search.decided:
+            search.take(window(worlds[search.number]))
+    assert kept == [RETRY, 2 * RETRY, 4 * RETRY]
 
 
 worlds = st.lists(

@@ -28,6 +28,9 @@ from penstock.text import units
 DISK = "disk"
 """The verb that is meant if no other is named."""
 
+OF_THE_CACHE = 0.1
+"""Share of all bytes from which writes of neither class are worth a word."""
+
 app = group(cls=or_else(DISK))
 app.add_typer(lanes, name="lane")
 
@@ -208,8 +211,8 @@ def _lines(result: Guarded) -> Iterator[str]:
         yield f"not tried: {name}: {why}"
     if result.decided and not result.met:
         yield "a lane of its own for the batch may do: penstock guard lane make --help"
-    if result.written.get(OTHERS, 0) > result.written.get(BATCH, 0):
-        others, batch = (result.written.get(name, 0) / 1e9 for name in (OTHERS, BATCH))
+    others, batch = (result.written.get(name, 0) / 1e9 for name in (OTHERS, BATCH))
+    if others > batch and others > OF_THE_CACHE * (result.bytes / 1e9):
         yield (
             f"{others:.3g} GB were written by neither class, and {batch:.3g} GB by the batch: what "
             "is written to the page cache is queued by the kernel, and no I/O class holds it back; "

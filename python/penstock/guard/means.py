@@ -31,8 +31,6 @@ NOTHING = Means("nothing", "what the disk has")
 READ_AHEAD = {"read_ahead_kb": "128"}
 """Comes last: the kernel sets it anew when the longest command changes."""
 
-SHORT = {"max_sectors_kb": "128", "nr_requests": "8"}
-
 MEANS: Sequence[Means] = (
     Means("idle", "the batch in the idle I/O class", idle=True),
     Means(
@@ -41,17 +39,15 @@ MEANS: Sequence[Means] = (
         idle=True,
         queue=READ_AHEAD,
     ),
-    Means(
-        "idle, short queue",
-        "the batch in the idle I/O class, read-ahead of 128 KiB, 8 commands of 128 KiB at the disk",
-        idle=True,
-        queue={**SHORT, **READ_AHEAD},
-    ),
-    Means(
-        "idle, shorter queue",
-        "the same with 4 commands of 64 KiB at the disk",
-        idle=True,
-        queue={"max_sectors_kb": "64", "nr_requests": "4", **READ_AHEAD},
+    *(
+        Means(
+            f"idle, {depth} x {piece} KiB",
+            f"the batch in the idle I/O class, read-ahead of 128 KiB, {depth} commands of {piece} "
+            "KiB at the disk",
+            idle=True,
+            queue={"max_sectors_kb": str(piece), "nr_requests": str(depth), **READ_AHEAD},
+        )
+        for depth, piece in ((8, 128), (4, 128), (4, 64))
     ),
     Means(
         "bfq, idle",

@@ -4,7 +4,8 @@ It is a pure state machine: it takes the figures of each window of time and choo
 First it sets nothing, to see what the batch does and what the online programs suffer; then it tries
 one means after another. The first that meets the goals is measured once more and kept; if none
 does, the best is. While a means is kept, a goal that is missed for several windows in a row starts
-the search again.
+the search again; so does time, if no means met the goals: the programs may do something else by
+then.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,12 @@ SETTLING = 1
 
 MISSES = 3
 """Windows in a row that miss a goal before the search starts again."""
+
+RETRY = 60
+"""Windows after which a search that nothing met starts again; each such search doubles them."""
+
+RETRY_MOST = 960
+"""Most windows between two searches."""
 
 STARVED = 0.5
 """Share of the most that was ever completed below which the online programs are starved."""
@@ -78,6 +85,8 @@ class Search:
         self._settling = 0
         self._misses = 0
         self._confirming = False
+        self._kept = 0
+        self._retry = RETRY
 
     def take(self, window: GuardWindow) -> None:
         """Learn what the last window showed, and decide what is set in the next."""
@@ -96,7 +105,7 @@ class Search:
             self._confirming = False
             self._next()
         elif self._confirming:
-            self.decided = True
+            self._keep_it()
         else:
             # Measured once more: the first of many that seems to do is often a lucky one.
             self._confirming = True
@@ -137,21 +146,31 @@ class Search:
         if self.number + 1 <= self._means:
             self._set(self.number + 1)
             return
-        self.decided = True
         self._set(self.best())
+        self._keep_it()
+
+    def _keep_it(self) -> None:
+        self.decided, self._kept = True, 0
 
     def _set(self, number: int) -> None:
         if number != self.number:
             self.number, self._settling = number, SETTLING
 
     def _watch(self, window: GuardWindow) -> None:
-        """Start again if a goal that was met is missed for some windows in a row."""
-        if window.missed_by <= 1 or not self.meets(self.number):
-            self._misses = 0
+        """Start again if a goal that was met is missed for some windows, or after a time."""
+        self._kept += 1
+        if not self.meets(self.number):
+            if self._kept >= self._retry:
+                self._retry = min(2 * self._retry, RETRY_MOST)
+                self._restart()
             return
-        self._misses += 1
-        if self._misses < MISSES:
-            return
-        self._misses, self.decided, self._confirming = 0, False, False
+        self._misses = 0 if window.missed_by <= 1 else self._misses + 1
+        if self._misses >= MISSES:
+            self._retry = RETRY
+            self._restart()
+
+    def _restart(self) -> None:
+        """Search again, from the first means on; what the programs did without any still counts."""
+        self._misses, self._kept, self.decided, self._confirming = 0, 0, False, False
         self.tried = {0: self.tried[0]} if 0 in self.tried else {}
         self._set(1 if self._means else 0)

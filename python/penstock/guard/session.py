@@ -105,6 +105,8 @@ class Guarded:
     """Processes of other users of which it could not be known whether a selector matches."""
     written: dict[str, int] = field(default_factory=dict)
     """Bytes that each class wrote to the disk."""
+    bytes: int = 0
+    """Bytes that all classes read and wrote."""
     interrupted: bool = False
     """Whether a signal ended it, as it ends a guard without a time."""
     lost: int = 0
@@ -235,6 +237,7 @@ class _Senses:
         result.lost += window.lost
         for name, figures in window.classes.items():
             result.written[name] = result.written.get(name, 0) + figures.write.bytes
+            result.bytes += figures.read.bytes + figures.write.bytes
         return scan, window
 
 
