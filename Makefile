@@ -200,6 +200,10 @@ papers: setup ## write docs/papers anew, with its pictures
 papers-live: setup ## the same, measuring anew what runs in real time: 15 minutes, on an idle machine
 	$(BIN)/python tests/python/papers.py --live
 
+.PHONY: guard
+guard: setup ## measure a guard and its rivals on this machine's disk, as root: docs/guard.md
+	$(BIN)/python tools/guard_table.py
+
 .PHONY: schedulers
 schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 	$(BIN)/python tests/python/schedulers.py
