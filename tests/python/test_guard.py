@@ -126,26 +126,6 @@ def test_every_means_is_tried_for_a_goal_that_none_meets(
     assert priorities(programs[1]) == classes
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_after_a_signal_everything_is_what_it_was(
-    node: str, programs: tuple[str, str], tmp_path: Path, number: signal.Signals
-) -> None:
-    before, classes = state(node.removeprefix("/dev/")), priorities(programs[1])
-    words = guard(node, programs, "--goal", "online.p99 <= 1us")
-    with running(tmp_path, *words) as command:
-        command.wait_for(lambda: priorities(programs[1]) == {"idle"})
-        time.sleep(3)
-        if number == signal.SIGTERM:
-            assert command.end(number).code == 143
-        else:
-            os.kill(command.process.pid, number)
-            command.process.wait()
-            assert priorities(programs[1]) == {"idle"}
-            assert penstock("doctor", "--clean").code in (0, 77)
-    assert state(node.removeprefix("/dev/")) == before
-    assert priorities(programs[1]) == classes
-
-
 def test_a_dry_run_shows_every_write_and_makes_none(node: str) -> None:
     before = state(node.removeprefix("/dev/"))
     programs = (f"pid:{os.getpid()}", "command:no-such-program")
