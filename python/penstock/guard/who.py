@@ -30,6 +30,8 @@ class Scan:
     """Selectors that no process matches."""
     unreadable: int
     """Number of processes of which this user may not know whether a selector matches."""
+    selectors: Mapping[int, Selector]
+    """The selector by which each process belongs to its class."""
 
     def class_of(self) -> dict[int, str]:
         """Return the class of each thread."""
@@ -81,8 +83,12 @@ class Members:
                 except GONE:
                     continue
         selectors = [member.selector for member in self._selectors]
-        waiting = [selector for selector in selectors if selector not in matched]
-        return Scan(threads=threads, waiting=waiting, unreadable=unreadable)
+        return Scan(
+            threads=threads,
+            waiting=[selector for selector in selectors if selector not in matched],
+            unreadable=unreadable,
+            selectors={pid: member.selector for pid, member in members.items() if member},
+        )
 
     def _follow(
         self, running: Mapping[int, Process], members: dict[int, Membership | None]
