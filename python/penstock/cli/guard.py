@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,7 @@ from penstock.errors import GOAL_MISSED, needs
 from penstock.guard import session, words
 from penstock.guard.disks import guarded_disk
 from penstock.guard.dry_run import planned
+from penstock.guard.lines import GuardLines
 from penstock.guard.metrics import GuardMetrics
 from penstock.guard.plan_file import PlanFile
 from penstock.guard.selectors import selectors
@@ -161,7 +163,11 @@ def run(
         data = json.dumps([asdict(write) for write in writes], indent=2)
         give(Answer(data=lambda: data, blocks=[[words.writes(writes)]]), as_json=as_json)
         return
-    files: list[PlanFile | GuardMetrics] = [file for file in (saved, exposed) if file is not None]
+    _guard(plan, [file for file in (saved, exposed) if file is not None], as_json=as_json)
+
+
+def _guard(plan: GuardPlan, files: Sequence[PlanFile | GuardMetrics], *, as_json: bool) -> None:
+    """Guard a disk, and give the answer."""
     stop_signal = StopSignal()
 
     def guarded(progress: Progress) -> Answer:
@@ -199,7 +205,13 @@ def _watched(
             for file in files:
                 file.end()
 
+    lines = GuardLines()
+
     def say(status: GuardStatus) -> None:
+        if not sys.stderr.isatty():
+            with suppress(OSError):
+                for line in lines.of(status):
+                    output.talk(line)
         done = 0.0 if plan.seconds is None else status.at_s / plan.seconds
         progress(f"{status.means.name}: {words.seen(status)}", min(done, 1.0))
 

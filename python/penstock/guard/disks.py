@@ -45,7 +45,7 @@ def guarded_disk(named: str, sys: Path = SYS) -> GuardedDisk:
         return GuardedDisk(name)
     if (folder / "partition").exists() and folder.parent.name == name:
         return GuardedDisk(
-            name, f"{folder.name} is a partition of {name}: all of {name} is guarded"
+            name, f"{folder.name} is a partition of {name}: the whole disk is guarded"
         )
     note = f"{_shown(folder)} lies on {name}: guarded there"
     if any(_attribute(layer / "dm/uuid").startswith("CRYPT-") for layer in _layers(folder)):
