@@ -11,6 +11,7 @@ from penstock.advise.goal import Goal
 from penstock.answer.table import NONE
 from penstock.guard import words
 from penstock.guard.lines import GuardLines
+from penstock.guard.means import NOTHING, possible
 from penstock.guard.metrics import GuardMetrics
 from penstock.guard.screen import HEADINGS, GuardScreen
 from penstock.guard.selectors import Selector
@@ -74,10 +75,13 @@ def test_programs_of_another_disk_are_named_with_it() -> None:
 
 
 def test_a_line_for_each_change_and_for_each_thing_that_it_waits_for() -> None:
-    lines = GuardLines()
+    lines = GuardLines(endless=True)
     waits = status(idle(), p99=None, waiting=[POSTGRES], is_running=False)
     waits.so_far.changes = 0
-    assert list(lines.of(waits)) == ["no online process runs: waiting for command:postgres"]
+    assert list(lines.of(waits)) == [
+        "guarding sda; Ctrl-C ends it and puts everything back",
+        "no online process runs: waiting for command:postgres",
+    ]
     assert list(lines.of(waits)) == []
     change = words.change(decided().steps[-1])
     assert list(lines.of(status(decided()))) == [change]
@@ -132,6 +136,16 @@ def test_a_guard_goes_on_if_its_metrics_cannot_be_written(tmp_path: Path) -> Non
     metrics.take(status(decided()))
     assert metrics.failure is not None
     assert "guard.prom cannot be written: No such file" in metrics.failure
+
+
+def test_a_disk_without_a_scheduler_says_why_each_means_is_left_out() -> None:
+    left_out, means = possible({"scheduler": "none", "read_ahead_kb": "128"})
+    assert means[0] == NOTHING
+    assert left_out["idle"] == "no scheduler of the disk heeds I/O classes"
+    assert left_out["bfq, idle"] == "the disk has no scheduler bfq"
+    result = decided(kept="nothing")
+    result.left_out = left_out
+    assert "not tried: idle: no scheduler of the disk heeds I/O classes" in said(result)
 
 
 PLAN = GuardPlan(

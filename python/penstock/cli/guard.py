@@ -171,8 +171,6 @@ def _guard(plan: GuardPlan, files: Sequence[PlanFile | GuardMetrics], *, as_json
     stop_signal = StopSignal()
 
     def guarded(progress: Progress) -> Answer:
-        if plan.seconds is None and not as_json:
-            output.talk("guarding; Ctrl-C ends it and puts everything back")
         result = _watched(plan, files, progress, stop_signal)
         return Answer(
             data=lambda: json.dumps(asdict(result), indent=2),
@@ -205,7 +203,7 @@ def _watched(
             for file in files:
                 file.end()
 
-    lines = GuardLines()
+    lines = GuardLines(endless=plan.seconds is None)
 
     def say(status: GuardStatus) -> None:
         if not sys.stderr.isatty():
