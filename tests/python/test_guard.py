@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from command import as_nobody, penstock, running
+from command import as_nobody, on_a_terminal, penstock, running
 from penstock import _native
 from test_linux import state
 from test_metrics import checked
@@ -296,3 +296,16 @@ def test_without_root_it_is_refused_and_what_is_possible_is_named() -> None:
         "hint: without root, --dry-run shows what it would write, and `ionice -c 3 -p PID` holds "
         "back a process of yours under mq-deadline or bfq",
     ]
+
+
+def test_on_a_terminal_it_is_watched_and_q_puts_everything_back(
+    node: str, programs: tuple[str, str]
+) -> None:
+    before, classes = state(node.removeprefix("/dev/")), priorities(programs[1])
+    words = guard(node, programs, "--goal", "online.p99 <= 1us")
+    ended = on_a_terminal(*words, press=[("the one before misses", "q")])
+    assert ended.code == 130
+    assert "Last changes" in ended.out
+    assert f"{Path(node).name}: online.p99 <= 1us" in ended.out
+    assert state(node.removeprefix("/dev/")) == before
+    assert priorities(programs[1]) == classes

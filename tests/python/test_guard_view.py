@@ -32,7 +32,7 @@ def said(result: Guarded) -> str:
 
 def test_a_change_has_its_reason_and_what_it_brought() -> None:
     assert (
-        "     4.0 s  idle: it misses (50 → 0.5 × the limit, batch 1,000 → 800 MB/s)"
+        "     4.0 s  idle: it misses (50.0 → 0.500 × the limit, batch 1,000 → 800 MB/s)"
         in said(decided()).splitlines()
     )
     assert words.change(GuardStep(1.0, "idle", "it misses")) == "   1.0 s  idle: it misses"
@@ -197,10 +197,10 @@ def test_the_screen_shows_both_classes_the_goals_what_is_set_and_the_changes() -
         ["online", "200", "0.819", "750 µs", "3.00 ms", "1"],
         ["batch", "800", "3.28", "7.50 ms", "30.0 ms", "8"],
     ]
-    assert shown.tables["goals"][1:] == [[GOAL, "3.00 ms", "missed by 1.5 times"]]
+    assert shown.tables["goals"][1:] == [[GOAL, "3.00 ms", "missed by 1.50 times"]]
     assert shown.lines["title"] == "guard of sda, the batch keeps 50.0 %"
     assert shown.lines["state"].startswith("set: idle (the batch in the idle I/O class)   kept")
-    assert "idle: it misses (50 → 0.5 × the limit" in shown.lines["changes"]
+    assert "idle: it misses (50.0 → 0.500 × the limit" in shown.lines["changes"]
 
 
 def test_the_screen_says_if_nothing_is_asked_for() -> None:

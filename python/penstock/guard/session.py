@@ -285,7 +285,7 @@ def _reason(search: Search, was_decided: bool, had_met: bool) -> str:
     if was_decided or before is None:
         return "no means met the goals, and they are tried again"
     if before.missed_by > 1:
-        return f"the one before misses a goal by {before.missed_by:.3g} times"
+        return f"the one before misses a goal by {units.ratio(before.missed_by)} times"
     nothing = search.standing(0)
     if nothing is not None and before.batch < search.keep * nothing.batch:
         return f"the one before leaves the batch {units.percent(before.batch / nothing.batch)}"

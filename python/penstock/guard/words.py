@@ -39,7 +39,7 @@ def seen(status: GuardStatus) -> str:
 
 def met(missed_by: float) -> str:
     """Return whether goals are met, and the ratio by which they are missed."""
-    return "met" if missed_by <= 1 else f"missed by {missed_by:.3g} times"
+    return "met" if missed_by <= 1 else f"missed by {units.ratio(missed_by)} times"
 
 
 def figure(state: GoalState) -> str:
@@ -74,7 +74,7 @@ def _rows(result: Guarded) -> Iterator[list[str]]:
 
 
 def _missed(standing: MeansStanding) -> str:
-    return NONE if standing.missed_by <= 1 else f"{standing.missed_by:.3g} ×"
+    return NONE if standing.missed_by <= 1 else f"{units.ratio(standing.missed_by)} ×"
 
 
 def _lines(result: Guarded) -> Iterator[str]:
@@ -114,7 +114,7 @@ def change(step: GuardStep) -> str:
     medians = [standing for standing in (step.before, step.after) if standing is not None]
     if step.after is None:
         return line
-    missed = " → ".join(f"{standing.missed_by:.3g}" for standing in medians)
+    missed = " → ".join(units.ratio(standing.missed_by) for standing in medians)
     batch = " → ".join(units.megabytes(standing.batch) for standing in medians)
     return f"{line} ({missed} × the limit, batch {batch} MB/s)"
 
