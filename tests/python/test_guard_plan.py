@@ -39,13 +39,13 @@ def test_a_means_that_still_meets_the_goals_is_kept_and_nothing_else_is_tried() 
 
 def test_the_batch_keeps_its_share_of_what_the_plan_says() -> None:
     search = resumed(1, keep=0.5)
-    take(search, World(0.9, batch=40), SETTLING + WINDOWS)
+    take(search, World(0.9, batch=40), SETTLING + 2 * WINDOWS)
     assert (search.number, search.tried) == (0, {})
 
 
 def test_one_that_does_not_do_any_more_starts_the_search_from_nothing() -> None:
     search = resumed(3)
-    take(search, World(9), SETTLING + WINDOWS)
+    take(search, World(9), SETTLING + 2 * WINDOWS)
     assert (search.number, search.decided, search.tried) == (0, False, {})
     take(search, NOTHING, SETTLING + WINDOWS)
     assert search.number == 1
@@ -61,6 +61,13 @@ def test_goals_that_are_missed_later_start_it_from_nothing_once() -> None:
     assert (search.number, search.decided) == (1, True)
     take(search, World(9), MISSES)
     assert (search.number, sorted(search.tried)) == (1, [0])
+
+
+def test_some_bad_windows_at_the_start_are_not_enough() -> None:
+    search = resumed(2)
+    take(search, World(9), SETTLING + 2)
+    take(search, World(0.9), 2 * WINDOWS - 2)
+    assert (search.number, search.decided) == (2, True)
 
 
 def test_a_plan_comes_back_as_it_was_written(tmp_path: Path) -> None:

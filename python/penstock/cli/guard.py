@@ -161,7 +161,10 @@ def run(
     if dry_run:
         writes = planned(plan)
         data = json.dumps([asdict(write) for write in writes], indent=2)
-        give(Answer(data=lambda: data, blocks=[[words.writes(writes)]]), as_json=as_json)
+        notes = [] if note is None else [note]
+        give(
+            Answer(data=lambda: data, blocks=[[words.writes(writes)]], notes=notes), as_json=as_json
+        )
         return
     _guard(plan, [file for file in (saved, exposed) if file is not None], as_json=as_json)
 

@@ -92,13 +92,15 @@ class Search:
         self.decided = False
         """Whether the search is over, and the means is kept."""
         self.tried: dict[int, Tried] = {}
-        self._remembers = remembered is not None
+        self.remembers = remembered is not None
+        """Whether the figures of nothing are those of an earlier search."""
         if remembered is not None:
             self.tried[0] = Tried([remembered])
         self._means = means
         self._settling = SETTLING if start else 0
         self._misses = 0
-        self._confirming = False
+        # An earlier search has met the goals with it: that counts as the first of two times.
+        self._confirming = self.remembers
         self._kept = 0
         self._retry = RETRY
 
@@ -117,7 +119,7 @@ class Search:
             return
         if not self.meets(self.number):
             self._confirming = False
-            if self._remembers:
+            if self.remembers:
                 self._restart()
             else:
                 self._next()
@@ -192,8 +194,8 @@ class Search:
         What the programs did without any still counts, unless it is of an earlier search.
         """
         self._misses, self._kept, self.decided, self._confirming = 0, 0, False, False
-        if self._remembers:
-            self._remembers, self.tried = False, {}
+        if self.remembers:
+            self.remembers, self.tried = False, {}
             self._set(0)
             return
         self.tried = {0: self.tried[0]} if 0 in self.tried else {}

@@ -177,7 +177,6 @@ def guard(
     result = Guarded(
         disk=plan.disk,
         note=plan.note,
-        remembered=start > 0,
         goals=[goal.text for goal in plan.goals],
         keep=plan.keep,
         means=[possible.name for possible in means],
@@ -298,6 +297,7 @@ def _note(search: Search, means: Sequence[Means], result: Guarded) -> None:
         standing = search.standing(number)
         if standing is not None:
             result.standings[tried.name] = standing
+    result.remembered = search.remembers
     result.decided, result.kept = search.decided, means[search.number].name
     result.met = search.meets(search.number)
 

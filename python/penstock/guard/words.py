@@ -89,7 +89,7 @@ def _lines(result: Guarded) -> Iterator[str]:
         yield from _unmatched(result)
         return
     if result.remembered:
-        yield "the figures of nothing are those of the plan's file until it is tried again"
+        yield "the figures of nothing are those of the plan's file"
     if not result.decided:
         yield "it ended before anything was decided"
     elif result.met:
