@@ -244,7 +244,7 @@ def test_a_plan_with_a_means_that_the_disk_cannot_have_is_refused(
 def test_a_program_of_another_disk_is_named_with_its_disk(node: str, disk: Path) -> None:
     disk.write_bytes(bytes(8 << 20))
     with started(sys.executable, "-c", OPEN, str(disk)) as online:
-        words = ("--goal", "online.p99 <= 1ms", "--for", "5s")
+        words = ("--goal", "online.p99 <= 1ms", "--for", "6s")
         done = penstock(*guard(node, (f"pid:{online.pid}", "command:no-such-program"), *words))
     assert done.code == 3, done.err
     assert "the online programs asked for nothing in " in done.out

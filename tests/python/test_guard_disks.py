@@ -142,3 +142,32 @@ def test_a_device_of_dmsetup_is_guarded_on_the_disk_below(mapped: tuple[str, str
     done = penstock("guard", path, *words, "--dry-run")
     assert done.code == 0, done.err
     assert f"/sys/block/{below}/queue/" in done.out
+
+
+@pytest.fixture
+def part(tmp_path: Path, leftovers: None) -> Iterator[str]:
+    """A partition of a loop device."""
+    if shutil.which("addpart") is None:
+        pytest.skip("needs addpart")
+    file = tmp_path / "whole.img"
+    with file.open("wb") as made:
+        made.truncate(16 << 20)
+    node = losetup("--find", "--show", file)
+    try:
+        subprocess.run(["addpart", node, "1", "2048", "8192"], check=True)
+        try:
+            yield f"{node}p1"
+        finally:
+            subprocess.run(["delpart", node, "1"], check=True)
+    finally:
+        losetup("--detach", node)
+
+
+def test_of_a_partition_of_the_kernel_the_whole_disk_is_guarded(part: str) -> None:
+    disk = Path(part).name.removesuffix("p1")
+    note = f"{disk}p1 is a partition of {disk}: the whole disk is guarded"
+    assert guarded_disk(part) == GuardedDisk(disk, note)
+    words = ("--online", "command:a", "--batch", "command:b", "--goal", "online.p99 <= 1ms")
+    done = penstock("guard", part, *words, "--dry-run")
+    assert (done.code, done.err) == (0, f"{note}\n")
+    assert f"/sys/block/{disk}/queue/" in done.out

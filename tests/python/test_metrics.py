@@ -31,13 +31,13 @@ class Exposed(NamedTuple):
         """The value of the one sample with these labels, and perhaps others."""
         (known,) = (
             value
-            for (of, pairs), value in self.values.items()
-            if of == name and labels.items() <= dict(pairs).items()
+            for (metric, pairs), value in self.values.items()
+            if metric == name and labels.items() <= dict(pairs).items()
         )
         return known
 
     def labels(self, name: str, label: str) -> set[str]:
-        return {dict(pairs)[label] for of, pairs in self.values if of == name}
+        return {dict(pairs)[label] for metric, pairs in self.values if metric == name}
 
 
 def checked(text: str) -> Exposed:
@@ -78,20 +78,20 @@ def unescaped(text: str) -> str:
     return re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], text)
 
 
-def one(value: float, **labels: str) -> Metric:
+def ratio(value: float, **labels: str) -> Metric:
     return Metric("a_ratio", "gauge", "One.", [Sample(labels, value)])
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"])), st.floats())
 def test_labels_and_values_come_back_as_they_were(label: str, value: float) -> None:
     label = f'{label}\\"\n'
-    exposed = checked(metrics.exposition([one(value, label=label)]))
+    exposed = checked(metrics.exposition([ratio(value, label=label)]))
     read = exposed.value("a_ratio", label=label)
     assert read == value or (math.isnan(read) and math.isnan(value))
 
 
 def test_a_metric_without_samples_is_left_out_and_labels_may_be_missing() -> None:
-    text = metrics.exposition([Metric("b_total", "counter", "None.", []), one(2)])
+    text = metrics.exposition([Metric("b_total", "counter", "None.", []), ratio(2)])
     assert text == "# HELP a_ratio One.\n# TYPE a_ratio gauge\na_ratio 2\n"
     assert checked(text).value("a_ratio") == 2
 

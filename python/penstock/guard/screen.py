@@ -97,13 +97,19 @@ class GuardScreen(WorkScreen[GuardStatus, Guarded]):
         if status is None:
             return
         state = Text.assemble("set: ", (status.means.name, "bold"), f" ({status.means.words})")
-        state.append("   kept" if status.decided else "   searching")
+        state.append(f"   {_stage(status)}")
         state.append(f"   {units.seconds(status.at_s)}")
         if self._ending:
             state.append("   ENDING")
         if status.window is None:
             state.append(f"\n{words.seen(status)}")
         self.query_one("#state", Static).update(state)
+
+
+def _stage(status: GuardStatus) -> str:
+    if not status.decided:
+        return "searching"
+    return "kept" if status.so_far.met else "kept as the nearest: no means meets the goals"
 
 
 def _now(name: str, window: MeterWindow) -> ClassNow:

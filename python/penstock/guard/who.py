@@ -6,7 +6,7 @@ themselves. Threads of the kernel are never members, nor is the process that ask
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penstock.errors import wrong
@@ -30,7 +30,7 @@ class Scan:
     """Selectors that no process matches."""
     unreadable: int
     """Number of processes of which this user may not know whether a selector matches."""
-    selectors: Mapping[int, Selector]
+    selectors: Mapping[int, Selector] = field(default_factory=dict)
     """The selector by which each process belongs to its class."""
 
     def class_of(self) -> dict[int, str]:
