@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from command import penstock, running
+from command import as_nobody, on_a_terminal, penstock, running
 from penstock import _native
 from test_linux import state
+from test_metrics import checked
 from test_serve import HERE
 
 pytestmark = [
@@ -163,3 +164,128 @@ def test_a_wrong_goal_is_refused(words: tuple[str, ...], code: int, said: str) -
     done = penstock(*guard("sda", programs, *words))
     assert done.code == code
     assert said in done.err, done.err
+
+
+def test_it_begins_with_the_plan_and_writes_metrics(
+    node: str, programs: tuple[str, str], tmp_path: Path
+) -> None:
+    before, name = state(node.removeprefix("/dev/")), node.removeprefix("/dev/")
+    plan, exposed = tmp_path / "plan.toml", tmp_path / "guard.prom"
+    plan.write_text(PLAN.format(disk=name, means="idle"))
+    files = ("--plan", str(plan), "--metrics", str(exposed))
+    goals = ("--goal", "online.p99 <= 1h", "--goal", "online.iops >= 1/s")
+    with running(tmp_path, *guard(node, programs, *goals, *files, "--json")) as command:
+        command.wait_for(exposed.exists)
+        decided = f'penstock_guard_decided{{disk="{name}"}} 1'
+        command.wait_for(lambda: decided in exposed.read_text())
+        assert priorities(programs[1]) == {"idle"}
+        during = checked(exposed.read_text())
+        done = command.end(signal.SIGINT)
+    assert during.value("penstock_guard_means_info", means="idle") == 1
+    assert during.value("penstock_guard_goals_met") == 1
+    counted = {"class": "online", "direction": "read"}
+    assert during.value("penstock_guard_requests_total", **counted) > 20
+    assert during.value("penstock_guard_latency_seconds", percentile="99", **counted) > 0
+    assert checked(exposed.read_text()).value("penstock_guard_running") == 0
+    result = json.loads(done.out)
+    assert (result["kept"], result["met"], result["remembered"]) == ("idle", True, True)
+    assert result["standings"]["nothing"] == {"missed_by": 9.0, "online": 100.0, "batch": 1e6}
+    (step,) = result["steps"]
+    assert (step["means"], step["reason"]) == ("idle", "the plan's file has it")
+    assert step["after"]["online"] > 20
+    assert 'goals = ["online.p99 <= 1h", "online.iops >= 1/s"]' in plan.read_text()
+    assert state(name) == before
+
+
+PLAN = """\
+# A plan of penstock guard
+version = 1
+disk = "{disk}"
+means = "{means}"
+goals = ["online.p99 <= 2h"]
+keep = 0.0
+without = {{ missed_by = 9.0, online = 100.0, batch = 1e6 }}
+under = {{ missed_by = 0.5, online = 100.0, batch = 1e6 }}
+"""
+
+
+def test_a_plan_with_a_means_that_the_disk_cannot_have_is_refused(
+    node: str, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.format(disk=Path(node).name, means="prayer"))
+    words = ("--goal", "online.p99 <= 1s", "--plan", str(plan))
+    done = penstock(*guard(node, ("command:a", "command:b"), *words))
+    assert done.code == 2
+    assert f"the plan of {Path(node).name} has the means 'prayer', which the disk ca" in done.err
+    assert "expected one of 'nothing', 'idle', " in done.err
+
+
+def test_a_program_of_another_disk_is_named_with_its_disk(node: str, disk: Path) -> None:
+    disk.write_bytes(bytes(8 << 20))
+    with started(sys.executable, "-c", OPEN, str(disk)) as online:
+        words = ("--goal", "online.p99 <= 1ms", "--for", "6s")
+        done = penstock(*guard(node, (f"pid:{online.pid}", "command:no-such-program"), *words))
+    assert done.code == 3, done.err
+    assert "the online programs asked for nothing in " in done.out
+    assert "command:no-such-program matched no process" in done.out
+    if os.major(disk.parent.stat().st_dev):
+        assert f"pid:{online.pid} works on " in done.out
+        assert f", not on {Path(node).name}" in done.out
+        assert f"nothing was asked for online; pid:{online.pid} works on " in done.err
+
+
+OPEN = "import sys, time; file = open(sys.argv[1]); time.sleep(600)"
+
+
+def test_programs_that_do_not_run_yet_are_waited_for(node: str) -> None:
+    words = ("--goal", "online.p99 <= 1ms", "--for", "2s")
+    done = penstock(*guard(node, ("command:no-such", "command:none-such"), *words))
+    assert done.code == 3, done.err
+    assert "no online process runs: waiting for command:no-such, command:none-such" in done.err
+    assert "command:no-such matched no process" in done.out
+
+
+def test_a_process_of_both_classes_is_refused(node: str) -> None:
+    before, name = state(node.removeprefix("/dev/")), f"pid:{os.getpid()}"
+    done = penstock(*guard(node, (name, name), "--goal", "online.p99 <= 1ms", "--for", "1s"))
+    assert done.code == 2
+    assert f"is online by {name} and batch by {name}; expected one class" in done.err
+    assert state(node.removeprefix("/dev/")) == before
+
+
+def test_a_value_that_the_kernel_refuses_is_named(node: str) -> None:
+    before = state(node.removeprefix("/dev/"))
+    with pytest.raises(_native.Failure) as refused:
+        _native.HeldQueues(node, None, [("max_sectors_kb", "1")])
+    assert "max_sectors_kb" in str(refused.value)
+    assert state(node.removeprefix("/dev/")) == before
+
+
+def test_a_disk_that_does_not_exist_is_refused() -> None:
+    done = penstock(*guard("sdzz", ("command:a", "command:b"), "--goal", "online.p99 <= 1ms"))
+    assert done.code == 2
+    assert done.err.startswith("error: there is no block device sdzz\nhint: ")
+
+
+def test_without_root_it_is_refused_and_what_is_possible_is_named() -> None:
+    done = as_nobody(*guard("sdzz", ("command:a", "command:b"), "--goal", "online.p99 <= 1ms"))
+    assert done.code == 77
+    assert done.err.splitlines() == [
+        "error: a guard needs root: it traces the disk, and sets its queue and threads",
+        "hint: without root, --dry-run shows what it would write, and `ionice -c 3 -p PID` holds "
+        "back a process of yours under mq-deadline or bfq",
+    ]
+
+
+def test_on_a_terminal_it_is_watched_and_q_puts_everything_back(
+    node: str, programs: tuple[str, str]
+) -> None:
+    before, classes = state(node.removeprefix("/dev/")), priorities(programs[1])
+    words = guard(node, programs, "--goal", "online.p99 <= 1us")
+    ended = on_a_terminal(*words, press=[("the one before misses", "q")])
+    assert ended.code == 130
+    assert "Last changes" in ended.out
+    assert f"{Path(node).name}: online.p99 <= 1us" in ended.out
+    assert state(node.removeprefix("/dev/")) == before
+    assert priorities(programs[1]) == classes

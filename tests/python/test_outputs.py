@@ -14,6 +14,7 @@ from command import ROOT, penstock
 TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
 
 RUN = ("run", "JOB", "--policy", "noop", "--set", "duration=1h", "--on", "null")
+GUARD = ("guard", "sda", "--online", "user:0", "--batch", "pid:1", "--goal", "online.p99 <= 1s")
 LIVE = ("paper", "online-batch", "live", "--on", "emulated:paper-disk")
 
 WRITERS = {
@@ -29,6 +30,8 @@ WRITERS = {
     "device file": ("calibrate", "DISK", "--create", "16MiB", "--output", "OUT.toml"),
     "record of a run on a file": (*RUN[:-1], "DISK", "--create", "16MiB", "--record", "OUT.json"),
     "picture of a trace": ("trace", "plot", TRACE, "--out", "OUT.png"),
+    "metrics of a guard": (*GUARD, "--metrics", "OUT.prom"),
+    "plan of a guard": (*GUARD, "--plan", "OUT.toml"),
     "trace in another format": ("trace", "convert", "missing.trace", "OUT.csv", "--to", "msr"),
 }
 """An hour of work each, or a file that is made, if it began."""

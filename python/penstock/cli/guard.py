@@ -1,16 +1,18 @@
 """`penstock guard`: protects programs that know nothing of it from others on their disk."""
 
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from penstock import _native
 from penstock.advise.goal import Goal
-from penstock.answer.table import NONE, Table
-from penstock.answer.value import Answer, Blocks, headline
+from penstock.answer.value import Answer
 from penstock.cli import output
 from penstock.cli.answering import answer, command_line, give
 from penstock.cli.guard_lane import app as lanes
@@ -18,24 +20,29 @@ from penstock.cli.lists import share
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.verb import group, or_else
-from penstock.errors import GOAL_MISSED
-from penstock.guard import session
+from penstock.errors import GOAL_MISSED, needs
+from penstock.guard import session, words
+from penstock.guard.disks import guarded_disk
 from penstock.guard.dry_run import planned
+from penstock.guard.lines import GuardLines
+from penstock.guard.metrics import GuardMetrics
+from penstock.guard.plan_file import PlanFile
 from penstock.guard.selectors import selectors
-from penstock.guard.session import BATCH, OTHERS, Guarded, GuardPlan, GuardStatus, guard
-from penstock.text import units
+from penstock.guard.session import Guarded, GuardPlan, GuardStatus, guard
+from penstock.signals import StopSignal
 
 DISK = "disk"
 """The verb that is meant if no other is named."""
-
-OF_THE_CACHE = 0.1
-"""Share of all bytes from which writes of neither class are worth a word."""
 
 app = group(cls=or_else(DISK))
 app.add_typer(lanes, name="lane")
 
 Disk = Annotated[
-    str, typer.Argument(metavar="DISK", help="The disk that the programs share, as sda.")
+    str,
+    typer.Argument(
+        metavar="DISK",
+        help="The disk that the programs share, as sda; or a partition or mapped device on it.",
+    ),
 ]
 
 WHO = (
@@ -86,6 +93,24 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Keep nothing that does not meet the goals, and end.")
 ]
 
+Plan = Annotated[
+    str | None,
+    typer.Option(
+        "--plan",
+        metavar="FILE.toml",
+        help="A file that remembers the means that met the goals: the next guard begins with it.",
+    ),
+]
+
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="FILE.prom",
+        help="Write metrics for Prometheus once a second, for a node exporter's textfile "
+        "collector.",
+    ),
+]
 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print every write that it might make, and make none.")
@@ -103,6 +128,8 @@ def run(
     keep: Keep = "0%",
     seconds: For = None,
     strict: Strict = False,
+    plan_file: Plan = None,
+    metrics: Metrics = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -115,8 +142,11 @@ def run(
     from the moment at which a program queued them: waits above the disk are not seen. Only root
     may. The exit code is 3 if the goals were missed.
     """
+    name, note = guarded_disk(disk)
+    saved = None if plan_file is None else PlanFile(Path(plan_file), name)
     plan = GuardPlan(
-        disk=disk.removeprefix("/dev/"),
+        disk=name,
+        note=note,
         online=selectors("--online", online),
         batch=selectors("--batch", batch),
         goals=[Goal.parse(goal) for goal in goals],
@@ -124,107 +154,71 @@ def run(
         keep=share("--keep", keep),
         seconds=None if seconds is None else _native.duration(seconds) / 1e9,
         strict=strict,
+        start=None if saved is None else saved.remembered,
     )
     session.check(plan.goals)
+    exposed = None if metrics is None else GuardMetrics(path=Path(metrics), disk=name)
     if dry_run:
-        give(_planned(plan), as_json=as_json)
+        writes = planned(plan)
+        data = json.dumps([asdict(write) for write in writes], indent=2)
+        notes = [] if note is None else [note]
+        give(
+            Answer(data=lambda: data, blocks=[[words.writes(writes)]], notes=notes), as_json=as_json
+        )
         return
+    _guard(plan, [file for file in (saved, exposed) if file is not None], as_json=as_json)
+
+
+def _guard(plan: GuardPlan, files: Sequence[PlanFile | GuardMetrics], *, as_json: bool) -> None:
+    """Guard a disk, and give the answer."""
+    stop_signal = StopSignal()
 
     def guarded(progress: Progress) -> Answer:
-        if plan.seconds is None and not as_json:
-            output.talk("guarding; Ctrl-C ends it and puts everything back")
-
-        def show(status: GuardStatus) -> None:
-            _show(status, plan, progress)
-
-        result = guard(plan, command=command_line(), show=show)
+        result = _watched(plan, files, progress, stop_signal)
         return Answer(
-            data=lambda: json.dumps(_plain(result), indent=2),
-            blocks=_blocks(result),
+            data=lambda: json.dumps(asdict(result), indent=2),
+            blocks=words.blocks(result),
+            messages=[file.failure for file in files if file.failure is not None],
             exit_code=0 if result.met else GOAL_MISSED,
             partial=result.interrupted,
         )
 
-    answer(guarded, as_json=as_json)
+    answer(guarded, as_json=as_json, stop_signal=stop_signal)
 
 
-def _planned(plan: GuardPlan) -> Answer:
-    """Return what a guard might write."""
-    writes = planned(plan)
-    rows = [[write.means, write.subject, write.has or NONE, write.gets] for write in writes]
-    table = Table(["means", "what", "has", "gets"], rows, words=4, sentences=1, grouped=True)
-    return Answer(
-        data=lambda: json.dumps([asdict(write) for write in writes], indent=2), blocks=[[table]]
-    )
+def _watched(
+    plan: GuardPlan,
+    files: Sequence[PlanFile | GuardMetrics],
+    progress: Progress,
+    stop_signal: StopSignal,
+) -> Guarded:
+    """Guard a disk, and show how it fares: on a screen if there is a terminal, else in lines."""
 
+    def work(show: Callable[[GuardStatus], None]) -> Guarded:
+        def take(status: GuardStatus) -> None:
+            for file in files:
+                file.take(status)
+            show(status)
 
-def _show(status: GuardStatus, plan: GuardPlan, progress: Progress) -> None:
-    """Show the last window in the line of the progress bar."""
-    window = status.window
-    if window is None:
-        seen = "nothing was asked for online"
-    else:
-        met = "met" if window.missed_by <= 1 else f"missed by {window.missed_by:.3g} times"
-        batch = f"{window.batch / 1e6:.0f} MB/s"
-        seen = f"goals {met}, {window.online:.0f} requests/s online, batch {batch}"
-    done = 0.0 if plan.seconds is None else status.at_s / plan.seconds
-    progress(f"{status.means}: {seen}", min(done, 1.0))
+        try:
+            return guard(plan, command=command_line(), show=take)
+        finally:
+            for file in files:
+                file.end()
 
+    lines = GuardLines(endless=plan.seconds is None)
 
-def _blocks(result: Guarded) -> Blocks:
-    yield [headline("measured", f"{result.disk}: {', '.join(result.goals)}")]
-    yield [Table(["means", "misses by", "online", "batch", "of nothing"], list(_rows(result)))]
-    yield list(_lines(result))
+    def say(status: GuardStatus) -> None:
+        if not sys.stderr.isatty():
+            with suppress(OSError):
+                for line in lines.of(status):
+                    output.talk(line)
+        done = 0.0 if plan.seconds is None else status.at_s / plan.seconds
+        progress(f"{status.means.name}: {words.seen(status)}", min(done, 1.0))
 
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        return work(say)
+    needs("textual", feature="the live view")
+    from penstock.guard.screen import GuardScreen
 
-def _rows(result: Guarded) -> Iterator[list[str]]:
-    nothing = next(iter(result.standings.values()), None)
-    for name in result.means:
-        standing = result.standings.get(name)
-        if standing is None or nothing is None:
-            continue
-        yield [
-            name,
-            "–" if standing.missed_by <= 1 else f"{standing.missed_by:.3g} ×",
-            f"{standing.online:.0f}/s",
-            f"{units.megabytes(standing.batch)} MB/s",
-            units.percent(standing.batch / nothing.batch) if nothing.batch else NONE,
-        ]
-
-
-def _lines(result: Guarded) -> Iterator[str]:
-    if not result.standings:
-        yield (
-            f"the online programs asked for nothing in {result.windows} windows, so there was "
-            "nothing to protect"
-        )
-        return
-    if not result.decided:
-        yield "it ended before anything was decided"
-    elif result.met:
-        yield f"{result.kept} meets the goals"
-    else:
-        yield f"no means meets the goals; {result.kept} comes nearest"
-    for step in result.steps:
-        yield f"  {step.at_s:6.1f} s  {step.means}: {step.reason}"
-    for name, why in result.left_out.items():
-        yield f"not tried: {name}: {why}"
-    if result.decided and not result.met:
-        yield "a lane of its own for the batch may do: penstock guard lane make --help"
-    others, batch = (result.written.get(name, 0) / 1e9 for name in (OTHERS, BATCH))
-    if others > batch and others > OF_THE_CACHE * (result.bytes / 1e9):
-        yield (
-            f"{others:.3g} GB were written by neither class, and {batch:.3g} GB by the batch: what "
-            "is written to the page cache is queued by the kernel, and no I/O class holds it back; "
-            "a lane or direct I/O does"
-        )
-    for text in result.unmatched:
-        yield f"{text} matched no process"
-    if result.unreadable:
-        yield f"processes of other users that could not be looked at: {result.unreadable}"
-    if result.lost:
-        yield f"the kernel dropped {result.lost} events, so counts are too low"
-
-
-def _plain(result: Guarded) -> Mapping[str, Any]:
-    return asdict(result)
+    return GuardScreen(plan, work, stop_signal=stop_signal).to_its_end()

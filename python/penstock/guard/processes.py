@@ -5,6 +5,7 @@ Source: proc(5).
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -120,6 +121,23 @@ class Process:
                 continue
             numbers |= {status.st_dev, status.st_rdev}
         return frozenset(numbers - {0})
+
+    @cached_property
+    def open_files(self) -> frozenset[tuple[int, str]]:
+        """Device and path of each open file, and of each block device that is open itself."""
+        opened = set()
+        for name in os.listdir(f"/proc/{self.pid}/fd"):
+            link = f"/proc/{self.pid}/fd/{name}"
+            path = _link(link)
+            try:
+                status = os.stat(link)
+            except GONE:
+                continue
+            if path is not None and stat.S_ISREG(status.st_mode):
+                opened.add((status.st_dev, path))
+            elif path is not None and stat.S_ISBLK(status.st_mode):
+                opened.add((status.st_rdev, path))
+        return frozenset(opened)
 
     def _links(self) -> Iterator[str]:
         place = f"/proc/{self.pid}"

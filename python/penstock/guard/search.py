@@ -73,18 +73,34 @@ class Tried:
 class Search:
     """Finds the first of several means that meets the goals; number 0 is to do nothing."""
 
-    def __init__(self, means: int, *, keep: float = 0.0) -> None:
-        """Begin with nothing set, and so many means; the batch keeps this share of its bytes."""
+    def __init__(
+        self,
+        means: int,
+        *,
+        keep: float = 0.0,
+        start: int = 0,
+        remembered: GuardWindow | None = None,
+    ) -> None:
+        """Begin with number `start` of so many means; the batch keeps this share of its bytes.
+
+        To begin with another than nothing, the figures without a means are those of an earlier
+        search: `remembered`. They count until the goals are missed.
+        """
         self.keep = keep
-        self.number = 0
+        self.number = start
         """The means that is to be set now."""
         self.decided = False
         """Whether the search is over, and the means is kept."""
         self.tried: dict[int, Tried] = {}
+        self.remembers = remembered is not None
+        """Whether the figures of nothing are those of an earlier search."""
+        if remembered is not None:
+            self.tried[0] = Tried([remembered])
         self._means = means
-        self._settling = 0
+        self._settling = SETTLING if start else 0
         self._misses = 0
-        self._confirming = False
+        # An earlier search has met the goals with it: that counts as the first of two times.
+        self._confirming = self.remembers
         self._kept = 0
         self._retry = RETRY
 
@@ -103,7 +119,10 @@ class Search:
             return
         if not self.meets(self.number):
             self._confirming = False
-            self._next()
+            if self.remembers:
+                self._restart()
+            else:
+                self._next()
         elif self._confirming:
             self._keep_it()
         else:
@@ -170,7 +189,14 @@ class Search:
             self._restart()
 
     def _restart(self) -> None:
-        """Search again, from the first means on; what the programs did without any still counts."""
+        """Search again, from the first means on.
+
+        What the programs did without any still counts, unless it is of an earlier search.
+        """
         self._misses, self._kept, self.decided, self._confirming = 0, 0, False, False
+        if self.remembers:
+            self.remembers, self.tried = False, {}
+            self._set(0)
+            return
         self.tried = {0: self.tried[0]} if 0 in self.tried else {}
         self._set(1 if self._means else 0)

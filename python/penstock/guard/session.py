@@ -1,6 +1,7 @@
 """A guard at work: it measures windows, sets what the search says, and puts everything back."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -11,15 +12,19 @@ from typing import Any
 
 from penstock import _native
 from penstock.advise.goal import Goal
-from penstock.errors import wrong
+from penstock.errors import CANNOT_HERE, PenstockError, wrong
 from penstock.guard.changes import Changes
 from penstock.guard.feed import Feed, feed
 from penstock.guard.in_force import InForce
 from penstock.guard.means import NOTHING, Means, possible
+from penstock.guard.remembered import Remembered
 from penstock.guard.search import GuardWindow, MeansStanding, Search
 from penstock.guard.selectors import Selector
+from penstock.guard.steps import ChangeLog, GuardStep
+from penstock.guard.used_disks import UsedDisk, used_disks
 from penstock.guard.who import Members, Scan
 from penstock.metering import ClassFigures, Meter, MeterWindow, RequestFigures, meter
+from penstock.text import units
 from penstock.tracing import disk
 
 ONLINE = "online"
@@ -39,6 +44,9 @@ PERCENTILES = ("p50", "p95", "p99")
 FIGURES = (*PERCENTILES, "iops", "bw")
 """Figures that a goal may be about."""
 
+IDLE = 3
+"""Windows in a row without online requests after which it is found out which disks they use."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GuardPlan:
@@ -57,15 +65,24 @@ class GuardPlan:
     """Seconds until it ends; `None` for no end."""
     strict: bool = False
     """Whether nothing is kept that does not meet the goals."""
+    start: Remembered | None = None
+    """The answer of an earlier guard, to begin with."""
+    note: str | None = None
+    """How the disk lies below the device that was named, if that is another."""
 
 
 @dataclass(frozen=True)
-class GuardStep:
-    """A change of what is set."""
+class GoalState:
+    """How a goal stood in a window."""
 
-    at_s: float
-    means: str
-    reason: str
+    goal: Goal
+    value: float
+    """Its figure, in the unit of the limit."""
+
+    @property
+    def missed_by(self) -> float:
+        """Ratio of the figure to the limit: 1 or less is met."""
+        return self.goal.missed_by(self.value)
 
 
 @dataclass(frozen=True)
@@ -73,11 +90,17 @@ class GuardStatus:
     """The last window, for those who watch."""
 
     at_s: float
-    means: str
+    means: Means
+    """The means that was in force in it."""
     decided: bool
     window: GuardWindow | None
     """`None` if the online programs asked for nothing in it."""
     scan: Scan
+    measured: MeterWindow
+    goals: Sequence[GoalState]
+    """How each goal stood; none if the online programs asked for nothing."""
+    so_far: "Guarded"
+    """All until now; it goes on changing."""
 
 
 @dataclass(kw_only=True)
@@ -91,7 +114,14 @@ class Guarded:
     """Means that the disk can have, in the order in which they are tried; the first is none."""
     left_out: Mapping[str, str]
     """Means that it cannot have, and why."""
+    note: str | None = None
+    """How the disk lies below the device that was named, if that is another."""
+    remembered: bool = False
+    """Whether the figures of nothing are those of an earlier guard."""
     steps: list[GuardStep] = field(default_factory=list)
+    """The latest changes, the state at the beginning first."""
+    changes: int = 0
+    """Number of all changes."""
     standings: dict[str, MeansStanding] = field(default_factory=dict)
     kept: str = NOTHING.name
     met: bool = False
@@ -99,6 +129,8 @@ class Guarded:
     windows: int = 0
     idle_windows: int = 0
     """Windows in which the online programs asked for nothing."""
+    used: list[UsedDisk] = field(default_factory=list)
+    """Disks of the online programs' open files, if they asked this one for nothing for a while."""
     unmatched: list[str] = field(default_factory=list)
     """Selectors that no process has matched."""
     unreadable: int = 0
@@ -138,10 +170,13 @@ def guard(
     If the disk has a guard, or the kernel refuses to trace or to be set.
     """
     check(plan.goals)
+    _check_root()
     (listed,) = json.loads(_native.disks(plan.disk))["disks"]
     left_out, means = possible(listed["queue"])
+    start = _start(plan, means, left_out)
     result = Guarded(
         disk=plan.disk,
+        note=plan.note,
         goals=[goal.text for goal in plan.goals],
         keep=plan.keep,
         means=[possible.name for possible in means],
@@ -154,50 +189,106 @@ def guard(
         in_force = stack.enter_context(InForce(plan.disk, listed["queue"], changes, batch=BATCH))
         printed = None if plan.goal_from is None else stack.enter_context(feed(plan.goal_from))
         try:
-            _run(plan, means, _Senses(members, measured, printed), in_force, result, show)
+            senses = _Senses(members, measured, printed)
+            _run(plan, means, start, senses, in_force, result, show)
         except KeyboardInterrupt:
             result.interrupted = True
     return result
 
 
+def _check_root() -> None:
+    if os.geteuid() != 0:
+        message = "error: a guard needs root: it traces the disk, and sets its queue and threads"
+        hint = (
+            "hint: without root, --dry-run shows what it would write, and `ionice -c 3 -p PID` "
+            "holds back a process of yours under mq-deadline or bfq"
+        )
+        raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
+
+
+def _start(plan: GuardPlan, means: Sequence[Means], left_out: Mapping[str, str]) -> int:
+    """Return the number of the means to begin with.
+
+    # Errors
+    The disk has no means of the name that the plan's file has.
+    """
+    if plan.start is None:
+        return 0
+    name, names = plan.start.means, [tried.name for tried in means]
+    if name in names:
+        return names.index(name)
+    why = f", because {left_out[name]}" if name in left_out else ""
+    raise wrong(
+        f"the plan of {plan.disk} has the means '{name}', which the disk cannot have{why}; "
+        f"expected one of {', '.join(map(repr, names))}",
+        "remove the file: the guard then searches",
+    )
+
+
 def _run(
     plan: GuardPlan,
     means: Sequence[Means],
+    start: int,
     senses: "_Senses",
     in_force: InForce,
     result: Guarded,
     show: Callable[[GuardStatus], object],
 ) -> None:
-    search, began = Search(len(means) - 1, keep=plan.keep), time.monotonic()
-    number = 0
-    result.steps.append(GuardStep(0.0, NOTHING.name, "to see what the programs do without a guard"))
+    remembered = plan.start.window() if plan.start is not None and start else None
+    search = Search(len(means) - 1, keep=plan.keep, start=start, remembered=remembered)
+    log, number, began = ChangeLog(), start, time.monotonic()
+    result.steps = log.steps
+    log.begin(means[start].name, "the plan's file has it" if start else _FIRST)
+    if start:
+        in_force.set(means[start])
     senses.window(in_force, result)
     while plan.seconds is None or time.monotonic() - began < plan.seconds:
         scan, window = senses.window(in_force, result)
         result.seconds = time.monotonic() - began
-        figures = _judged(plan, window, senses.times())
+        goals = _goals(plan, window, senses.times())
+        figures = _judged(goals, window)
+        decided, met = search.decided, search.meets(search.number)
         if figures is None:
             result.idle_windows += 1
         else:
+            log.take(figures)
             search.take(figures)
+        senses.look_for_disks(scan, result, idle=figures is None)
         _note(search, means, result)
-        shown = GuardStatus(result.seconds, means[number].name, search.decided, figures, scan)
-        show(shown)
+        show(
+            GuardStatus(
+                result.seconds, means[number], search.decided, figures, scan, window, goals, result
+            )
+        )
         if plan.strict and search.decided and not search.meets(search.number):
             return
         if search.number != number:
             number = search.number
-            result.steps.append(GuardStep(result.seconds, means[number].name, _reason(search)))
+            log.change(result.seconds, means[number].name, _reason(search, decided, met))
+            result.changes = log.count
             in_force.set(means[number])
 
 
-def _reason(search: Search) -> str:
+_FIRST = "to see what the programs do without a guard"
+
+
+def _reason(search: Search, was_decided: bool, had_met: bool) -> str:
+    """Return why the means has changed, from one that was kept or had met the goals."""
     if search.decided:
         return "it is the best of all" if not search.meets(search.number) else "it meets the goals"
-    before = search.standing(search.number - 1)
-    if before is None:
+    if was_decided and had_met:
         return "the goals are missed again"
-    return f"the one before misses a goal by {before.missed_by:.3g} times"
+    if search.number == 0:
+        return "the means of the plan's file does not do any more"
+    before = search.standing(search.number - 1)
+    if was_decided or before is None:
+        return "no means met the goals, and they are tried again"
+    if before.missed_by > 1:
+        return f"the one before misses a goal by {units.ratio(before.missed_by)} times"
+    nothing = search.standing(0)
+    if nothing is not None and before.batch < search.keep * nothing.batch:
+        return f"the one before leaves the batch {units.percent(before.batch / nothing.batch)}"
+    return "fewer requests of the online programs complete under the one before"
 
 
 def _note(search: Search, means: Sequence[Means], result: Guarded) -> None:
@@ -206,6 +297,7 @@ def _note(search: Search, means: Sequence[Means], result: Guarded) -> None:
         standing = search.standing(number)
         if standing is not None:
             result.standings[tried.name] = standing
+    result.remembered = search.remembers
     result.decided, result.kept = search.decided, means[search.number].name
     result.met = search.meets(search.number)
 
@@ -215,10 +307,19 @@ class _Senses:
 
     def __init__(self, members: Members, measured: Meter, printed: Feed | None) -> None:
         self._members, self._measured, self._printed = members, measured, printed
+        self._idle = 0
 
     def times(self) -> list[float] | None:
         """Return what the online programs printed of themselves; `None` if they are not asked."""
         return None if self._printed is None else self._printed.take()
+
+    def look_for_disks(self, scan: Scan, result: Guarded, *, idle: bool) -> None:
+        """Find out which disks the online programs use if they ask this one for nothing."""
+        self._idle = self._idle + 1 if idle else 0
+        if not self._idle:
+            result.used = []
+        elif self._idle % IDLE == 0:
+            result.used = used_disks(scan, ONLINE)
 
     def window(self, in_force: InForce, result: Guarded) -> tuple[Scan, MeterWindow]:
         """Let a window pass, and return who was there and what they did."""
@@ -241,20 +342,36 @@ class _Senses:
         return scan, window
 
 
-def _judged(plan: GuardPlan, window: MeterWindow, times: list[float] | None) -> GuardWindow | None:
-    """Return how a window stands to the goals; `None` if nothing online is known of it."""
-    online, batch = window.classes.get(ONLINE), window.classes.get(BATCH)
-    both = [] if online is None else [online.read, online.write]
-    directions = [figures for figures in both if figures.count or figures.waiting]
+def _goals(plan: GuardPlan, window: MeterWindow, times: list[float] | None) -> list[GoalState]:
+    """Return how each goal stood in a window; none if nothing online is known of it."""
+    directions, seconds = _active(window), _seconds(window)
     if not directions or times == []:
+        return []
+    return [
+        GoalState(goal, median(times) if times else _value(goal, directions, seconds))
+        for goal in plan.goals
+    ]
+
+
+def _active(window: MeterWindow) -> list[RequestFigures]:
+    """Return the figures of the directions in which the online programs asked for something."""
+    online = window.classes.get(ONLINE)
+    both = [] if online is None else [online.read, online.write]
+    return [figures for figures in both if figures.count or figures.waiting]
+
+
+def _seconds(window: MeterWindow) -> float:
+    return (window.to_ns - window.from_ns) / 1e9
+
+
+def _judged(goals: Sequence[GoalState], window: MeterWindow) -> GuardWindow | None:
+    """Return how a window stands to the goals; `None` if nothing online is known of it."""
+    if not goals:
         return None
-    seconds = (window.to_ns - window.from_ns) / 1e9
+    directions, seconds, batch = _active(window), _seconds(window), window.classes.get(BATCH)
     return GuardWindow(
         seconds=seconds,
-        missed_by=max(
-            goal.missed_by(median(times) if times else _value(goal, directions, seconds))
-            for goal in plan.goals
-        ),
+        missed_by=max(goal.missed_by for goal in goals),
         online=sum(figures.count for figures in directions) / seconds,
         waiting=sum(figures.waiting for figures in directions),
         batch=0.0 if batch is None else _bytes(batch) / seconds,

@@ -6,7 +6,7 @@ themselves. Threads of the kernel are never members, nor is the process that ask
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penstock.errors import wrong
@@ -30,6 +30,8 @@ class Scan:
     """Selectors that no process matches."""
     unreadable: int
     """Number of processes of which this user may not know whether a selector matches."""
+    selectors: Mapping[int, Selector] = field(default_factory=dict)
+    """The selector by which each process belongs to its class."""
 
     def class_of(self) -> dict[int, str]:
         """Return the class of each thread."""
@@ -81,8 +83,12 @@ class Members:
                 except GONE:
                     continue
         selectors = [member.selector for member in self._selectors]
-        waiting = [selector for selector in selectors if selector not in matched]
-        return Scan(threads=threads, waiting=waiting, unreadable=unreadable)
+        return Scan(
+            threads=threads,
+            waiting=[selector for selector in selectors if selector not in matched],
+            unreadable=unreadable,
+            selectors={pid: member.selector for pid, member in members.items() if member},
+        )
 
     def _follow(
         self, running: Mapping[int, Process], members: dict[int, Membership | None]

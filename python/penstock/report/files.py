@@ -228,10 +228,10 @@ def _unwritable(path: Path, error: OSError) -> PenstockError:
     return PenstockError(message, exit_code=RUN_FAILED)
 
 
-def write(path: Path, content: bytes | Callable[[Path], object]) -> None:
+def write(path: Path, content: bytes | Callable[[Path], object], *, durable: bool = True) -> None:
     """Write the whole of `content`, which may be a function that writes to the path it gets.
 
-    Until then what was there before stays.
+    Until then what was there before stays. A file that is not `durable` may be lost in a crash.
     """
     # A link goes on pointing to what is written.
     path = Path(os.path.realpath(path))
@@ -246,7 +246,8 @@ def write(path: Path, content: bytes | Callable[[Path], object]) -> None:
                 else:
                     file.write(content)
                     file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    os.fsync(file.fileno())
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)

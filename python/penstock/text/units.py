@@ -64,6 +64,11 @@ def size(n: float) -> str:
     return f"{digits(n)} B"
 
 
+def ratio(value: float) -> str:
+    """Format a ratio, which may be infinite."""
+    return "∞" if value == float("inf") else digits(value)
+
+
 def percent(share: float) -> str:
     """Format a share of 1 as a percentage with one decimal."""
     return f"{100 * share:.1f} %"
