@@ -22,7 +22,8 @@ from penstock.errors import GOAL_MISSED
 from penstock.guard import session
 from penstock.guard.dry_run import planned
 from penstock.guard.selectors import selectors
-from penstock.guard.session import BATCH, OTHERS, Guarded, GuardPlan, GuardStatus, guard
+from penstock.guard.session import OTHERS, Guarded, GuardPlan, GuardStatus, guard
+from penstock.guard.who import BATCH
 from penstock.text import units
 
 DISK = "disk"
@@ -86,6 +87,14 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Keep nothing that does not meet the goals, and end.")
 ]
 
+DirtyBytes = Annotated[
+    str | None,
+    typer.Option(
+        "--dirty-bytes",
+        metavar="SIZE",
+        help="Most dirty pages of the whole machine meanwhile, as 64MiB; half starts writing them.",
+    ),
+]
 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print every write that it might make, and make none.")
@@ -103,6 +112,7 @@ def run(
     keep: Keep = "0%",
     seconds: For = None,
     strict: Strict = False,
+    dirty_bytes: DirtyBytes = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -124,6 +134,7 @@ def run(
         keep=share("--keep", keep),
         seconds=None if seconds is None else _native.duration(seconds) / 1e9,
         strict=strict,
+        dirty_bytes=None if dirty_bytes is None else _native.size(dirty_bytes),
     )
     session.check(plan.goals)
     if dry_run:
@@ -207,8 +218,9 @@ def _lines(result: Guarded) -> Iterator[str]:
         yield f"no means meets the goals; {result.kept} comes nearest"
     for step in result.steps:
         yield f"  {step.at_s:6.1f} s  {step.means}: {step.reason}"
-    for name, why in result.left_out.items():
-        yield f"not tried: {name}: {why}"
+    for why in dict.fromkeys(result.left_out.values()):
+        names = [name for name, reason in result.left_out.items() if reason == why]
+        yield f"not tried: {'; '.join(names)}: {why}"
     if result.decided and not result.met:
         yield "a lane of its own for the batch may do: penstock guard lane make --help"
     others, batch = (result.written.get(name, 0) / 1e9 for name in (OTHERS, BATCH))
@@ -216,7 +228,7 @@ def _lines(result: Guarded) -> Iterator[str]:
         yield (
             f"{others:.3g} GB were written by neither class, and {batch:.3g} GB by the batch: what "
             "is written to the page cache is queued by the kernel, and no I/O class holds it back; "
-            "a lane or direct I/O does"
+            "--dirty-bytes, a lane or direct I/O does"
         )
     for text in result.unmatched:
         yield f"{text} matched no process"

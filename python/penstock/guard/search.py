@@ -8,7 +8,7 @@ the search again; so does time, if no means met the goals: the programs may do s
 then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -19,7 +19,7 @@ SETTLING = 1
 """Windows after a change that do not count: what was queued before is still there."""
 
 MISSES = 3
-"""Windows in a row that miss a goal before the search starts again."""
+"""Windows in a row that miss a goal before the search starts again; more if it has more windows."""
 
 RETRY = 60
 """Windows after which a search that nothing met starts again; each such search doubles them."""
@@ -55,6 +55,17 @@ class MeansStanding:
     batch: float
 
 
+@dataclass(frozen=True)
+class TrialLength:
+    """How long a means is tried."""
+
+    windows: int = WINDOWS
+    settling: int = SETTLING
+
+
+USUAL = TrialLength()
+
+
 @dataclass
 class Tried:
     """Windows that were measured under a means."""
@@ -73,9 +84,15 @@ class Tried:
 class Search:
     """Finds the first of several means that meets the goals; number 0 is to do nothing."""
 
-    def __init__(self, means: int, *, keep: float = 0.0) -> None:
-        """Begin with nothing set, and so many means; the batch keeps this share of its bytes."""
+    def __init__(
+        self, means: int, *, keep: float = 0.0, trials: Mapping[int, TrialLength] | None = None
+    ) -> None:
+        """Begin with nothing set, and so many means; the batch keeps this share of its bytes.
+
+        Means with a trial of their own are in `trials`, by their numbers.
+        """
         self.keep = keep
+        self._trials = trials or {}
         self.number = 0
         """The means that is to be set now."""
         self.decided = False
@@ -98,7 +115,7 @@ class Search:
             return
         tried = self.tried.setdefault(self.number, Tried())
         tried.windows.append(window)
-        needed = WINDOWS * (2 if self._confirming else 1)
+        needed = self._trial.windows * (2 if self._confirming else 1)
         if len(tried.windows) < needed:
             return
         if not self.meets(self.number):
@@ -109,6 +126,10 @@ class Search:
         else:
             # Measured once more: the first of many that seems to do is often a lucky one.
             self._confirming = True
+
+    @property
+    def _trial(self) -> TrialLength:
+        return self._trials.get(self.number, USUAL)
 
     def standing(self, number: int) -> MeansStanding | None:
         """Return how a means stood, if it was measured."""
@@ -154,7 +175,8 @@ class Search:
 
     def _set(self, number: int) -> None:
         if number != self.number:
-            self.number, self._settling = number, SETTLING
+            self.number = number
+            self._settling = self._trial.settling
 
     def _watch(self, window: GuardWindow) -> None:
         """Start again if a goal that was met is missed for some windows, or after a time."""
@@ -165,7 +187,7 @@ class Search:
                 self._restart()
             return
         self._misses = 0 if window.missed_by <= 1 else self._misses + 1
-        if self._misses >= MISSES:
+        if self._misses >= max(MISSES, self._trial.windows):
             self._retry = RETRY
             self._restart()
 

@@ -13,18 +13,17 @@ from penstock import _native
 from penstock.advise.goal import Goal
 from penstock.errors import wrong
 from penstock.guard.changes import Changes
+from penstock.guard.dirty_limit import dirty_limits
 from penstock.guard.feed import Feed, feed
+from penstock.guard.group_means import group_control
+from penstock.guard.held_groups import HeldGroups
 from penstock.guard.in_force import InForce
 from penstock.guard.means import NOTHING, Means, possible
 from penstock.guard.search import GuardWindow, MeansStanding, Search
 from penstock.guard.selectors import Selector
-from penstock.guard.who import Members, Scan
+from penstock.guard.who import BATCH, ONLINE, Members, Scan
 from penstock.metering import ClassFigures, Meter, MeterWindow, RequestFigures, meter
 from penstock.tracing import disk
-
-ONLINE = "online"
-
-BATCH = "batch"
 
 OTHERS = "others"
 """Threads of neither class, those of the kernel among them."""
@@ -57,6 +56,8 @@ class GuardPlan:
     """Seconds until it ends; `None` for no end."""
     strict: bool = False
     """Whether nothing is kept that does not meet the goals."""
+    dirty_bytes: int | None = None
+    """Bound of the machine's dirty pages for as long as it runs; `None` leaves theirs."""
 
 
 @dataclass(frozen=True)
@@ -139,19 +140,24 @@ def guard(
     """
     check(plan.goals)
     (listed,) = json.loads(_native.disks(plan.disk))["disks"]
-    left_out, means = possible(listed["queue"])
+    members = Members({ONLINE: plan.online, BATCH: plan.batch})
+    control = group_control(plan.disk, plan.goals, plan.online, plan.batch, members.scan())
+    left_out, means = possible(listed["queue"], control.why_not)
     result = Guarded(
         disk=plan.disk,
         goals=[goal.text for goal in plan.goals],
         keep=plan.keep,
         means=[possible.name for possible in means],
-        left_out=left_out,
+        left_out=left_out | control.never(),
         unmatched=[selector.text for selector in (*plan.online, *plan.batch)],
     )
-    members = Members({ONLINE: plan.online, BATCH: plan.batch})
     with Changes.of_disk(plan.disk, command) as changes, ExitStack() as stack:
         measured = stack.enter_context(meter(disk(Path("/dev", plan.disk))))
-        in_force = stack.enter_context(InForce(plan.disk, listed["queue"], changes, batch=BATCH))
+        if plan.dirty_bytes is not None:
+            changes.make(*dirty_limits(plan.dirty_bytes))
+        groups = HeldGroups(changes, control, batch=BATCH, keep=plan.keep)
+        in_force = InForce(plan.disk, listed["queue"], changes, groups, batch=BATCH)
+        stack.enter_context(in_force)
         printed = None if plan.goal_from is None else stack.enter_context(feed(plan.goal_from))
         try:
             _run(plan, means, _Senses(members, measured, printed), in_force, result, show)
@@ -168,14 +174,15 @@ def _run(
     result: Guarded,
     show: Callable[[GuardStatus], object],
 ) -> None:
-    search, began = Search(len(means) - 1, keep=plan.keep), time.monotonic()
-    number = 0
+    trials = {number: tried.trial for number, tried in enumerate(means)}
+    search = Search(len(means) - 1, keep=plan.keep, trials=trials)
+    number, began = 0, time.monotonic()
     result.steps.append(GuardStep(0.0, NOTHING.name, "to see what the programs do without a guard"))
     senses.window(in_force, result)
     while plan.seconds is None or time.monotonic() - began < plan.seconds:
         scan, window = senses.window(in_force, result)
         result.seconds = time.monotonic() - began
-        figures = _judged(plan, window, senses.times())
+        figures = _judged(plan, window, senses.times(), senses.sent)
         if figures is None:
             result.idle_windows += 1
         else:
@@ -188,7 +195,10 @@ def _run(
         if search.number != number:
             number = search.number
             result.steps.append(GuardStep(result.seconds, means[number].name, _reason(search)))
-            in_force.set(means[number])
+            alone = search.standing(0)
+            in_force.set(means[number], 0.0 if alone is None else alone.batch)
+        elif figures is not None:
+            in_force.regulate(missed=figures.missed_by > 1, batch=figures.batch)
 
 
 def _reason(search: Search) -> str:
@@ -215,6 +225,8 @@ class _Senses:
 
     def __init__(self, members: Members, measured: Meter, printed: Feed | None) -> None:
         self._members, self._measured, self._printed = members, measured, printed
+        self.sent: int | None = None
+        """Bytes that a throttle let through in the last window, if there was one."""
 
     def times(self) -> list[float] | None:
         """Return what the online programs printed of themselves; `None` if they are not asked."""
@@ -230,19 +242,26 @@ class _Senses:
             time.sleep(min(left, READ_S))
             self._measured.read()
         window = self._measured.window()
+        self.sent = in_force.sent()
         waiting = {selector.text for selector in scan.waiting}
         result.unmatched = [text for text in result.unmatched if text in waiting]
         result.unreadable = scan.unreadable
         result.windows += 1
         result.lost += window.lost
-        for name, figures in window.classes.items():
+        # Threads of the kernel have queued what a throttle let through.
+        for name, figures in window.classes.items() if self.sent is None else ():
             result.written[name] = result.written.get(name, 0) + figures.write.bytes
             result.bytes += figures.read.bytes + figures.write.bytes
         return scan, window
 
 
-def _judged(plan: GuardPlan, window: MeterWindow, times: list[float] | None) -> GuardWindow | None:
-    """Return how a window stands to the goals; `None` if nothing online is known of it."""
+def _judged(
+    plan: GuardPlan, window: MeterWindow, times: list[float] | None, sent: int | None
+) -> GuardWindow | None:
+    """Return how a window stands to the goals; `None` if nothing online is known of it.
+
+    `sent` are the bytes of a batch that has a throttle.
+    """
     online, batch = window.classes.get(ONLINE), window.classes.get(BATCH)
     both = [] if online is None else [online.read, online.write]
     directions = [figures for figures in both if figures.count or figures.waiting]
@@ -257,12 +276,12 @@ def _judged(plan: GuardPlan, window: MeterWindow, times: list[float] | None) -> 
         ),
         online=sum(figures.count for figures in directions) / seconds,
         waiting=sum(figures.waiting for figures in directions),
-        batch=0.0 if batch is None else _bytes(batch) / seconds,
+        batch=(_bytes(batch) if sent is None else sent) / seconds,
     )
 
 
-def _bytes(figures: ClassFigures) -> float:
-    return figures.read.bytes + figures.write.bytes
+def _bytes(figures: ClassFigures | None) -> float:
+    return 0 if figures is None else figures.read.bytes + figures.write.bytes
 
 
 def _value(goal: Goal, directions: Sequence[RequestFigures], seconds: float) -> float:
