@@ -18,7 +18,7 @@ from penstock.guard.change import GroupSetting
 from penstock.guard.changes import Changes
 from penstock.guard.processes import Process
 
-DEADLY = ("open", "write", "fsync", "replace", "unlink", "ftruncate")
+DEADLY = ("open", "write", "fsync", "replace", "unlink", "ftruncate", "mkdir", "rmdir")
 
 
 class Ionice:
@@ -78,12 +78,17 @@ class DeadlyIonice(Ionice):
         self.steps.deadly(super().set_io_priority)(tid, priority)
 
 
-def main(folder: Path, last: int, file: str, pids: list[int]) -> None:
-    """Change everything, take a part back, change that again, and take all back."""
-    steps = Steps(last)
+def make_deadly(steps: Steps) -> None:
+    """Make every call of the system that changes something two steps."""
     for name in DEADLY:
         setattr(os, name, steps.deadly(getattr(os, name)))
     fcntl.flock = steps.deadly(fcntl.flock)
+
+
+def main(folder: Path, last: int, file: str, pids: list[int]) -> None:
+    """Change everything, take a part back, change that again, and take all back."""
+    steps = Steps(last)
+    make_deadly(steps)
     threads = [thread for pid in pids for thread in Process(pid).threads()]
     with Changes.of_disk("sdx", "test", priorities=DeadlyIonice(steps), folder=folder) as changes:
         changes.set_priority(threads[:1], "be:7")

@@ -115,7 +115,7 @@ def test_every_means_is_tried_for_a_goal_that_none_meets(
     node: str, programs: tuple[str, str]
 ) -> None:
     before, classes = state(node.removeprefix("/dev/")), priorities(programs[1])
-    words = ("--goal", "online.p99 <= 1us", "--for", "40s", "--json")
+    words = ("--goal", "online.p99 <= 1us", "--for", "70s", "--json")
     done = penstock(*guard(node, programs, *words))
     assert done.code == 3, done.err
     result = json.loads(done.out)
@@ -125,12 +125,14 @@ def test_every_means_is_tried_for_a_goal_that_none_meets(
     assert [step["means"] for step in result["steps"]][: len(result["means"])] == result["means"]
     assert state(node.removeprefix("/dev/")) == before
     assert priorities(programs[1]) == classes
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/penstock.{Path(node).name}"))
 
 
 def test_a_dry_run_shows_every_write_and_makes_none(node: str) -> None:
     before = state(node.removeprefix("/dev/"))
     programs = (f"pid:{os.getpid()}", "command:no-such-program")
-    done = penstock(*guard(node, programs, "--goal", "online.p99 <= 1ms", "--dry-run", "--json"))
+    words = ("--goal", "online.p99 <= 1ms", "--dirty-bytes", "64MiB", "--dry-run", "--json")
+    done = penstock(*guard(node, programs, *words))
     assert done.code == 0, done.err
     writes = {(write["means"], write["subject"]): write for write in json.loads(done.out)}
     queue = f"/sys/block/{Path(node).name}/queue"
@@ -138,6 +140,11 @@ def test_a_dry_run_shows_every_write_and_makes_none(node: str) -> None:
     assert (read_ahead["has"], read_ahead["gets"]) == (before["read_ahead_kb"], "128")
     assert writes["bfq, idle", f"{queue}/scheduler"]["has"] == "mq-deadline"
     assert writes["idle", "0 threads of the batch"]["gets"] == "idle"
+    assert writes["--dirty-bytes", "/proc/sys/vm/dirty_bytes"]["gets"] == str(64 << 20)
+    groups = [write for (means, _), write in writes.items() if means == "throttle"]
+    made = f"penstock.{Path(node).name}"
+    assert all(made in write["subject"] for write in groups)
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/{made}"))
     assert state(node.removeprefix("/dev/")) == before
 
 

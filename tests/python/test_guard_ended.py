@@ -113,5 +113,6 @@ def test_ended_at_any_moment_everything_is_what_it_was(
         if number == signal.SIGKILL:
             assert penstock("doctor", "--clean").code in (0, 77)
         after = snapshot(node, programs)
-        assert after == before, f"{number.name} after {seconds:.3f} s"
+        ended = f"{number.name} after {seconds:.3f} s: {process.returncode}, {err.decode()}"
+        assert after == before, ended
     assert changed, "no moment was while something was set"

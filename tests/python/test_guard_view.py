@@ -139,13 +139,14 @@ def test_a_guard_goes_on_if_its_metrics_cannot_be_written(tmp_path: Path) -> Non
 
 
 def test_a_disk_without_a_scheduler_says_why_each_means_is_left_out() -> None:
-    left_out, means = possible({"scheduler": "none", "read_ahead_kb": "128"})
+    left_out, means = possible({"scheduler": "none", "read_ahead_kb": "128"}, lambda _: "no groups")
     assert means[0] == NOTHING
     assert left_out["idle"] == "no scheduler of the disk heeds I/O classes"
     assert left_out["bfq, idle"] == "the disk has no scheduler bfq"
     result = decided(kept="nothing")
     result.left_out = left_out
-    assert "not tried: idle: no scheduler of the disk heeds I/O classes" in said(result)
+    assert "not tried: idle; idle, read-ahead 128 KiB;" in said(result)
+    assert ": no scheduler of the disk heeds I/O classes" in said(result)
 
 
 PLAN = GuardPlan(

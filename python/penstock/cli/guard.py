@@ -112,6 +112,15 @@ Metrics = Annotated[
     ),
 ]
 
+DirtyBytes = Annotated[
+    str | None,
+    typer.Option(
+        "--dirty-bytes",
+        metavar="SIZE",
+        help="Most dirty pages of the whole machine meanwhile, as 64MiB; half starts writing them.",
+    ),
+]
+
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print every write that it might make, and make none.")
 ]
@@ -130,6 +139,7 @@ def run(
     strict: Strict = False,
     plan_file: Plan = None,
     metrics: Metrics = None,
+    dirty_bytes: DirtyBytes = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -155,6 +165,7 @@ def run(
         seconds=None if seconds is None else _native.duration(seconds) / 1e9,
         strict=strict,
         start=None if saved is None else saved.remembered,
+        dirty_bytes=None if dirty_bytes is None else _native.size(dirty_bytes),
     )
     session.check(plan.goals)
     exposed = None if metrics is None else GuardMetrics(path=Path(metrics), disk=name)

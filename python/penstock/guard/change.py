@@ -4,6 +4,7 @@ A change knows what its subject had and what it gets. Its way back may be taken 
 before the change, after it, or twice. A subject that has gone is no error.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
@@ -45,6 +46,10 @@ class NotedChange(ABC):
         """Message if it cannot be made."""
         return f"{self.shown} cannot be changed to {self.gets}"
 
+    def has_ended(self) -> bool:
+        """Whether its subject has ended, and needs no way back."""
+        return False
+
     @abstractmethod
     def make(self, priorities: Priorities) -> None:
         """Make the change.
@@ -82,6 +87,10 @@ class ThreadPriority(NotedChange):
         """The thread and its process."""
         return f"the I/O priority of thread {self.tid} of process {self.pid}"
 
+    def has_ended(self) -> bool:
+        """Whether the thread has ended."""
+        return not self.thread.lives()
+
     def make(self, priorities: Priorities) -> None:
         """Set the new priority."""
         self._set(priorities, self.gets)
@@ -100,6 +109,19 @@ class ThreadPriority(NotedChange):
                 raise
 
 
+def write_value(path: str | Path, value: str) -> None:
+    """Write a value into a file of the kernel, which takes it in one piece.
+
+    # Errors
+    `OSError` if there is no such file, as of a control group that has gone.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+    try:
+        os.write(file, value.encode())
+    finally:
+        os.close(file)
+
+
 WAYS_BACK: Mapping[str, str | None] = {
     "blkio.bfq.weight": None,
     "blkio.throttle.read_bps_device": "0",
@@ -107,6 +129,7 @@ WAYS_BACK: Mapping[str, str | None] = {
     "blkio.throttle.write_bps_device": "0",
     "blkio.throttle.write_iops_device": "0",
     "io.bfq.weight": "default",
+    "io.latency": "target=max",
     "io.max": "rbps=max wbps=max riops=max wiops=max",
     "io.weight": "default",
     "memory.high": None,
@@ -150,22 +173,18 @@ class GroupSetting(NotedChange):
         return self.path
 
     def make(self, priorities: Priorities) -> None:
-        """Write the new value."""
-        self._write(self.gets)
+        """Write the new value. The group may have gone."""
+        with suppress(FileNotFoundError):
+            write_value(self.path, self.gets)
 
     def revert(self, priorities: Priorities) -> None:
         """Write the old value. The group or the device may have gone."""
         with suppress(FileNotFoundError):
             try:
-                self._write(self.had)
+                write_value(self.path, self.had)
             except OSError:
                 if self._has_device():
                     raise
-
-    def _write(self, value: str) -> None:
-        # Opened, not created: a group that has gone is an error.
-        with open(self.path, "r+b", buffering=0) as file:
-            file.write(value.encode())
 
     def _has_device(self) -> bool:
         device = self.had.split()[0]

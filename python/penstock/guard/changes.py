@@ -6,30 +6,41 @@ process that changes the same disk, or by `penstock doctor --clean`.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock import _native
 from penstock.errors import CANNOT_HERE, RUN_FAILED, UNSAFE_TARGET, PenstockError
 from penstock.guard.change import GroupSetting, NotedChange, Priorities, ThreadPriority
+from penstock.guard.dirty_limit import DirtyLimit
+from penstock.guard.group_changes import MadeGroup, MovedProcess
 from penstock.guard.lane_changes import LANE_CHANGES
 from penstock.guard.notes import NOTES, Note, Owner, cannot_note, changes_in, owner_of
 from penstock.guard.processes import GONE, Process, Thread, processes
 from penstock.text import units
 
+Change = TypeVar("Change", bound=NotedChange)
+
 ENGINE: Priorities = _native
 """The engine, which reads and sets the priorities of threads."""
 
 
-_ALL: Sequence[type[NotedChange]] = (ThreadPriority, GroupSetting, *LANE_CHANGES)
+_ALL: Sequence[type[NotedChange]] = (
+    ThreadPriority,
+    GroupSetting,
+    MadeGroup,
+    MovedProcess,
+    DirtyLimit,
+    *LANE_CHANGES,
+)
 
 KINDS = {change.kind: change for change in _ALL}
 """Changes by the names that notes have for them."""
 
 MANY = 1000
-"""Number of notes of threads after which those of threads that have ended are dropped."""
+"""Number of notes after which those of threads and processes that have ended are dropped."""
 
 
 class Changes:
@@ -135,6 +146,21 @@ class Changes:
                 change.make(self._priorities)
             except OSError as error:
                 raise _refused(change, error) from None
+        if len(self._made) > self._dropped_at:
+            self._drop_ended()
+
+    def update(self, change: Change, gets: str) -> Change:
+        """Make a noted change once more, with a value; its note stays, with the way back.
+
+        # Errors
+        The system refuses.
+        """
+        updated = replace(change, gets=gets)
+        try:
+            updated.make(self._priorities)
+        except OSError as error:
+            raise _refused(updated, error) from None
+        return updated
 
     def set_priority(self, threads: Iterable[Thread], gets: str) -> None:
         """Give threads an I/O priority, as `idle`; those that have it are left alone.
@@ -167,15 +193,11 @@ class Changes:
                 new.append(ThreadPriority(tid=tid, start=start, pid=pid, had=had, gets=gets))
         if new:
             self.make(*new)
-        if len(self._made) > self._dropped_at:
-            self._drop_ended()
 
     def _drop_ended(self) -> None:
-        """Forget threads that have ended: a guard may run for months."""
+        """Forget threads and processes that have ended: a guard may run for months."""
         self._made = {
-            number: change
-            for number, change in self._made.items()
-            if not isinstance(change, ThreadPriority) or change.thread.lives()
+            number: change for number, change in self._made.items() if not change.has_ended()
         }
         self._dropped_at = 2 * len(self._made) + MANY
         self._write()

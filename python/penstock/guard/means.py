@@ -1,11 +1,13 @@
-"""The means of a guard: what may be set of a disk and of the threads of the batch.
+"""The means of a guard: what may be set of a disk, of the batch's threads and of control groups.
 
 They stand in the order in which they are tried: what touches the batch's threads alone comes before
 what changes the disk for all, and what costs nothing before what costs throughput.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from penstock.guard.search import USUAL, TrialLength
 
 HONOUR_CLASSES = ("bfq", "mq-deadline")
 """Schedulers that serve the idle class after the others."""
@@ -24,6 +26,20 @@ class Means:
     """The disk's scheduler; `None` keeps its own, or takes one that honours I/O classes."""
     queue: Mapping[str, str] = field(default_factory=dict)
     """Attributes of the disk's queue, and tunables of its scheduler."""
+    weight: int | None = None
+    """Weight of the batch's control group under bfq, of 1 to 1000; the default is 100."""
+    latency: bool = False
+    """The kernel holds back the groups next to that of the online programs, which has a target."""
+    memory: int | None = None
+    """Bytes that the batch's control group may have in the page cache."""
+    throttle: bool = False
+    """The batch's control group has a rate, which follows the goals."""
+    trial: TrialLength = USUAL
+
+    @property
+    def grouped(self) -> bool:
+        """Whether it needs control groups."""
+        return self.weight is not None or self.latency or self.memory is not None or self.throttle
 
 
 NOTHING = Means("nothing", "what the disk has")
@@ -57,7 +73,35 @@ MEANS: Sequence[Means] = (
         queue={**READ_AHEAD, "low_latency": "1"},
     ),
 )
-"""All means, the least intrusive first."""
+"""Means that need no control groups, the least intrusive first."""
+
+GROUP_MEANS: Sequence[Means] = (
+    Means(
+        "bfq, weight 10",
+        "bfq, and the batch in a control group with a tenth of the default weight",
+        scheduler="bfq",
+        queue={**READ_AHEAD, "low_latency": "0"},
+        weight=10,
+    ),
+    Means(
+        "io.latency",
+        "the control group of the online programs with the goal as its latency target",
+        latency=True,
+    ),
+    Means(
+        "memory.high",
+        "the batch's control group with no more than 64 MiB of page cache",
+        memory=64 << 20,
+    ),
+    Means(
+        "throttle",
+        "the batch in a control group with a rate that follows the goals",
+        throttle=True,
+        # The rate needs time to come down, and then swings.
+        trial=TrialLength(windows=10, settling=10),
+    ),
+)
+"""Means that control groups have; they are tried after the others."""
 
 
 def schedulers(queue: Mapping[str, str]) -> tuple[str, list[str]]:
@@ -93,9 +137,19 @@ QUEUE = ("read_ahead_kb", "max_sectors_kb", "nr_requests")
 """Attributes of a queue under every scheduler."""
 
 
-def possible(queue: Mapping[str, str]) -> tuple[dict[str, str], list[Means]]:
-    """Return the means that a disk cannot have, and those that it can, nothing first."""
+def possible(
+    queue: Mapping[str, str], groups_lack: Callable[[Means], str | None]
+) -> tuple[dict[str, str], list[Means]]:
+    """Return the means that a disk cannot have, and those that it can, nothing first.
+
+    `groups_lack` says why the control groups cannot have a means, if they cannot.
+    """
     _, known = schedulers(queue)
-    reasons = {means.name: why_not(means, known, list(queue)) for means in MEANS}
+    every = (*MEANS, *GROUP_MEANS)
+    reasons = {
+        means.name: why_not(means, known, list(queue))
+        or (groups_lack(means) if means.grouped else None)
+        for means in every
+    }
     left_out = {name: why for name, why in reasons.items() if why is not None}
-    return left_out, [NOTHING, *(means for means in MEANS if means.name not in left_out)]
+    return left_out, [NOTHING, *(means for means in every if means.name not in left_out)]

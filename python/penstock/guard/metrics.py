@@ -6,7 +6,8 @@ from pathlib import Path
 
 from penstock import metrics
 from penstock.errors import PenstockError
-from penstock.guard.session import BATCH, ONLINE, OTHERS, PERCENTILES, GoalState, GuardStatus
+from penstock.guard.session import OTHERS, PERCENTILES, GoalState, GuardStatus
+from penstock.guard.who import BATCH, ONLINE
 from penstock.metering import RequestFigures
 from penstock.metrics import Metric, Sample
 

@@ -20,6 +20,8 @@ class MountEntry(NamedTuple):
     at: str
     kind: str
     source: str
+    options: str
+    """Options of the file system, with commas between them."""
 
 
 def mounts() -> Iterator[MountEntry]:
@@ -28,9 +30,16 @@ def mounts() -> Iterator[MountEntry]:
         fields = [_plain(field) for field in line.split()]
         major, _, minor = fields[2].partition(":")
         # A field with a dash ends the optional ones.
-        kind, source = fields[fields.index("-", 6) + 1 :][:2]
+        kind, source, options = fields[fields.index("-", 6) + 1 :][:3]
         device = os.makedev(int(major), int(minor))
-        yield MountEntry(device=device, root=fields[3], at=fields[4], kind=kind, source=source)
+        yield MountEntry(
+            device=device,
+            root=fields[3],
+            at=fields[4],
+            kind=kind,
+            source=source,
+            options=options,
+        )
 
 
 def _plain(field: str) -> str:

@@ -6,7 +6,7 @@ Source: proc(5).
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -97,9 +97,14 @@ class Process:
     @cached_property
     def groups(self) -> frozenset[str]:
         """Its control groups, by their paths in each hierarchy."""
+        return frozenset(self.group_of.values())
+
+    @cached_property
+    def group_of(self) -> Mapping[str, str]:
+        """Its control group for each controller; that of version 2 has an empty name."""
         with open(f"/proc/{self.pid}/cgroup", "rb") as file:
-            text = os.fsdecode(file.read())
-        return frozenset(line.split(":", 2)[2] for line in text.splitlines())
+            lines = [line.split(":", 2) for line in os.fsdecode(file.read()).splitlines()]
+        return {name: path for _, names, path in lines for name in names.split(",")}
 
     @cached_property
     def paths(self) -> frozenset[str]:

@@ -8,7 +8,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import DataTable, Footer, ProgressBar, Static
 
 from penstock.guard import words
-from penstock.guard.session import BATCH, ONLINE, WINDOW_S, Guarded, GuardPlan, GuardStatus
+from penstock.guard.session import WINDOW_S, Guarded, GuardPlan, GuardStatus
+from penstock.guard.who import BATCH, ONLINE
 from penstock.metering import ClassFigures, MeterWindow
 from penstock.results.steps import ClassNow
 from penstock.signals import StopSignal

@@ -8,7 +8,7 @@ the search again; so does time, if no means met the goals: the programs may do s
 then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -19,7 +19,7 @@ SETTLING = 1
 """Windows after a change that do not count: what was queued before is still there."""
 
 MISSES = 3
-"""Windows in a row that miss a goal before the search starts again."""
+"""Windows in a row that miss a goal before the search starts again; more if it has more windows."""
 
 RETRY = 60
 """Windows after which a search that nothing met starts again; each such search doubles them."""
@@ -27,8 +27,11 @@ RETRY = 60
 RETRY_MOST = 960
 """Most windows between two searches."""
 
-STARVED = 0.5
-"""Share of the most that was ever completed below which the online programs are starved."""
+STARVED = 1 / 3
+"""Share of the most that was ever completed below which the online programs are starved.
+
+Programs that were held up do more than is due for a while, so it is far below 1.
+"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,17 @@ class MeansStanding:
     batch: float
 
 
+@dataclass(frozen=True)
+class TrialLength:
+    """How long a means is tried."""
+
+    windows: int = WINDOWS
+    settling: int = SETTLING
+
+
+USUAL = TrialLength()
+
+
 @dataclass
 class Tried:
     """Windows that were measured under a means."""
@@ -78,15 +92,18 @@ class Search:
         means: int,
         *,
         keep: float = 0.0,
+        trials: Mapping[int, TrialLength] | None = None,
         start: int = 0,
         remembered: GuardWindow | None = None,
     ) -> None:
         """Begin with number `start` of so many means; the batch keeps this share of its bytes.
 
-        To begin with another than nothing, the figures without a means are those of an earlier
-        search: `remembered`. They count until the goals are missed.
+        Means with a trial of their own are in `trials`, by their numbers. To begin with another
+        than nothing, the figures without a means are those of an earlier search: `remembered`. They
+        count until the goals are missed.
         """
         self.keep = keep
+        self._trials = trials or {}
         self.number = start
         """The means that is to be set now."""
         self.decided = False
@@ -97,7 +114,7 @@ class Search:
         if remembered is not None:
             self.tried[0] = Tried([remembered])
         self._means = means
-        self._settling = SETTLING if start else 0
+        self._settling = self._trial.settling if start else 0
         self._misses = 0
         # An earlier search has met the goals with it: that counts as the first of two times.
         self._confirming = self.remembers
@@ -114,7 +131,7 @@ class Search:
             return
         tried = self.tried.setdefault(self.number, Tried())
         tried.windows.append(window)
-        needed = WINDOWS * (2 if self._confirming else 1)
+        needed = self._trial.windows * (2 if self._confirming else 1)
         if len(tried.windows) < needed:
             return
         if not self.meets(self.number):
@@ -129,6 +146,10 @@ class Search:
             # Measured once more: the first of many that seems to do is often a lucky one.
             self._confirming = True
 
+    @property
+    def _trial(self) -> TrialLength:
+        return self._trials.get(self.number, USUAL)
+
     def standing(self, number: int) -> MeansStanding | None:
         """Return how a means stood, if it was measured."""
         tried = self.tried.get(number)
@@ -137,13 +158,18 @@ class Search:
     def meets(self, number: int) -> bool:
         """Whether a means meets the goals, starves no one and keeps the batch's share."""
         standing = self.standing(number)
-        return standing is not None and standing.missed_by <= 1 and self._is_fair(standing)
+        return standing is not None and standing.missed_by <= 1 and self.unfair(number) is None
 
-    def _is_fair(self, standing: MeansStanding) -> bool:
-        alone = self.standing(0)
+    def unfair(self, number: int) -> str | None:
+        """Return which class a means that was measured starves, if it does."""
+        standing, alone = self.standing(number), self.standing(0)
         most = max((standing.online for standing in self._all()), default=0.0)
-        batch = 0.0 if alone is None else self.keep * alone.batch
-        return standing.online >= STARVED * most and standing.batch >= batch
+        if standing is None:
+            return None
+        if standing.online < STARVED * most:
+            return "starves online"
+        kept = 0.0 if alone is None else self.keep * alone.batch
+        return "starves the batch" if standing.batch < kept else None
 
     def _all(self) -> Sequence[MeansStanding]:
         return [tried.standing() for tried in self.tried.values() if tried.windows]
@@ -154,8 +180,8 @@ class Search:
         def rank(number: int) -> tuple[bool, bool, float, int]:
             standing = self.standing(number)
             assert standing is not None
-            fair = self._is_fair(standing)
-            return (not fair, standing.missed_by > 1, standing.missed_by, number)
+            unfair = self.unfair(number) is not None
+            return (unfair, standing.missed_by > 1, standing.missed_by, number)
 
         measured = [number for number, tried in self.tried.items() if tried.windows]
         return min(measured, key=rank, default=0)
@@ -173,7 +199,8 @@ class Search:
 
     def _set(self, number: int) -> None:
         if number != self.number:
-            self.number, self._settling = number, SETTLING
+            self.number = number
+            self._settling = self._trial.settling
 
     def _watch(self, window: GuardWindow) -> None:
         """Start again if a goal that was met is missed for some windows, or after a time."""
@@ -184,7 +211,7 @@ class Search:
                 self._restart()
             return
         self._misses = 0 if window.missed_by <= 1 else self._misses + 1
-        if self._misses >= MISSES:
+        if self._misses >= max(MISSES, self._trial.windows):
             self._retry = RETRY
             self._restart()
 

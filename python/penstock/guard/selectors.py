@@ -39,6 +39,8 @@ class Selector:
     """Makes the test of processes for a scan."""
     follows: bool = False
     """Whether the children of a selected process belong to it."""
+    group: str | None = None
+    """The path of the control group that it names, or the name of the unit."""
 
 
 def selectors(option: str, arguments: Sequence[str]) -> tuple[Selector, ...]:
@@ -188,7 +190,7 @@ def _cgroup(option: str, value: str) -> Selector:
     def is_in_it(process: Process) -> bool:
         return any(path == group or path.startswith(below) for path in process.groups)
 
-    return Selector(f"cgroup:{value}", lambda: is_in_it)
+    return Selector(f"cgroup:{value}", lambda: is_in_it, group=group)
 
 
 def _hierarchies() -> list[MountEntry]:
@@ -214,7 +216,7 @@ def _unit(option: str, value: str) -> Selector:
     def is_of_it(process: Process) -> bool:
         return any(name in path.split("/") for path in process.groups)
 
-    return Selector(f"unit:{value}", lambda: is_of_it)
+    return Selector(f"unit:{value}", lambda: is_of_it, group=name)
 
 
 def _check_unit(option: str, name: str) -> None:

@@ -14,7 +14,10 @@ from penstock import _native
 from penstock.advise.goal import Goal
 from penstock.errors import CANNOT_HERE, PenstockError, wrong
 from penstock.guard.changes import Changes
+from penstock.guard.dirty_limit import dirty_limits
 from penstock.guard.feed import Feed, feed
+from penstock.guard.group_means import group_control
+from penstock.guard.held_groups import HeldGroups
 from penstock.guard.in_force import InForce
 from penstock.guard.means import NOTHING, Means, possible
 from penstock.guard.remembered import Remembered
@@ -22,14 +25,10 @@ from penstock.guard.search import GuardWindow, MeansStanding, Search
 from penstock.guard.selectors import Selector
 from penstock.guard.steps import ChangeLog, GuardStep
 from penstock.guard.used_disks import UsedDisk, used_disks
-from penstock.guard.who import Members, Scan
+from penstock.guard.who import BATCH, ONLINE, Members, Scan
 from penstock.metering import ClassFigures, Meter, MeterWindow, RequestFigures, meter
 from penstock.text import units
 from penstock.tracing import disk
-
-ONLINE = "online"
-
-BATCH = "batch"
 
 OTHERS = "others"
 """Threads of neither class, those of the kernel among them."""
@@ -69,6 +68,8 @@ class GuardPlan:
     """The answer of an earlier guard, to begin with."""
     note: str | None = None
     """How the disk lies below the device that was named, if that is another."""
+    dirty_bytes: int | None = None
+    """Bound of the machine's dirty pages for as long as it runs; `None` leaves theirs."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,8 @@ class Guarded:
     changes: int = 0
     """Number of all changes."""
     standings: dict[str, MeansStanding] = field(default_factory=dict)
+    unfair: dict[str, str] = field(default_factory=dict)
+    """Means that are not kept whatever the goals say, and which class suffers."""
     kept: str = NOTHING.name
     met: bool = False
     decided: bool = False
@@ -172,7 +175,9 @@ def guard(
     check(plan.goals)
     _check_root()
     (listed,) = json.loads(_native.disks(plan.disk))["disks"]
-    left_out, means = possible(listed["queue"])
+    members = Members({ONLINE: plan.online, BATCH: plan.batch})
+    control = group_control(plan.disk, plan.goals, plan.online, plan.batch, members.scan())
+    left_out, means = possible(listed["queue"], control.why_not)
     start = _start(plan, means, left_out)
     result = Guarded(
         disk=plan.disk,
@@ -180,13 +185,16 @@ def guard(
         goals=[goal.text for goal in plan.goals],
         keep=plan.keep,
         means=[possible.name for possible in means],
-        left_out=left_out,
+        left_out=left_out | control.never(),
         unmatched=[selector.text for selector in (*plan.online, *plan.batch)],
     )
-    members = Members({ONLINE: plan.online, BATCH: plan.batch})
     with Changes.of_disk(plan.disk, command) as changes, ExitStack() as stack:
         measured = stack.enter_context(meter(disk(Path("/dev", plan.disk))))
-        in_force = stack.enter_context(InForce(plan.disk, listed["queue"], changes, batch=BATCH))
+        if plan.dirty_bytes is not None:
+            changes.make(*dirty_limits(plan.dirty_bytes))
+        groups = HeldGroups(changes, control, batch=BATCH, keep=plan.keep)
+        in_force = InForce(plan.disk, listed["queue"], changes, groups, batch=BATCH)
+        stack.enter_context(in_force)
         printed = None if plan.goal_from is None else stack.enter_context(feed(plan.goal_from))
         try:
             senses = _Senses(members, measured, printed)
@@ -235,18 +243,21 @@ def _run(
     show: Callable[[GuardStatus], object],
 ) -> None:
     remembered = plan.start.window() if plan.start is not None and start else None
-    search = Search(len(means) - 1, keep=plan.keep, start=start, remembered=remembered)
+    trials = {number: tried.trial for number, tried in enumerate(means)}
+    search = Search(
+        len(means) - 1, keep=plan.keep, trials=trials, start=start, remembered=remembered
+    )
     log, number, began = ChangeLog(), start, time.monotonic()
     result.steps = log.steps
     log.begin(means[start].name, "the plan's file has it" if start else _FIRST)
     if start:
-        in_force.set(means[start])
+        in_force.set(means[start], _alone(search))
     senses.window(in_force, result)
     while plan.seconds is None or time.monotonic() - began < plan.seconds:
         scan, window = senses.window(in_force, result)
         result.seconds = time.monotonic() - began
         goals = _goals(plan, window, senses.times())
-        figures = _judged(goals, window)
+        figures = _judged(goals, window, senses.sent)
         decided, met = search.decided, search.meets(search.number)
         if figures is None:
             result.idle_windows += 1
@@ -266,7 +277,15 @@ def _run(
             number = search.number
             log.change(result.seconds, means[number].name, _reason(search, decided, met))
             result.changes = log.count
-            in_force.set(means[number])
+            in_force.set(means[number], _alone(search))
+        elif figures is not None:
+            in_force.regulate(missed=figures.missed_by > 1, batch=figures.batch)
+
+
+def _alone(search: Search) -> float:
+    """Return the bytes of the batch in a second when nothing is set, as far as they are known."""
+    alone = search.standing(0)
+    return 0.0 if alone is None else alone.batch
 
 
 _FIRST = "to see what the programs do without a guard"
@@ -297,6 +316,11 @@ def _note(search: Search, means: Sequence[Means], result: Guarded) -> None:
         standing = search.standing(number)
         if standing is not None:
             result.standings[tried.name] = standing
+            unfair = search.unfair(number)
+            if unfair is None:
+                result.unfair.pop(tried.name, None)
+            else:
+                result.unfair[tried.name] = unfair
     result.remembered = search.remembers
     result.decided, result.kept = search.decided, means[search.number].name
     result.met = search.meets(search.number)
@@ -308,6 +332,8 @@ class _Senses:
     def __init__(self, members: Members, measured: Meter, printed: Feed | None) -> None:
         self._members, self._measured, self._printed = members, measured, printed
         self._idle = 0
+        self.sent: int | None = None
+        """Bytes that a throttle let through in the last window, if there was one."""
 
     def times(self) -> list[float] | None:
         """Return what the online programs printed of themselves; `None` if they are not asked."""
@@ -331,12 +357,14 @@ class _Senses:
             time.sleep(min(left, READ_S))
             self._measured.read()
         window = self._measured.window()
+        self.sent = in_force.sent()
         waiting = {selector.text for selector in scan.waiting}
         result.unmatched = [text for text in result.unmatched if text in waiting]
         result.unreadable = scan.unreadable
         result.windows += 1
         result.lost += window.lost
-        for name, figures in window.classes.items():
+        # Threads of the kernel have queued what a throttle let through.
+        for name, figures in window.classes.items() if self.sent is None else ():
             result.written[name] = result.written.get(name, 0) + figures.write.bytes
             result.bytes += figures.read.bytes + figures.write.bytes
         return scan, window
@@ -364,8 +392,13 @@ def _seconds(window: MeterWindow) -> float:
     return (window.to_ns - window.from_ns) / 1e9
 
 
-def _judged(goals: Sequence[GoalState], window: MeterWindow) -> GuardWindow | None:
-    """Return how a window stands to the goals; `None` if nothing online is known of it."""
+def _judged(
+    goals: Sequence[GoalState], window: MeterWindow, sent: int | None
+) -> GuardWindow | None:
+    """Return how a window stands to the goals; `None` if nothing online is known of it.
+
+    `sent` are the bytes of a batch that has a throttle.
+    """
     if not goals:
         return None
     directions, seconds, batch = _active(window), _seconds(window), window.classes.get(BATCH)
@@ -374,12 +407,12 @@ def _judged(goals: Sequence[GoalState], window: MeterWindow) -> GuardWindow | No
         missed_by=max(goal.missed_by for goal in goals),
         online=sum(figures.count for figures in directions) / seconds,
         waiting=sum(figures.waiting for figures in directions),
-        batch=0.0 if batch is None else _bytes(batch) / seconds,
+        batch=(_bytes(batch) if sent is None else sent) / seconds,
     )
 
 
-def _bytes(figures: ClassFigures) -> float:
-    return figures.read.bytes + figures.write.bytes
+def _bytes(figures: ClassFigures | None) -> float:
+    return 0 if figures is None else figures.read.bytes + figures.write.bytes
 
 
 def _value(goal: Goal, directions: Sequence[RequestFigures], seconds: float) -> float:

@@ -13,6 +13,10 @@ from penstock.errors import wrong
 from penstock.guard.processes import GONE, Process, Thread, processes
 from penstock.guard.selectors import Match, Selector
 
+ONLINE = "online"
+
+BATCH = "batch"
+
 
 class Membership(NamedTuple):
     """Class of a process, and the selector by which it belongs to it."""

@@ -6,8 +6,9 @@ from penstock.answer.table import NONE, Table
 from penstock.answer.value import Blocks, headline
 from penstock.guard.dry_run import PlannedWrite
 from penstock.guard.search import MeansStanding
-from penstock.guard.session import BATCH, ONLINE, OTHERS, GoalState, Guarded, GuardStatus
+from penstock.guard.session import OTHERS, GoalState, Guarded, GuardStatus
 from penstock.guard.steps import GuardStep
+from penstock.guard.who import BATCH, ONLINE
 from penstock.text import units
 
 OF_THE_CACHE = 0.1
@@ -66,7 +67,7 @@ def _rows(result: Guarded) -> Iterator[list[str]]:
             continue
         yield [
             name,
-            _missed(standing),
+            result.unfair.get(name, _missed(standing)),
             f"{standing.online:.0f}/s",
             f"{units.megabytes(standing.batch)} MB/s",
             units.percent(standing.batch / nothing.batch) if nothing.batch else NONE,
@@ -101,8 +102,9 @@ def _lines(result: Guarded) -> Iterator[str]:
         yield f"  … {units.many(left_out, 'change')} before these: --json has the latest thousand"
     for step in result.steps[-STEPS:]:
         yield f"  {change(step)}"
-    for name, why in result.left_out.items():
-        yield f"not tried: {name}: {why}"
+    for why in dict.fromkeys(result.left_out.values()):
+        names = [name for name, reason in result.left_out.items() if reason == why]
+        yield f"not tried: {'; '.join(names)}: {why}"
     if result.decided and not result.met:
         yield "a lane of its own for the batch may do: penstock guard lane make --help"
     yield from _remarks(result)
@@ -125,7 +127,7 @@ def _remarks(result: Guarded) -> Iterator[str]:
         yield (
             f"{others:.3g} GB were written by neither class, and {batch:.3g} GB by the batch: what "
             "is written to the page cache is queued by the kernel, and no I/O class holds it back; "
-            "a lane or direct I/O does"
+            "--dirty-bytes, a lane or direct I/O does"
         )
     yield from _used(result)
     yield from _unmatched(result)
