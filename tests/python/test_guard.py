@@ -36,7 +36,7 @@ while True:
 FLOOD = (
     *("fio", "--name=flood", "--direct=1", "--rw=write", "--bs=1M", "--ioengine=libaio"),
     # A thread, which ends with its process: another process of fio would go on.
-    *("--thread", "--iodepth=8", "--time_based", "--runtime=300", "--offset=512M", "--size=256M"),
+    *("--thread", "--iodepth=8", "--time_based", "--runtime=3600", "--offset=512M", "--size=256M"),
 )
 
 

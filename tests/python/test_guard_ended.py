@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,35 +57,42 @@ def of_programs(programs: tuple[str, str]) -> Iterator[tuple[str, str]]:
                 yield f"priority of {tid}", _native.io_priority(int(tid))
 
 
-def groups() -> Iterator[tuple[str, str]]:
-    """What the I/O controller's groups have."""
-    for root in ("blkio", "unified", "."):
-        for folder, _, files in os.walk(Path("/sys/fs/cgroup", root)):
-            yield folder, ""
-            for name in sorted(files):
-                if name.startswith(("blkio.bfq.weight", "blkio.throttle", "io.", "memory.high")):
-                    try:
-                        yield f"{folder}/{name}", Path(folder, name).read_text()
-                    except OSError:
-                        continue
+GROUP_FILES = ("blkio.bfq.weight*", "blkio.throttle.*_device", "io.*", "memory.high")
+
+
+def groups(disk: str) -> Iterator[tuple[str, str]]:
+    """The settings of the topmost groups, and those that a guard of the disk has made."""
+    for root in Path("/sys/fs/cgroup").iterdir():
+        for folder in (root, *root.rglob(f"penstock.{disk}")):
+            yield str(folder), ""
+            for pattern in GROUP_FILES:
+                for file in folder.glob(pattern):
+                    if "stat" not in file.name and "pressure" not in file.name:
+                        yield str(file), file.read_text()
 
 
 def snapshot(node: str, programs: tuple[str, str]) -> dict[str, str]:
-    """Everything that a guard may change."""
-    kept = {
-        name: text
-        for name, text in groups()
-        if "io_service" not in name and "stat" not in name and "pressure" not in name
-    }
+    """Everything that a guard of the device may change; others may mount and attach meanwhile."""
+    disk = node.removeprefix("/dev/")
     memory = {path.name: path.read_text() for path in Path("/proc/sys/vm").glob("dirty_*")}
-    loops = subprocess.run(["losetup", "--list"], capture_output=True, text=True, check=True).stdout
-    places = {"loops": loops, "mounts": Path("/proc/self/mountinfo").read_text()}
-    notes = {str(path): "" for path in Path("/run/penstock").glob("*")}
-    disk: Mapping[str, str] = state(node.removeprefix("/dev/"))
-    return {**kept, **memory, **places, **notes, **disk, **dict(of_programs(programs))}
+    notes = {str(path): "" for path in Path("/run/penstock").glob(f"*.{disk}")}
+    attached = subprocess.run(["losetup", node], capture_output=True, text=True, check=True).stdout
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    mounted = [line for line in mounts if f"{node} " in line]
+    return {
+        **dict(groups(disk)),
+        **memory,
+        **notes,
+        **state(disk),
+        **dict(of_programs(programs)),
+        "loop": attached,
+        "mounts": "\n".join(mounted),
+    }
 
 
-@pytest.mark.parametrize("moments", [MOMENTS, pytest.param(MANY, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "moments", [MOMENTS, pytest.param(MANY, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])]
+)
 def test_ended_at_any_moment_everything_is_what_it_was(
     node: str, programs: tuple[str, str], moments: int
 ) -> None:
@@ -99,16 +106,18 @@ def test_ended_at_any_moment_everything_is_what_it_was(
         # The first is late, so that something is set then.
         seconds = choose.uniform(0.2, LATEST_S) if moment else LATEST_S
         number = (signal.SIGTERM, signal.SIGKILL)[moment % 2]
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-c", FAST, *words],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             cwd=ROOT,
-        )
-        time.sleep(seconds)
-        changed += not state(disk).items() <= before.items()
-        process.send_signal(number)
-        _, err = process.communicate()
+        ) as process:
+            try:
+                time.sleep(seconds)
+                changed += not state(disk).items() <= before.items()
+            finally:
+                process.send_signal(number)
+            _, err = process.communicate()
         assert process.returncode in (-number, 128 + number), err.decode()
         if number == signal.SIGKILL:
             assert penstock("doctor", "--clean").code in (0, 77)
