@@ -12,6 +12,16 @@ pub trait Clock {
     fn park(&mut self, until: Time) -> bool;
 }
 
+impl<C: Clock + ?Sized> Clock for &mut C {
+    fn now(&mut self) -> Time {
+        (**self).now()
+    }
+
+    fn park(&mut self, until: Time) -> bool {
+        (**self).park(until)
+    }
+}
+
 /// Virtual time: parking jumps.
 #[derive(Debug, Default)]
 pub struct Virtual {

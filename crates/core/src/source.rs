@@ -24,17 +24,25 @@ pub trait Source {
     }
 }
 
-impl<S: Source + ?Sized> Source for Box<S> {
-    fn next_due(&self) -> Time {
-        (**self).next_due()
-    }
-    fn take(&mut self, now: Time) -> Option<Io> {
-        (**self).take(now)
-    }
-    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
-        (**self).finished(now, req, done);
-    }
-    fn waits(&self) -> bool {
-        (**self).waits()
-    }
+/// Implements [`Source`] for a pointer to a source.
+macro_rules! held {
+    ($holder:ty) => {
+        impl<S: Source + ?Sized> Source for $holder {
+            fn next_due(&self) -> Time {
+                (**self).next_due()
+            }
+            fn take(&mut self, now: Time) -> Option<Io> {
+                (**self).take(now)
+            }
+            fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+                (**self).finished(now, req, done);
+            }
+            fn waits(&self) -> bool {
+                (**self).waits()
+            }
+        }
+    };
 }
+
+held!(Box<S>);
+held!(&mut S);

@@ -17,32 +17,51 @@ use crate::progress::snapshot::{Watch, Watched};
 use crate::result::RunResult;
 use crate::session::observer::CellObserver;
 use crate::session::runner::Runner;
-use crate::session::stack::{Stack, StackRun};
+use crate::session::stack::{Queue, Stack, StackRun};
 use crate::session::{outcome, run_errors, verify};
 use crate::workload::SourceEvents;
 
 impl StackRun<'_> {
-    /// Runs over `stack`, at addresses that begin after the files before it.
+    /// Runs over the usual stack, a queue, whose loop is compiled for it where nothing lies between.
     pub(super) fn drive(
         &mut self,
-        stack: &mut impl Stack,
+        queue: &mut Queue,
+        clock: &mut impl Clock,
+    ) -> Result<RunResult, Failure> {
+        if self.runner.load.base() > 0 || self.ends.data.is_some() {
+            return self.drive_any(queue, clock);
+        }
+        let result = self.run_loop(queue, clock)?;
+        self.counted(&queue.policies(), result)
+    }
+
+    /// Runs over any stack, at addresses that begin after the files before it, and verifies the data
+    /// on its models if the run does. There is a single loop for all stacks: a loop for each takes
+    /// most of the time in which this crate is compiled.
+    pub(super) fn drive_any(
+        &mut self,
+        stack: &mut dyn Stack,
         clock: &mut impl Clock,
     ) -> Result<RunResult, Failure> {
         let result = match self.runner.load.base() {
             0 => self.drive_verified(stack, clock)?,
-            base => self.drive_verified(&mut Rack::behind(base, vec![&mut *stack]), clock)?,
+            base => {
+                let stack: &mut dyn Device = &mut *stack;
+                self.drive_verified(&mut Rack::behind(base, vec![stack]), clock)?
+            }
         };
         self.counted(&stack.policies(), result)
     }
 
-    /// Runs over `stack`, and verifies the data on its models if the run does.
     fn drive_verified(
         &mut self,
-        stack: &mut impl Device,
+        mut stack: &mut dyn Device,
         clock: &mut impl Clock,
     ) -> Result<RunResult, Failure> {
-        let Some(data) = self.ends.data.clone() else { return self.run_loop(stack, clock) };
-        let result = self.run_loop(&mut data.over(stack as &mut dyn Device), clock)?;
+        let Some(data) = self.ends.data.clone() else { return self.run_loop(&mut stack, clock) };
+        let mut verified = data.over(stack);
+        let mut stack: &mut dyn Device = &mut verified;
+        let result = self.run_loop(&mut stack, clock)?;
         Ok(verify::finished_on_models(&data, result))
     }
 
@@ -82,16 +101,17 @@ impl StackRun<'_> {
         .ending_with(flushing.clone());
         let until = until(runner);
         let limits = Limits { until, max_outstanding: most };
-        let cache = cache.as_ref();
-        let end = match flushing.clone() {
-            None => run_cached(cache, None, &mut asking, stack, clock, &mut observer, limits),
-            Some(flushing) => {
-                let flushed = load.byte_of_each_file();
-                let mut source = Durable::new(&mut *asking, &flushed, flushing.clone());
-                let flushing = Some(flushing);
-                run_cached(cache, flushing, &mut source, stack, clock, &mut observer, limits)
+        let flushed = flushing.is_some().then(|| load.byte_of_each_file());
+        let mut durable;
+        let mut source: &mut dyn Source = match (&flushed, &flushing) {
+            (Some(flushed), Some(flushing)) => {
+                durable = Durable::new(&mut *asking, flushed, flushing.clone());
+                &mut durable
             }
+            _ => &mut *asking,
         };
+        let end =
+            run_cached(cache.as_ref(), flushing, &mut source, stack, clock, &mut observer, limits);
         // The policy's own message says more than how the run ended without it.
         run_errors::quit(ends.quit.get(), policy.name())?;
         load.workload.check()?;

@@ -1,6 +1,6 @@
 //! A run with one stack for all classes, at each kind of place.
 
-use penstock_core::Virtual;
+use penstock_core::{Clock, Virtual};
 use penstock_live::{Caching, LiveClock, LiveDevice, Paced};
 
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ impl Runner<'_> {
                 let bottom = Bottom::of_models(self, place);
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
-                        let mut clock = Paced::new(speed, pace);
+                        let mut clock: &mut dyn Clock = &mut Paced::new(speed, pace);
                         self.run_over(bottom, place, &mut clock, None, progress)
                     }
                     None => self.run_over(bottom, place, &mut Virtual::default(), None, progress),
@@ -84,7 +84,9 @@ impl Runner<'_> {
         progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
         let guard = clock.guard();
-        let result = self.run_over(bottom, place, &mut clock, Some(guard), progress)?;
+        // One loop for all clocks that wait.
+        let mut waiting: &mut dyn Clock = &mut clock;
+        let result = self.run_over(bottom, place, &mut waiting, Some(guard), progress)?;
         let remarks = [clock.remarks(), &result.remarks].concat();
         Ok(RunResult { remarks, ..result })
     }

@@ -40,7 +40,7 @@ pub(super) struct StackRun<'a> {
 }
 
 /// A policy in front of a device.
-type Queue = Queued<Box<dyn Policy>, Box<dyn Device>>;
+pub(super) type Queue = Queued<Box<dyn Policy>, Box<dyn Device>>;
 
 /// The layers of a run above the devices at the bottom.
 pub(super) trait Stack: Device {
@@ -105,16 +105,16 @@ impl Runner<'_> {
         let mut run = StackRun { runner: self, ends, courses, recorder, measures, progress };
         let result = if unscheduled {
             let (device, _) = devices.swap_remove(0);
-            run.drive(&mut Unscheduled::new(device), clock)
+            run.drive_any(&mut Unscheduled::new(device), clock)
         } else {
             let queues = (0..).zip(devices);
             let mut queues: Vec<Queue> =
                 queues.map(|(number, (device, disks))| run.queue(number, device, disks)).collect();
             match layout {
                 Layout::Single => run.drive(&mut queues.swap_remove(0), clock),
-                Layout::Lanes => run.drive(&mut Rack::new(queues), clock),
+                Layout::Lanes => run.drive_any(&mut Rack::new(queues), clock),
                 Layout::Disks(array) => {
-                    run.drive(&mut array.over(queues).expect("checked when it was read"), clock)
+                    run.drive_any(&mut array.over(queues).expect("checked when it was read"), clock)
                 }
             }
         };
