@@ -88,7 +88,7 @@ def capture(
         recorder = _native.Recorder(tracefs, disk.number, disk.encoded())
     captured = Captured()
     try:
-        with files.new_file(out) as file, _signals_wait() as end_signals:
+        with files.new_file(out) as file, signals.held_back() as end_signals:
             start = time.monotonic()
             with traced(tracefs, disk, recorder, buffer_kb) as events:
                 before = _counters(disk)
@@ -126,14 +126,8 @@ def _started(
     if not command:
         yield None
         return
-    # The signals that we wait for are its own to handle.
-    ours = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
-        process = subprocess.Popen(
-            command,
-            stdout=printed,
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ours),
-        )
+        process = subprocess.Popen(command, stdout=printed, preexec_fn=signals.as_usual)
     except OSError as error:
         raise wrong(
             f"{command[0]} cannot be started: {error.strerror}", "name a program that is there"
@@ -160,22 +154,6 @@ def _counters(disk: Disk) -> tuple[int, int] | tuple[None, None]:
     kinds = [counts[first : first + 4] for first in (0, 4, 11)]
     commands = sum(kind[0] for kind in kinds if kind)
     return commands, SECTOR * sum(kind[2] for kind in kinds if kind)
-
-
-@contextmanager
-def _signals_wait() -> Iterator[set[signal.Signals]]:
-    """Block the signals that ask for the end within the block, and yield them.
-
-    So the file is whole, and tracing is switched off, whenever a signal comes.
-    """
-    end_signals = set(signals.ours())
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, end_signals)
-    try:
-        yield end_signals
-    finally:
-        while end_signals and signal.sigtimedwait(end_signals, 0):
-            pass
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _copy(

@@ -48,6 +48,38 @@ def restore(before: Mapping[signal.Signals, Any], by: signal.Signals) -> None:
             signal.signal(number, handler)
 
 
+@contextmanager
+def held_back() -> Iterator[set[signal.Signals]]:
+    """Hold back the signals that ask for an end, and yield them; those that still wait are dropped.
+
+    In the block they come where it waits for them, or in a block of `let_in`.
+    """
+    end_signals = set(ours())
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, end_signals)
+    try:
+        yield end_signals
+    finally:
+        while end_signals and signal.sigtimedwait(end_signals, 0):
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def let_in() -> Iterator[None]:
+    """Let signals come that a block around this one holds back."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, DEFAULTS)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def as_usual() -> None:
+    """Let a new process have the signals that the one that started it holds back."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, DEFAULTS)
+
+
 class StopSignal:
     """The signal that asked for the end of a run."""
 

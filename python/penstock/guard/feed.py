@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from penstock import _native
+from penstock import _native, signals
 from penstock.errors import RUN_FAILED, PenstockError, wrong
 
 
@@ -65,7 +65,11 @@ def _time(line: str) -> float:
 def feed(command: str) -> Iterator[Feed]:
     """Run a command of the shell for as long as the block, and yield what it prints."""
     with subprocess.Popen(
-        ["/bin/sh", "-c", command], stdout=subprocess.PIPE, text=True, start_new_session=True
+        ["/bin/sh", "-c", command],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=signals.as_usual,
     ) as process:
         try:
             yield Feed(command, process)

@@ -96,9 +96,9 @@ class Note:
         except BaseException:
             os.close(new._file)
             raise
+        before, self._file = self._file, new._file
+        os.close(before)
         _sync_folder(self.path)
-        os.close(self._file)
-        self._file = new._file
 
     def remove(self) -> None:
         """Remove it, when all its changes have been taken back."""

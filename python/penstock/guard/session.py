@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from penstock import _native
+from penstock import _native, signals
 from penstock.advise.goal import Goal
 from penstock.errors import CANNOT_HERE, PenstockError, wrong
 from penstock.guard.changes import Changes
@@ -188,7 +188,12 @@ def guard(
         left_out=left_out | control.never(),
         unmatched=[selector.text for selector in (*plan.online, *plan.batch)],
     )
-    with Changes.of_disk(plan.disk, command) as changes, ExitStack() as stack:
+    with (
+        # A change and its note are made together, and what is taken back is taken back whole.
+        signals.held_back(),
+        Changes.of_disk(plan.disk, command) as changes,
+        ExitStack() as stack,
+    ):
         measured = stack.enter_context(meter(disk(Path("/dev", plan.disk))))
         if plan.dirty_bytes is not None:
             changes.make(*dirty_limits(plan.dirty_bytes))
@@ -354,7 +359,8 @@ class _Senses:
         in_force.follow(scan)
         end = time.monotonic() + WINDOW_S
         while (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, READ_S))
+            with signals.let_in():
+                time.sleep(min(left, READ_S))
             self._measured.read()
         window = self._measured.window()
         self.sent = in_force.sent()
