@@ -31,10 +31,10 @@ TEXT = ROOT / "tools/guard.md"
 
 ROUNDS = 5
 
-SECONDS = 6
+SECONDS = 5
 """Seconds in which a cell is measured."""
 
-WARMING = 2
+WARMING = 1.5
 """Seconds of a flood before they begin."""
 
 SEARCHING = 90
@@ -93,6 +93,9 @@ LOADS = [
 
 WAYS = ["alone", "nothing", "idle class", "bfq, weights 10 : 1", "throttle, 75 %", "guard"]
 
+DIRTY = "guard, --dirty-bytes 64MiB"
+"""A guard that bounds the page cache, for what is written there."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -149,6 +152,11 @@ def end(process: subprocess.Popen[bytes]) -> None:
         while True:
             os.killpg(process.pid, 0)
             time.sleep(0.05)
+
+
+def ways(load: Load) -> list[str]:
+    """Return the ways under which a load is measured."""
+    return [*WAYS, DIRTY] if load.command == NEW_FILE and not load.on_lane else WAYS
 
 
 class Groups:
@@ -269,8 +277,8 @@ class Bench:
                 device = Path("/sys/block", self.disk, "dev").read_text().strip()
                 self.groups.throttle(group, device, int(LIMIT * self.flooded[load.name]))
             pid = stack.enter_context(self.flood(load, group, prefix))
-            if way == "guard":
-                return self.guarded(load, pid)
+            if way.startswith("guard"):
+                return self.guarded(load, pid, *way.split()[1:])
             cell = self.measured()
             if way == "nothing":
                 self.flooded[load.name] = cell.batch
@@ -287,16 +295,17 @@ class Bench:
         finally:
             (self.queue / "scheduler").write_text(before)
 
-    def guarded(self, load: Load, pid: int) -> Cell:
+    def guarded(self, load: Load, pid: int, *options: str) -> Cell:
         """Start a guard, wait until it has decided, and measure."""
-        metrics, plan = self.plans / "metrics.prom", self.plans / f"{load.name}.toml"
+        metrics = self.plans / "metrics.prom"
+        plan = self.plans / f"{''.join((load.name, *options))}.toml"
         metrics.unlink(missing_ok=True)
         guard = subprocess.Popen(
             [
                 *(sys.executable, "-m", "penstock", "guard", self.disk, "--json"),
                 *("--online", f"pid:{self.online.process.pid}", "--batch", f"pid:{pid}"),
                 *("--goal", f"online.p99 <= {self.goal_ms:.3f}ms", "--keep", f"{load.keep}%"),
-                *("--plan", str(plan), "--metrics", str(metrics)),
+                *("--plan", str(plan), "--metrics", str(metrics), *options),
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -408,13 +417,13 @@ def measure(
         bench = Bench(disk, folder, lane, online)
         loads = [load for load in chosen if lane is not None or not load.on_lane]
         rows: dict[tuple[str, str], list[Cell]] = {
-            (load.name, way): [] for load in loads for way in WAYS
+            (load.name, way): [] for load in loads for way in ways(load)
         }
         for number in range(rounds):
             for load in loads:
                 alone = [cell.reads_ms for cell in rows[load.name, "alone"]]
                 bench.goal_ms = max(GOAL_MS, load.goal * median(alone or [0.0]))
-                for way in WAYS:
+                for way in ways(load):
                     cell = bench.cell(load, way)
                     rows[load.name, way].append(cell)
                     print(number, disk, load.name, way, cell, file=sys.stderr, flush=True)
