@@ -118,7 +118,7 @@ def run(*words: str | Path) -> str:
     return done.stdout
 
 
-class Online:
+class OnlineProcess:
     """The process of the online programs."""
 
     def __init__(self, folder: Path) -> None:
@@ -196,10 +196,10 @@ class Groups:
             (group / "io.max").write_text(f"{device} rbps={rate} wbps={rate}")
 
 
-class Bench:
+class FloodedDisk:
     """A disk with the files of the programs, and of the floods."""
 
-    def __init__(self, disk: str, folder: Path, lane: Path | None, online: Online) -> None:
+    def __init__(self, disk: str, folder: Path, lane: Path | None, online: OnlineProcess) -> None:
         """Use `folder`, which is on `disk`, and a lane that is on it too."""
         self.disk, self.folder, self.lane, self.online = disk, folder, lane, online
         self.groups = Groups()
@@ -412,9 +412,9 @@ def measure(
 ) -> dict[tuple[str, str], list[Cell]]:
     """Measure every load under every way, in rounds."""
     prepare(folder)
-    online = Online(folder)
+    online = OnlineProcess(folder)
     try:
-        bench = Bench(disk, folder, lane, online)
+        bench = FloodedDisk(disk, folder, lane, online)
         loads = [load for load in chosen if lane is not None or not load.on_lane]
         rows: dict[tuple[str, str], list[Cell]] = {
             (load.name, way): [] for load in loads for way in ways(load)
