@@ -75,19 +75,22 @@ def snapshot(node: str, programs: tuple[str, str]) -> dict[str, str]:
     """Everything that a guard of the device may change; others may mount and attach meanwhile."""
     disk = node.removeprefix("/dev/")
     memory = {path.name: path.read_text() for path in Path("/proc/sys/vm").glob("dirty_*")}
-    notes = {str(path): "" for path in Path("/run/penstock").glob(f"*.{disk}")}
     attached = subprocess.run(["losetup", node], capture_output=True, text=True, check=True).stdout
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     mounted = [line for line in mounts if f"{node} " in line]
     return {
         **dict(groups(disk)),
         **memory,
-        **notes,
         **state(disk),
         **dict(of_programs(programs)),
         "loop": attached,
         "mounts": "\n".join(mounted),
     }
+
+
+def notes(node: str) -> list[Path]:
+    """The notes of changes of the device."""
+    return list(Path("/run/penstock").glob(f"*.{node.removeprefix('/dev/')}"))
 
 
 @pytest.mark.parametrize(
@@ -101,10 +104,9 @@ def test_ended_at_any_moment_everything_is_what_it_was(
     print("seed", seed)
     choose = random.Random(seed)
     words = guard(node, programs, "--goal", "online.p99 <= 1us")
-    disk, changed = node.removeprefix("/dev/"), 0
+    changed = 0
     for moment in range(moments):
-        # The first is late, so that something is set then.
-        seconds = choose.uniform(0.2, LATEST_S) if moment else LATEST_S
+        seconds = choose.uniform(0.2, LATEST_S)
         number = (signal.SIGTERM, signal.SIGKILL)[moment % 2]
         with subprocess.Popen(
             [sys.executable, "-c", FAST, *words],
@@ -114,7 +116,7 @@ def test_ended_at_any_moment_everything_is_what_it_was(
         ) as process:
             try:
                 time.sleep(seconds)
-                changed += not state(disk).items() <= before.items()
+                changed += snapshot(node, programs) != before
             finally:
                 process.send_signal(number)
             _, err = process.communicate()
@@ -124,4 +126,5 @@ def test_ended_at_any_moment_everything_is_what_it_was(
         after = snapshot(node, programs)
         ended = f"{number.name} after {seconds:.3f} s: {process.returncode}, {err.decode()}"
         assert after == before, ended
+        assert notes(node) == [], ended
     assert changed, "no moment was while something was set"
