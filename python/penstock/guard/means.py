@@ -49,11 +49,14 @@ READ_AHEAD = {"read_ahead_kb": "128"}
 
 MEANS: Sequence[Means] = (
     Means("idle", "the batch in the idle I/O class", idle=True),
-    Means(
-        "idle, read-ahead 128 KiB",
-        "the batch in the idle I/O class, and no more than 128 KiB read ahead for a stream",
-        idle=True,
-        queue=READ_AHEAD,
+    *(
+        Means(
+            f"idle, read-ahead {size} KiB",
+            f"the batch in the idle I/O class, and no more than {size} KiB read ahead for a stream",
+            idle=True,
+            queue={"read_ahead_kb": str(size)},
+        )
+        for size in (512, 128)
     ),
     *(
         Means(
