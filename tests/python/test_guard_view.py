@@ -145,7 +145,7 @@ def test_a_disk_without_a_scheduler_says_why_each_means_is_left_out() -> None:
     assert left_out["bfq, idle"] == "the disk has no scheduler bfq"
     result = decided(kept="nothing")
     result.left_out = left_out
-    assert "not tried: idle; idle, read-ahead 128 KiB;" in said(result)
+    assert "not tried: idle; idle, read-ahead 512 KiB;" in said(result)
     assert ": no scheduler of the disk heeds I/O classes" in said(result)
 
 
