@@ -84,13 +84,17 @@ def test_what_is_wrong_is_refused(words: tuple[str, ...], said: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.skipif(not HERE, reason="needs root, FUSE and loop devices")
 @pytest.mark.usefixtures("leftovers")
 def test_the_kernel_over_the_modelled_disk_does_what_was_predicted() -> None:
-    on = ("--on", "block:hdd-7200", "--rounds", "1")
-    real, model = by_name(advised(*USUAL, *on)), by_name(advised(*USUAL))
-    predicted, measured = model["idle"], real["idle"]
+    # Whether the goals are met is no matter here: they are close to what is predicted.
+    on = ("--on", "block:hdd-7200", "--rounds", "1", "--json")
+    done = penstock("advise", "guard", DAY, *USUAL, *on)
+    assert done.code in (0, 1), done.err
+    predicted = by_name(advised(*USUAL))["idle"]
+    measured = by_name(json.loads(done.out))["idle"]
+    print(predicted, measured, sep="\n")
     for goal, spread in predicted["figures"].items():
         assert measured["figures"][goal]["median"] == pytest.approx(spread["median"], rel=0.25)
     share = predicted["batch_share"]["median"]
