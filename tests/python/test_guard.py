@@ -275,6 +275,14 @@ def test_a_disk_that_does_not_exist_is_refused() -> None:
     assert done.err.startswith("error: there is no block device sdzz\nhint: ")
 
 
+def test_a_plan_and_metrics_have_two_files(node: str, tmp_path: Path) -> None:
+    both = str(tmp_path / "both")
+    words = ("--goal", "online.p99 <= 1ms", "--plan", "both", "--metrics", both)
+    done = penstock(*guard(node, ("command:a", "command:b"), *words), cwd=tmp_path)
+    said = f"error: --plan and --metrics name the same file, {both}\nhint: name two\n"
+    assert (done.code, done.err) == (2, said)
+
+
 def test_without_root_it_is_refused_and_what_is_possible_is_named() -> None:
     done = as_nobody(*guard("sdzz", ("command:a", "command:b"), "--goal", "online.p99 <= 1ms"))
     assert done.code == 77

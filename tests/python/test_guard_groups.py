@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from guard_killed import Ionice, Steps, make_deadly
+from penstock.errors import PenstockError
 from penstock.guard import dirty_limit
 from penstock.guard.change import GroupSetting
 from penstock.guard.changes import Changes
@@ -233,6 +234,15 @@ def test_dirty_pages_go_back_to_the_limit_that_was_in_force(
     dirty.make(IONICE)
     dirty.revert(IONICE)
     assert (tmp_path / f"dirty_{back}").read_text() == had
+
+
+def test_without_the_limits_of_dirty_pages_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(PenstockError) as error:
+        list(dirty_limits(64 << 20, tmp_path))
+    path = tmp_path / "dirty_background_bytes"
+    reason = f"error: the limit of dirty pages {path} cannot be read: No such file or directory\n"
+    assert str(error.value).startswith(f"{reason}hint: ")
+    assert error.value.exit_code == 77
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from penstock.guard.metrics import GuardMetrics
 from penstock.guard.plan_file import PlanFile
 from penstock.guard.selectors import selectors
 from penstock.guard.session import Guarded, GuardPlan, GuardStatus, guard
+from penstock.report.outputs import check_distinct
 from penstock.signals import StopSignal
 
 DISK = "disk"
@@ -153,6 +154,7 @@ def run(
     may. The exit code is 3 if the goals were missed.
     """
     name, note = guarded_disk(disk)
+    check_distinct({"plan": plan_file, "metrics": metrics})
     saved = None if plan_file is None else PlanFile(Path(plan_file), name)
     plan = GuardPlan(
         disk=name,
@@ -177,6 +179,8 @@ def run(
             Answer(data=lambda: data, blocks=[[words.writes(writes)]], notes=notes), as_json=as_json
         )
         return
+    # Before a view opens, which would hide it.
+    session.check_root()
     _guard(plan, [file for file in (saved, exposed) if file is not None], as_json=as_json)
 
 

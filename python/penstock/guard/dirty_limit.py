@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from penstock.errors import CANNOT_HERE, PenstockError
 from penstock.guard.change import NotedChange, Priorities, write_value
 
 FOLDER = Path("/proc/sys/vm")
@@ -47,12 +48,20 @@ def dirty_limits(size: int, folder: Path = FOLDER) -> Iterator[DirtyLimit]:
     """Yield the changes that bound dirty pages: half of `size` starts their writing.
 
     # Errors
-    `OSError` if the limits cannot be read.
+    The limits cannot be read.
     """
     for name, limit in (("dirty_background", size // 2), ("dirty", size)):
         in_bytes, in_percent = folder / f"{name}_bytes", folder / f"{name}_ratio"
-        had = in_bytes.read_text().strip()
-        back = in_bytes
+        back, had = in_bytes, _read(in_bytes)
         if had == "0":
-            back, had = in_percent, in_percent.read_text().strip()
+            back, had = in_percent, _read(in_percent)
         yield DirtyLimit(path=str(in_bytes), back=str(back), had=had, gets=str(limit))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        message = f"error: the limit of dirty pages {path} cannot be read: {error.strerror}"
+        hint = "hint: leave --dirty-bytes out: containers often hide the settings of the machine"
+        raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE) from None

@@ -173,7 +173,7 @@ def guard(
     If the disk has a guard, or the kernel refuses to trace or to be set.
     """
     check(plan.goals)
-    _check_root()
+    check_root()
     (listed,) = json.loads(_native.disks(plan.disk))["disks"]
     members = Members({ONLINE: plan.online, BATCH: plan.batch})
     control = group_control(plan.disk, plan.goals, plan.online, plan.batch, members.scan())
@@ -209,7 +209,8 @@ def guard(
     return result
 
 
-def _check_root() -> None:
+def check_root() -> None:
+    """Raise an error unless root guards."""
     if os.geteuid() != 0:
         message = "error: a guard needs root: it traces the disk, and sets its queue and threads"
         hint = (

@@ -80,7 +80,7 @@ class Outputs:
             place: Place = getattr(self, name)
             if place is not None and not fspath(place):
                 raise wrong(f"--{name} names nothing: it is empty", "name a file or a folder")
-        _check_distinct({name: getattr(self, name) for name in self.options})
+        check_distinct({name: getattr(self, name) for name in self.options})
         if (self.arm_from or self.arm_for) and self.report is None and self.plots is None:
             raise wrong(
                 "--from and --for say what the picture of the arm shows, and none is asked for",
@@ -162,7 +162,7 @@ def _save_whole(chart: "alt.TopLevelMixin", path: Path) -> None:
     files.write(path, draw(chart))
 
 
-def _check_distinct(named: Mapping[str, Place]) -> None:
+def check_distinct(named: Mapping[str, Place]) -> None:
     """Raise a `PenstockError` if two have one name, or one has the ending of another kind."""
     options: dict[str, str] = {}
     for option, name in named.items():
