@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -42,6 +42,17 @@ def noted(name: str) -> dict[str, str]:
     lines = reversed((NOTES / f"served.{name}").read_text().splitlines())
     fields = (line.split(maxsplit=3) for line in lines)
     return {attribute.split("/")[-1]: value for _, _, attribute, value in fields}
+
+
+def under_bfq(process: int) -> list[str]:
+    """The disks under bfq whose settings a process holds, by the notes that it has open."""
+    names = []
+    for file in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            names.append(os.readlink(file))
+    start = f"{NOTES}/queue."
+    disks = [name.removeprefix(start) for name in names if name.startswith(start)]
+    return [disk for disk in disks if "[bfq]" in state(disk)["scheduler"]]
 
 
 def is_served(name: str) -> bool:
@@ -203,12 +214,9 @@ def test_one_line_compares_the_kernels_schedulers_and_ours(tmp_path: Path) -> No
 def test_a_run_that_is_killed_leaves_no_device(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(JOB.replace("1500ms", "60s"))
     words = ("run", tmp_path / "job.toml", "--on", "block:hdd-7200", "--policy", "kernel:bfq")
-    others = set(NOTES.glob("queue.*"))
     with running(tmp_path, *words) as command:
-        command.wait_for(lambda: set(NOTES.glob("queue.*")) - others)
-        (note,) = set(NOTES.glob("queue.*")) - others
-        name = note.name.removeprefix("queue.")
-        command.wait_for(lambda: "[bfq]" in state(name)["scheduler"])
+        command.wait_for(lambda: under_bfq(command.process.pid))
+        (name,) = under_bfq(command.process.pid)
         os.kill(command.process.pid, signal.SIGKILL)
         command.process.wait()
     until = time.monotonic() + 10
