@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 import penstock
-from penstock.serving import served
+from penstock.served.process import served
 
 ROOT = Path(__file__).parents[1]
 JOBS = ROOT / "examples/page-cache"

@@ -23,6 +23,7 @@ __all__ = [
     "PassSession",
     "Recorder",
     "Served",
+    "ServedTarget",
     "Session",
     "__version__",
     "device",
@@ -131,6 +132,36 @@ class Served:
         """Whether a file system on it is mounted, or another device holds it."""
     def close(self) -> None:
         """Take it down; a second call does nothing."""
+
+@final
+class ServedTarget:
+    """A real target as block devices, with a policy between; closing it takes them down."""
+
+    def __new__(
+        cls,
+        target: Target,
+        *,
+        keep_data: bool,
+        policy: str,
+        sets: Sequence[str],
+        volumes: Sequence[str],
+        depth: int | None = None,
+        in_flight: int = 32,
+        timeout: str | None = None,
+        record: str | PathLike[str] | None = None,
+    ) -> ServedTarget: ...
+    @property
+    def nodes(self) -> list[tuple[str, PathLike[str]]]:
+        """The name and the node of each volume."""
+    @property
+    def remarks(self) -> list[str]:
+        """What this machine does not grant."""
+    def report(self) -> str:
+        """What each volume was asked for so far, as JSON."""
+    def in_use(self) -> list[PathLike[str]]:
+        """The nodes that are mounted, or held by another device."""
+    def close(self) -> None:
+        """Take the devices down after the requests that they have; a second call does nothing."""
 
 @final
 class Session:

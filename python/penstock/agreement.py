@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock import _native, capturing, tracing
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
-from penstock.serving import OURS, served
+from penstock.served.process import OURS, served
 from penstock.target import SERVED
 
 ARRIVAL = {"none": "noop"}

@@ -47,7 +47,7 @@ FLOORS = (
     {"experiment"},
     {"sweeps"},
     {""},
-    {"capturing", "metering", "metrics", "passes", "serving", "tracing"},
+    {"capturing", "metering", "metrics", "passes", "served", "tracing"},
     {"advise", "agreement", "calibrate", "guard", "iozone", "merging", "papers", "study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},

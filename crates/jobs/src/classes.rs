@@ -1,6 +1,8 @@
 //! Classes of work as a job names them.
 
-use penstock_core::{ClassId, ClassInfo, IoPrio};
+use std::num::NonZeroU32;
+
+use penstock_core::{ClassId, ClassInfo, IoPrio, Prio};
 use serde_json::{Value as Json, json};
 
 use crate::amount::Count;
@@ -79,7 +81,8 @@ pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(letters)
 }
 
-fn class(entry: &KeyValue) -> Result<Class, JobError> {
+/// Reads a class from its section, `entry`.
+pub(crate) fn class(entry: &KeyValue) -> Result<Class, JobError> {
     if !is_name(&entry.key) {
         let message = format!("{} is no name of a class", quote(&entry.key));
         return Err(JobError::new(message).at(&entry.origin).hint(NAME_HINT));
@@ -130,6 +133,13 @@ impl Class {
     /// Whether the class has an I/O priority other than the default.
     pub fn has_ioprio(&self) -> bool {
         self.ioprio != IoPrio::DEFAULT
+    }
+
+    /// The class as policies are given it.
+    pub fn info(&self) -> ClassInfo {
+        let weight = NonZeroU32::new(self.weight()).expect("checked when it was read");
+        let (name, prio) = (self.name.clone(), Prio(self.prio));
+        ClassInfo { name, weight, prio, ioprio: self.ioprio }
     }
 
     /// Weight relative to those of the other classes.

@@ -50,7 +50,12 @@ impl Source {
 
     /// Creates the source of one `--set` argument.
     pub fn set(text: &str) -> Arc<Self> {
-        Arc::new(Self { name: "--set".into(), text: text.into(), kind: SourceKind::Set })
+        Self::option("--set", text)
+    }
+
+    /// Creates the source of one argument of the option `name`.
+    pub fn option(name: &str, text: &str) -> Arc<Self> {
+        Arc::new(Self { name: name.into(), text: text.into(), kind: SourceKind::Set })
     }
 
     /// The whole text.

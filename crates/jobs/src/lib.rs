@@ -47,6 +47,7 @@ mod stop;
 mod study_levels;
 mod text;
 mod tree;
+mod volumes;
 
 pub use classes::Class;
 pub use devices::DeviceSpec;
@@ -61,6 +62,7 @@ pub use merge_files::MergeFiles;
 pub use page_cache::PageCacheSpec;
 pub use stop::Stop;
 pub use study::Study;
+pub use volumes::{VolumeSpec, volumes};
 pub use workload::agents::AgentSpec;
 pub use workload::extent::Extent;
 pub use workload::files::FileSpec;

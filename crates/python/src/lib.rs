@@ -18,6 +18,7 @@ mod papers;
 mod passes;
 mod policy;
 mod served;
+mod served_target;
 mod session;
 mod target;
 mod text;
@@ -63,6 +64,8 @@ mod _native {
     use crate::passes::PassSession;
     #[pymodule_export]
     use crate::served::Served;
+    #[pymodule_export]
+    use crate::served_target::ServedTarget;
     #[pymodule_export]
     use crate::session::{Pace, Session};
     #[pymodule_export]

@@ -32,7 +32,7 @@ impl Served {
     /// The device's node, and the file with its report.
     #[getter]
     fn places(&self) -> Option<(PathBuf, PathBuf)> {
-        self.with(|served| (served.node().to_owned(), served.report_file().to_owned()))
+        self.with(|served| (served.node().to_owned(), served.report_file()))
     }
 
     /// Returns how many requests it has answered, and how late, as JSON.

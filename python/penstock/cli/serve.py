@@ -1,88 +1,197 @@
-"""`penstock serve`: a modelled disk as a block device."""
+"""`penstock serve`: a modelled disk, or a real one behind a policy, as a block device."""
 
 import json
 import os
 import select
 import sys
-from contextlib import closing
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from penstock import _native
-from penstock.answer.value import Answer, headline
+from penstock.answer.value import Answer
 from penstock.cli import output
 from penstock.cli.answering import answer
 from penstock.cli.options import Json
 from penstock.cli.progress import Progress
+from penstock.cli.target import targeted
 from penstock.cli.verb import verb
+from penstock.errors import wrong
+from penstock.served.model import ServedModel
+from penstock.served.target import IN_FLIGHT, ServedTarget
 from penstock.signals import StopSignal
-from penstock.text import places
+from penstock.target import Target
 
 app = verb()
 
 BEAT_S = 0.2
 """How often it is looked whether the device still answers."""
 
+On = Annotated[
+    str,
+    typer.Argument(
+        metavar="DEVICE|TARGET",
+        help="A model, by name or file, at its own speed or as hdd-7200@10; or, with --policy, a "
+        "file that penstock owns, or a block device.",
+        show_default=False,
+    ),
+]
+
 
 @app.command("serve")
+@targeted(on=On, without={"read_only"})
 def serve(
-    device: Annotated[
-        str,
-        typer.Argument(
-            metavar="DEVICE", help="A model, by name or file, at its own speed or as hdd-7200@10."
-        ),
-    ],
+    on: On,
     *,
+    target: Target,
     size: Annotated[
-        str | None, typer.Option(help="Its size, as 64GiB; that of the model if not given.")
+        str | None, typer.Option(help="A model's size, as 64GiB; its own if not given.")
     ] = None,
     depth: Annotated[
         int | None,
         typer.Option(
             min=4,
-            help="Most requests that the kernel gives it at once. The fewer, the more its "
+            help="Most requests that the kernel gives a device at once. The fewer, the more its "
             "scheduler has to decide; the kernel's own number is 128.",
         ),
     ] = None,
     keep: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Keep the data in this file. If not given, it is in memory."
+            metavar="FILE", help="Keep a model's data in this file. If not given, it is in memory."
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The policy before a real target (`penstock list policies`): all requests of the "
+            "programs that use the device go through it.",
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="POLICY.KEY=VALUE",
+            help="A parameter of the policy, as size-priority.split=64KiB. May be given again.",
+        ),
+    ] = None,
+    volumes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--volume",
+            metavar="NAME=SIZE[,prio=N][,weight=N]",
+            help="A part of the target with a device of its own, whose requests are a class of the "
+            "policy. May be given again; without any, the target is one device.",
+        ),
+    ] = None,
+    keep_data: Annotated[
+        bool,
+        typer.Option(help="Serve the target with the data that it has, whatever that is."),
+    ] = False,
+    in_flight: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most commands at the target at once; 32 if not given."),
+    ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME|off",
+            help="How long a command may take at the target, as 30s, before the devices fail.",
+        ),
+    ] = None,
+    record: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Record what happens and every decision, for `penstock replay-decisions`.",
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.prom",
+            help="Write metrics for Prometheus once a second, for a node exporter's textfile "
+            "collector.",
         ),
     ] = None,
     until_stdin_ends: Annotated[bool, typer.Option(hidden=True)] = False,
     as_json: Json = False,
 ) -> None:
-    """Serve a modelled disk as a block device, which answers in the model's time.
+    """Serve a disk as a block device: a modelled one, or a real one behind a policy.
 
-    Any program, file system and scheduler of the kernel can be used on it. Its node is printed
-    first; Ctrl-C takes it down, and says how late it answered. Only root may. With --json the
-    node, and at the end the lateness, are an object on a line each.
+    A model answers in its own time. With --policy, TARGET is a real file or block device, and the
+    requests of all programs to it go through the policy. Any program, file system and scheduler of
+    the kernel can be used on the device. Its node is printed first; Ctrl-C takes it down, and says
+    how it fared. Only root may. With --json the nodes, and at the end the figures, are an object on
+    a line each.
     """
+    of_a_target: dict[str, object] = {
+        "--set": sets,
+        "--volume": volumes,
+        "--keep-data": keep_data,
+        "--in-flight": in_flight,
+        "--timeout": timeout,
+        "--record": record,
+        "--metrics": metrics,
+        **{f"--{name.replace('_', '-')}": value for name, value in target.options.items()},
+    }
+    served: ServedModel | ServedTarget
+    if policy is None:
+        _check_left_out(of_a_target, "a model", "a real target is served with --policy")
+        served = ServedModel(on, size=size, depth=depth, keep=keep)
+    else:
+        _check_left_out({"--size": size, "--keep": keep}, "--policy", "it is about a model")
+        served = ServedTarget(
+            target,
+            policy,
+            keep_data=keep_data,
+            sets=sets or (),
+            volumes=volumes or (),
+            depth=depth,
+            in_flight=in_flight or IN_FLIGHT,
+            timeout=timeout,
+            record=record,
+            metrics=metrics,
+        )
+    _serve(served, until_stdin_ends=until_stdin_ends, as_json=as_json)
+
+
+def _check_left_out(options: Mapping[str, object], besides: str, hint: str) -> None:
+    """Raise an error if an option is given that does not go with `besides`."""
+    for option, given in options.items():
+        if given:
+            raise wrong(f"{option} does not go with {besides}", f"{hint}: leave it out")
+
+
+def _serve(served: ServedModel | ServedTarget, *, until_stdin_ends: bool, as_json: bool) -> None:
+    """Serve until it is interrupted or standard input ends, and give the answer."""
     stop_signal = StopSignal()
 
     def work(_: Progress) -> Answer:
-        with closing(_native.Served(device, size=size, depth=depth, keep=keep)) as served:
-            node, report = map(os.fspath, served.places)
+        with served:
             if as_json:
-                output.data(json.dumps({"node": node, "report": report}) + "\n")
+                output.data(json.dumps(served.begun()) + "\n")
             else:
-                output.data(f"{node}\n")
-                output.talk(f"serving {device} as {node}; Ctrl-C takes it down")
+                output.data("".join(f"{line}\n" for line in served.nodes()))
+                output.talk(served.introduction())
+                for remark in served.remarks():
+                    output.talk(f"note: {remark}")
             sys.stdout.flush()
             try:
                 while not _ended(sys.stdin.fileno() if until_stdin_ends else None):
-                    served.report()  # Raises what ended the model.
+                    served.report()  # Raises what ended it.
             except KeyboardInterrupt:
-                if served.is_in_use():
+                for node in served.in_use():
                     output.talk(
                         f"{node} is mounted or held: whoever uses it gets errors from now on"
                     )
-            answered = json.loads(served.report())
+            report = served.report()
         return Answer(
-            data=lambda: json.dumps(answered),
-            blocks=[[headline("emulated", device), places.served(answered)]],
+            data=lambda: json.dumps(report),
+            blocks=served.blocks(report),
+            messages=served.messages(),
             partial=not until_stdin_ends,
         )
 

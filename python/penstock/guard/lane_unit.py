@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penstock.errors import CANNOT_HERE, UNSAFE_TARGET, PenstockError
 from penstock.guard.lane_changes import UnitFile
-from penstock.serving import OURS
+from penstock.served.process import OURS
 
 FOLDER = Path("/etc/systemd/system")
 

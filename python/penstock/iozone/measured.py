@@ -13,7 +13,7 @@ from penstock.iozone.runner import IozonePoint, MeasuredTest, Report, Worker
 from penstock.passes import PassSettings
 from penstock.results.file_test_types import FileTest
 from penstock.results.merge_types import World
-from penstock.serving import served
+from penstock.served.process import served
 from penstock.target import SERVED, Target
 from penstock.text import places
 

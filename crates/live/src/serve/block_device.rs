@@ -5,14 +5,12 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::file_system::{DISK, FileSystem, Front, LONGEST, REPORT};
-use super::store::Store;
 use crate::exit_codes::{CANNOT, FAILED};
 use crate::kernel::mounts::mount;
 use crate::targets::TargetError;
@@ -78,20 +76,15 @@ impl Served {
     /// The longest request in bytes: the kernel halves what is longer.
     pub const LONGEST: u32 = LONGEST;
 
-    /// Serves the bytes of `store` as a block device with blocks of `block` bytes; `front` takes its requests.
-    /// `shown` is the name of its file where the kernel lists it.
+    /// Serves `front` as a block device with blocks of `block` bytes. `shown` is the name of its file where the
+    /// kernel lists it.
     ///
     /// # Errors
     /// [`ServeError`]: the kernel lacks FUSE or loop devices, or the user may not use them.
-    pub fn new(
-        front: impl Front,
-        store: Arc<Store>,
-        block: u32,
-        shown: &str,
-    ) -> Result<Self, ServeError> {
+    pub fn new(front: impl Front, block: u32, shown: &str) -> Result<Self, ServeError> {
         let shown = Path::new(shown);
         let control = Control::open(shown)?;
-        let len = store.bytes();
+        let len = front.bytes();
         let fuse = File::options().read(true).write(true).open("/dev/fuse").map_err(|source| {
             let doing = "open /dev/fuse";
             let hint = match source.kind() {
@@ -106,7 +99,7 @@ impl Served {
             hint: "it needs root, and a kernel of 5.2 or later",
         })?;
         let failed = |doing| move |source| ServeError::Failed { doing, source };
-        let file_system = FileSystem { front, store };
+        let file_system = FileSystem { front };
         let session =
             Session::from_fd(file_system, fuse.into(), SessionACL::Owner, Config::default())
                 .and_then(Session::spawn)

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
@@ -11,8 +10,6 @@ use fuser::{
     ReplyWrite, Request, WriteFlags,
 };
 use penstock_core::Op;
-
-use super::store::Store;
 
 /// Names of the files.
 pub(super) const DISK: &str = "disk";
@@ -34,10 +31,14 @@ pub(super) const LONGEST: u32 = 1 << 20;
 /// Requests that the kernel may have here at once: more than any queue of a loop device.
 const MOST: u16 = 1024;
 
-/// Takes the requests to a served device, on the thread of the file system.
+/// Takes the requests to a served device, on the thread of the file system, and has its bytes.
 pub trait Front: Send + Sync + 'static {
-    /// Takes a request, which has to be answered, by any thread.
-    fn take(&self, request: BlockRequest);
+    /// Returns the device's length in bytes.
+    fn bytes(&self) -> u64;
+
+    /// Takes a request within the device, which has to be answered, by any thread; `data` are the bytes of a
+    /// write.
+    fn take(&self, request: BlockRequest, data: &[u8]);
 
     /// Returns a report for those that ask for one, less than 4096 bytes of text.
     fn report(&self) -> String;
@@ -65,41 +66,33 @@ enum Reply {
     Other(ReplyEmpty),
 }
 
-/// The answer to a request.
-pub type Answered = Result<(), penstock_core::Errno>;
+/// The answer to a request: the bytes of a read, or nothing.
+pub type Answered<'a> = Result<&'a [u8], penstock_core::Errno>;
 
 impl BlockRequest {
-    /// Answers it. The bytes of a read come from `store`, by way of `buffer`.
-    pub fn answer(self, answered: Answered, store: &Store, buffer: &mut Vec<u8>) {
-        let error = answered.err().map(|errno| Errno::from_i32(errno.code()));
-        match (self.reply, error) {
-            (Reply::Read(reply), None) => {
-                buffer.resize(self.len as usize, 0);
-                match store.read(self.start, buffer) {
-                    Ok(()) => reply.data(buffer),
-                    Err(error) => reply.error(Errno::from(error)),
-                }
-            }
-            (Reply::Read(reply), Some(error)) => reply.error(error),
-            (Reply::Write(reply), None) => reply.written(self.len),
-            (Reply::Write(reply), Some(error)) => reply.error(error),
-            (Reply::Other(reply), None) => reply.ok(),
-            (Reply::Other(reply), Some(error)) => reply.error(error),
+    /// Answers it.
+    pub fn answer(self, answered: Answered<'_>) {
+        match (self.reply, answered.map_err(|errno| Errno::from_i32(errno.code()))) {
+            (Reply::Read(reply), Ok(bytes)) => reply.data(bytes),
+            (Reply::Read(reply), Err(error)) => reply.error(error),
+            (Reply::Write(reply), Ok(_)) => reply.written(self.len),
+            (Reply::Write(reply), Err(error)) => reply.error(error),
+            (Reply::Other(reply), Ok(_)) => reply.ok(),
+            (Reply::Other(reply), Err(error)) => reply.error(error),
         }
     }
 }
 
-/// The file system. Data is stored when a write arrives, and the write is answered when the front says so.
+/// The file system over the bytes of its front.
 pub(super) struct FileSystem<F> {
     pub(super) front: F,
-    pub(super) store: Arc<Store>,
 }
 
 impl<F: Front> FileSystem<F> {
     fn attributes(&self, file: INodeNo) -> Option<FileAttr> {
         let (kind, perm, size) = match file {
             FOLDER => (FileType::Directory, 0o700, 0),
-            DISK_FILE => (FileType::RegularFile, 0o600, self.store.bytes()),
+            DISK_FILE => (FileType::RegularFile, 0o600, self.front.bytes()),
             REPORT_FILE => (FileType::RegularFile, 0o600, REPORT_LEN),
             _ => return None,
         };
@@ -122,8 +115,13 @@ impl<F: Front> FileSystem<F> {
         })
     }
 
-    fn take(&self, op: Op, start: u64, len: u32, reply: Reply) {
-        self.front.take(BlockRequest { op, start, len, reply });
+    fn take(&self, op: Op, start: u64, len: u32, reply: Reply, data: &[u8]) {
+        self.front.take(BlockRequest { op, start, len, reply }, data);
+    }
+
+    /// Whether `len` bytes from byte `start` on lie within the device.
+    fn holds(&self, start: u64, len: u64) -> bool {
+        start.checked_add(len).is_some_and(|end| end <= self.front.bytes())
     }
 }
 
@@ -202,12 +200,12 @@ impl<F: Front> Filesystem for FileSystem<F> {
     ) {
         match file {
             DISK_FILE => {
-                let left = self.store.bytes().saturating_sub(start);
+                let left = self.front.bytes().saturating_sub(start);
                 let len = len.min(u32::try_from(left).unwrap_or(u32::MAX));
                 if len == 0 {
                     return reply.data(&[]);
                 }
-                self.take(Op::Read, start, len, Reply::Read(reply));
+                self.take(Op::Read, start, len, Reply::Read(reply), &[]);
             }
             REPORT_FILE if start == 0 => reply.data(self.front.report().as_bytes()),
             _ => reply.data(&[]),
@@ -229,10 +227,10 @@ impl<F: Front> Filesystem for FileSystem<F> {
         if file != DISK_FILE {
             return reply.error(Errno::EPERM);
         }
-        match self.store.write(start, bytes) {
-            Ok(()) => self.take(Op::Write, start, bytes.len() as u32, Reply::Write(reply)),
-            Err(error) => reply.error(Errno::from(error)),
+        if !self.holds(start, bytes.len() as u64) {
+            return reply.error(Errno::EINVAL);
         }
+        self.take(Op::Write, start, bytes.len() as u32, Reply::Write(reply), bytes);
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
@@ -242,13 +240,12 @@ impl<F: Front> Filesystem for FileSystem<F> {
 
     fn fsync(&self, _: &Request, file: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         match file {
-            DISK_FILE => self.take(Op::Flush, 0, 0, Reply::Other(reply)),
+            DISK_FILE => self.take(Op::Flush, 0, 0, Reply::Other(reply), &[]),
             _ => reply.ok(),
         }
     }
 
-    /// Discards a range, or writes zeros there. The model is asked for a discard of at most 1 GiB, as its requests
-    /// have 32 bits.
+    /// Discards a range, or writes zeros there: both leave zeros.
     fn fallocate(
         &self,
         _: &Request,
@@ -263,17 +260,11 @@ impl<F: Front> Filesystem for FileSystem<F> {
         if file != DISK_FILE || mode & CLEARS == 0 {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let end = start.saturating_add(len).min(self.store.bytes());
-        let len = end.saturating_sub(start);
-        if len == 0 {
-            return reply.ok();
-        }
-        match self.store.clear(start, len) {
-            Ok(()) => {
-                let len = len.min(1 << 30) as u32;
-                self.take(Op::Discard, start, len, Reply::Other(reply));
-            }
-            Err(error) => reply.error(Errno::from(error)),
+        let left = self.front.bytes().saturating_sub(start);
+        match u32::try_from(len.min(left)) {
+            Ok(0) => reply.ok(),
+            Ok(len) => self.take(Op::Discard, start, len, Reply::Other(reply), &[]),
+            Err(_) => reply.error(Errno::EINVAL),
         }
     }
 }

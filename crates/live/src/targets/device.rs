@@ -38,10 +38,13 @@ pub enum Contents {
     Empty,
     /// Any data: it may be lost.
     MayBeLost,
+    /// Anything, known formats included: it is kept, so that the device need not be named twice.
+    Kept,
 }
 
 /// Opens the block device at `path` for direct I/O and exclusively, if it is free, `named` is its
-/// serial number or its path, and it holds no more than `contents`.
+/// serial number or its path, and it holds no more than `contents`. A device whose contents are kept need not
+/// be named.
 pub(super) fn open(
     path: &Path,
     named: Option<&str>,
@@ -56,7 +59,9 @@ pub(super) fn open(
         found: "a block device that /sys does not list".into(),
         hint: "whether it is in use cannot be seen here; name it where /sys is whole".into(),
     })?;
-    check_named(path, named, &listed)?;
+    if contents != Contents::Kept {
+        check_named(path, named, &listed)?;
+    }
     check_free(path, &listed, number, contents)?;
     let device = alone(path).map_err(|error| match error {
         TargetError::InUse { path } => TargetError::NotFree {
@@ -161,7 +166,8 @@ fn check_named(path: &Path, named: Option<&str>, listed: &Listed) -> Result<(), 
     Err(TargetError::NotNamedTwice { path: path.to_owned(), about: about.join(", "), second, name })
 }
 
-/// Checks that a device is unused, carries no known format, and holds no more than `contents`.
+/// Checks that a device is unused and holds no more than `contents`: but for contents that are kept, no known
+/// format.
 fn check_free(
     path: &Path,
     listed: &Listed,
@@ -176,6 +182,9 @@ fn check_free(
     if let Some(usage::Obstacle { found, hint }) = obstacle.or_else(|| lasting(|| listed.writer()))
     {
         return Err(not_free(found, hint));
+    }
+    if contents == Contents::Kept {
+        return Ok(());
     }
     let read = |error| TargetError::system(path, "look for what is on it", error);
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();

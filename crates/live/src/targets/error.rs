@@ -170,11 +170,12 @@ pub enum TargetError {
         /// The nearest lengths that are possible, as options.
         nearest: String,
     },
-    /// An owned file that holds an application's data, for a run.
+    /// An owned file that holds an application's data, for a run or a new served device.
     #[error(
-        "{}: found a file with an application's data, which went through a gate; expected one that \
-         a run may write over\nhint: name another file; if its data may be lost, add \
-         `--i-will-lose-data {}`: it is a run's file from then on", path.display(), path.display()
+        "{}: found a file with an application's data, which went through a gate or a served device; \
+         expected one that may be written over\nhint: name another file; if its data may be lost, \
+         add `--i-will-lose-data {}`; to serve it with its data, `--keep-data`",
+        path.display(), path.display()
     )]
     HoldsData {
         /// The path.

@@ -72,6 +72,9 @@ pub enum User {
     RunOverData,
     /// A gate: the file belongs to its application from then on.
     Application,
+    /// A served device that begins without data: a file with an application's data is refused. The file
+    /// belongs to the device's users from then on.
+    Server,
 }
 
 impl User {
@@ -79,7 +82,7 @@ impl User {
     fn holds(self) -> Holds {
         match self {
             Self::Run | Self::RunOverData => Holds::Filling,
-            Self::Application => Holds::Data,
+            Self::Application | Self::Server => Holds::Data,
         }
     }
 }
@@ -392,7 +395,7 @@ fn check_mark(
     check_kind(path, meta.file_type())?;
     let len = meta.len();
     match mark::read(file, len).map_err(read)? {
-        Found::Ours { holds: Holds::Data, .. } if user == User::Run => {
+        Found::Ours { holds: Holds::Data, .. } if matches!(user, User::Run | User::Server) => {
             Err(TargetError::HoldsData { path: path.to_owned() })
         }
         Found::Ours { usable, holds } => match create {

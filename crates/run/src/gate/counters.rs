@@ -1,12 +1,14 @@
 //! Statistics of a gate.
 
-use penstock_core::{ClassInfo, Done, Request, Span, Time};
+use std::io;
+
+use penstock_core::{ClassInfo, Done, Op, Request, Span, Time};
 use serde::Serialize;
 
 use crate::measures::values::Values;
 use crate::result::Distribution;
 
-/// The kind of a request, by its length.
+/// The kind of a request to a gate, by its length: its class, and the counters in which it is booked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Short,
@@ -19,6 +21,15 @@ impl Class {
     /// All classes, as policies see them.
     pub(super) fn all() -> [ClassInfo; 3] {
         ["short", "long", "flush"].map(ClassInfo::new)
+    }
+
+    /// The class of a request of `len` bytes, of which those of up to `threshold` bytes are short.
+    pub(super) fn new(op: Op, len: u32, threshold: u32) -> Self {
+        match op {
+            Op::Flush => Self::Flush,
+            _ if len <= threshold => Self::Short,
+            _ => Self::Long,
+        }
     }
 }
 
@@ -61,12 +72,30 @@ pub struct LengthStats {
     pub latency_ns: Distribution,
 }
 
-/// Counts the requests of a gate.
+impl GateStats {
+    /// Reads `counters`, whose books are those of the classes, at `now`.
+    pub(super) fn new(counters: &Counters, threshold: u32, now: Time) -> Self {
+        let open = now.ns().max(1) as f64;
+        let of = |class: Class| counters.stats(class as usize);
+        Self {
+            open_s: open / 1e9,
+            busy: counters.busy.ns() as f64 / open,
+            threshold,
+            short: of(Class::Short),
+            long: of(Class::Long),
+            flush: of(Class::Flush),
+            long_first: counters.long_first,
+        }
+    }
+}
+
+/// Counts the requests of a gate, in a book for each kind that its opener tells apart.
 pub(super) struct Counters {
-    threshold: u32,
-    kinds: [LengthCounters; 3],
-    busy: Span,
-    long_first: u64,
+    books: Vec<LengthCounters>,
+    pub(super) busy: Span,
+    pub(super) long_first: u64,
+    /// The reason why the record is useless, if it is.
+    pub(super) record_error: Option<io::Error>,
 }
 
 struct LengthCounters {
@@ -79,54 +108,40 @@ struct LengthCounters {
 }
 
 impl Counters {
-    /// Creates counters that count requests of up to `threshold` bytes as short.
-    pub(super) fn new(threshold: u32) -> Self {
-        let kind = |_| {
+    /// Creates counters with `books` books.
+    pub(super) fn new(books: usize) -> Self {
+        let book = |_| {
             let values = Values::new;
             let (wait, service, latency) = (values(), values(), values());
             LengthCounters { bytes: 0, pieces: 0, errors: 0, wait, service, latency }
         };
-        Self { threshold, kinds: [0; 3].map(kind), busy: Span::ZERO, long_first: 0 }
+        let books = (0..books).map(book).collect();
+        Self { books, busy: Span::ZERO, long_first: 0, record_error: None }
     }
 
-    /// The class of a request of `len` bytes.
-    pub(super) fn class(&self, len: u32) -> Class {
-        if len <= self.threshold { Class::Short } else { Class::Long }
-    }
-
-    /// Counts a finished request of `pieces` pieces; `long_first` is the number of pieces of long
-    /// requests sent before short ones so far.
+    /// Counts a finished request of `pieces` pieces in `book`; `long_first` is the number of pieces
+    /// of long requests sent before short ones so far.
     pub(super) fn finished(
         &mut self,
-        class: Class,
+        book: usize,
         req: &Request,
         done: &Done,
         (pieces, long_first): (u64, u64),
     ) {
-        let kind = &mut self.kinds[class as usize];
-        kind.bytes += u64::from(req.len);
-        kind.pieces += pieces;
-        kind.errors += u64::from(done.error.is_some());
-        kind.wait.add(done.begun.since(req.due));
-        kind.service.add(done.service);
-        kind.latency.add(done.at.since(req.due));
+        let book = &mut self.books[book];
+        book.bytes += u64::from(req.len);
+        book.pieces += pieces;
+        book.errors += u64::from(done.error.is_some());
+        book.wait.add(done.begun.since(req.due));
+        book.service.add(done.service);
+        book.latency.add(done.at.since(req.due));
         self.busy += done.service;
         self.long_first = long_first;
     }
 
-    /// The counters at `now`.
-    pub(super) fn stats(&self, now: Time) -> GateStats {
-        let open = now.ns().max(1) as f64;
-        let [short, long, flush] = &self.kinds;
-        GateStats {
-            open_s: open / 1e9,
-            busy: self.busy.ns() as f64 / open,
-            threshold: self.threshold,
-            short: short.stats(),
-            long: long.stats(),
-            flush: flush.stats(),
-            long_first: self.long_first,
-        }
+    /// The statistics of `book`.
+    pub(super) fn stats(&self, book: usize) -> LengthStats {
+        self.books[book].stats()
     }
 }
 

@@ -6,8 +6,11 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use penstock_core::{Errno, Op, Time};
+use penstock_core::{ClassId, Errno, Op, Prio, Time};
 use penstock_live::Bell;
+use penstock_live::serve::BlockRequest;
+
+use super::locks::lock;
 
 /// A request to the gate.
 pub(super) struct Order {
@@ -17,9 +20,54 @@ pub(super) struct Order {
     pub(super) offset: u64,
     /// The bytes to write, or the buffer to read into.
     pub(super) bytes: Vec<u8>,
+    /// Bytes of its range.
+    pub(super) len: u32,
     /// Whether it must be on stable media when it is answered.
     pub(super) sync: bool,
-    pub(super) reply: SyncSender<Answer>,
+    pub(super) class: ClassId,
+    pub(super) prio: Prio,
+    /// Number of the counters in which it is booked.
+    pub(super) book: usize,
+    pub(super) reply: Reply,
+}
+
+/// The way of an answer back.
+pub(super) enum Reply {
+    /// To a thread that waits for it.
+    Thread(SyncSender<Answer>),
+    /// To the kernel, whose request it answers; the buffer goes to the pool.
+    Kernel(BlockRequest, Arc<Pool>),
+}
+
+impl Reply {
+    /// Sends `answer`, if anybody still waits for it.
+    pub(super) fn send(self, answer: Answer) {
+        match self {
+            // The caller may have been interrupted.
+            Self::Thread(reply) => drop(reply.send(answer)),
+            Self::Kernel(request, pool) => {
+                request.answer(answer.error.map_or(Ok(&answer.bytes[..]), Err));
+                pool.put(answer.bytes);
+            }
+        }
+    }
+}
+
+/// Buffers for the data of requests that are used again.
+#[derive(Default)]
+pub(super) struct Pool(Mutex<Vec<Vec<u8>>>);
+
+impl Pool {
+    /// Takes an empty buffer, which has room if an earlier request had as much.
+    pub(super) fn take(&self) -> Vec<u8> {
+        let mut buffer = lock(&self.0).pop().unwrap_or_default();
+        buffer.clear();
+        buffer
+    }
+
+    fn put(&self, buffer: Vec<u8>) {
+        lock(&self.0).push(buffer);
+    }
 }
 
 /// The answer to an order.
@@ -194,8 +242,7 @@ impl<T> Inbox<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, InboxState<T>> {
-        // Each statement leaves the guarded value consistent.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -211,8 +258,10 @@ mod tests {
     const BEAT: Duration = Duration::from_millis(1);
 
     fn order() -> Order {
-        let reply = sync_channel(1).0;
-        Order { op: Op::Write, file: 0, offset: 0, bytes: vec![1], sync: false, reply }
+        let reply = Reply::Thread(sync_channel(1).0);
+        let (class, prio, book) = (ClassId(0), Prio(0), 0);
+        let (file, offset, bytes, len, sync) = (0, 0, vec![1], 1, false);
+        Order { op: Op::Write, file, offset, bytes, len, sync, class, prio, book, reply }
     }
 
     #[test]

@@ -15,34 +15,42 @@
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 //! section IV, which has it in the kernel.
 
+mod block_node;
 mod bounds;
+mod by_class;
 mod carrier;
 mod counters;
 mod dispatcher;
 mod files;
 mod inbox;
+mod locks;
 mod open;
 mod register;
 mod served;
+mod served_target;
 
 use std::fmt;
 use std::io;
 use std::mem;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use penstock_core::{Op, Time};
+use penstock_core::{ClassId, Op, Prio, Time};
 use penstock_live::{Handover, Stopwatch, Target, User};
 
-use self::bounds::LONGEST;
-use self::counters::Counters;
+use self::bounds::{LONGEST, MOST};
+use self::counters::{Class, Counters};
 pub use self::counters::{GateStats, LengthStats};
 use self::files::Files;
-use self::inbox::{Answer, Closed, Inbox, Order};
+use self::inbox::{Answer, Closed, Inbox, Order, Reply};
+use self::locks::lock;
 pub use self::open::{GateFile, GateOptions};
-use self::open::{Opened, open};
+use self::open::{Kinds, Opened, open};
 pub use self::served::{ServedDevice, ServedOptions};
+pub use self::served_target::{
+    ServedTarget, ServedTargetOptions, ServedTargetReport, VolumeReport,
+};
 use crate::failure::Failure;
 
 /// Interval at which a waiting thread checks whether it is interrupted.
@@ -54,6 +62,8 @@ pub struct Gate {
     inbox: Arc<Inbox<Order>>,
     stopwatch: Stopwatch,
     counters: Arc<Mutex<Counters>>,
+    /// The longest request that counts as short, in bytes.
+    threshold: u32,
     dispatcher: Mutex<Option<Handover<()>>>,
     interrupted: Option<fn() -> bool>,
     /// The process that opened it. A fork has neither its thread nor its ring.
@@ -101,10 +111,14 @@ impl Gate {
 
     /// Opens a gate over `targets`, the [targets](GateOptions::targets) of `options`.
     pub(crate) fn over(options: &GateOptions, targets: Vec<Target>) -> Result<Self, Failure> {
-        let Opened { files, inbox, stopwatch, counters, dispatcher } = open(options, targets)?;
+        let classes = Class::all().into();
+        let (books, longest, most) = (3, LONGEST, MOST);
+        let kinds = Kinds { classes, books, longest, most, by_class: None, record: None };
+        let opened = open(options, targets, kinds)?;
+        let Opened { files, inbox, stopwatch, counters, threshold, dispatcher } = opened;
         let (dispatcher, interrupted) = (Mutex::new(Some(dispatcher)), options.interrupted);
         let process = std::process::id();
-        Ok(Self { files, inbox, stopwatch, counters, dispatcher, interrupted, process })
+        Ok(Self { files, inbox, stopwatch, counters, threshold, dispatcher, interrupted, process })
     }
 
     /// Writes `bytes` from byte `offset` of the file numbered `file` on. With `sync` they are on
@@ -164,7 +178,7 @@ impl Gate {
     pub fn stats(&self) -> Result<GateStats, GateError> {
         let what = || RequestText("statistics of the gate".into());
         self.check_same_process().map_err(|error| what().with(0, error))?;
-        Ok(lock(&self.counters).stats(self.now()))
+        Ok(GateStats::new(&lock(&self.counters), self.threshold, self.now()))
     }
 
     /// Bytes of its first file, or of its model.
@@ -216,7 +230,10 @@ impl Gate {
         sync: bool,
     ) -> Result<Answer, Failed> {
         let (reply, answer) = sync_channel(1);
-        let order = Order { op, file, offset, bytes, sync, reply };
+        let (len, reply) = (bytes.len() as u32, Reply::Thread(reply));
+        let class = Class::new(op, len, self.threshold);
+        let (class, prio, book) = (ClassId(class as u16), Prio::default(), class as usize);
+        let order = Order { op, file, offset, bytes, len, sync, class, prio, book, reply };
         let put = self.inbox.put(self.now(), order, BEAT, || self.is_interrupted());
         put.map_err(|why| Failed::before(&why))?;
         let answer = self.answer(&answer)?;
@@ -296,12 +313,6 @@ impl Drop for Gate {
         // Its parts are those of another process, which may have been using them at the fork.
         mem::forget(self.dispatcher.get_mut().map(Option::take));
     }
-}
-
-/// Takes the lock. Each statement leaves the guarded value consistent, so it is sound after a
-/// panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Description of a request in messages.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
-use penstock_core::{Device, Queued, Seed, Served, Span};
+use penstock_core::{ClassInfo, Device, Queued, Seed, Served, Span};
 use penstock_jobs::devices::DeviceSpec;
 use penstock_jobs::diagnose::JobError;
 use penstock_jobs::{params, policies, timeout_in};
@@ -17,9 +17,9 @@ use penstock_live::{
 };
 use penstock_policy::{Entry, Params, size_priority};
 
-use super::bounds::{LONGEST, MOST};
+use super::by_class::{ByClass, SharedCounters};
 use super::carrier::Carrier;
-use super::counters::{Class, Counters};
+use super::counters::Counters;
 use super::dispatcher::GateLoop;
 use super::files::Files;
 use super::inbox::{Inbox, Order};
@@ -30,6 +30,8 @@ use crate::failure::Failure;
 use crate::foresee::law;
 use crate::place::target::contents;
 use crate::place::{geometry, open, target};
+use crate::record::recorded::Recorded;
+use crate::record::{Header, Recorder};
 
 /// The options of a gate.
 #[derive(Clone, Debug)]
@@ -96,7 +98,7 @@ impl GateFile {
         Self { path: path.into(), create, adopt: false, i_will_lose_data, even_if_not_empty }
     }
 
-    fn open(&self, user: User) -> Result<Target, Failure> {
+    pub(super) fn open(&self, user: User) -> Result<Target, Failure> {
         let Self { path, create, adopt, i_will_lose_data, even_if_not_empty } = self;
         let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
         let create = create.as_deref().map(target::created).transpose()?;
@@ -121,7 +123,11 @@ impl GateFile {
             (named, false, create) => {
                 let user = match user {
                     User::Application => user,
-                    _ => target::user(path, named.as_deref())?,
+                    _ => match (user, target::user(path, named.as_deref())?) {
+                        (User::Server, User::RunOverData) => User::Application,
+                        (User::Server, _) => User::Server,
+                        (_, run) => run,
+                    },
                 };
                 Ok(Target::open_with(path, create, user, &mut |_, _| ControlFlow::Continue(()))?)
             }
@@ -162,10 +168,26 @@ struct Parts {
     depth: u32,
     timeout: Option<Span>,
     decider: GatePolicy,
+    kinds: Kinds,
+}
+
+/// The requests of a gate: what its opener tells apart, and how many and how long they are.
+pub(super) struct Kinds {
+    pub(super) classes: Vec<ClassInfo>,
+    /// Number of books in which they are counted.
+    pub(super) books: usize,
+    /// Bytes of the longest request that carries data.
+    pub(super) longest: u32,
+    /// Most requests at once.
+    pub(super) most: u32,
+    /// Where the policy's counters go if it is to see the requests of a class as those of one stream.
+    pub(super) by_class: Option<SharedCounters>,
+    /// Where events and decisions are recorded; `None` for no record.
+    pub(super) record: Option<PathBuf>,
 }
 
 /// The dispatcher's inbox and clock, or why it did not start.
-type Started = Result<(Arc<Inbox<Order>>, Stopwatch), EngineError>;
+type Started = Result<(Arc<Inbox<Order>>, Stopwatch), Failure>;
 
 /// The parts of an open gate, whose dispatcher runs.
 pub(super) struct Opened {
@@ -173,11 +195,17 @@ pub(super) struct Opened {
     pub(super) inbox: Arc<Inbox<Order>>,
     pub(super) stopwatch: Stopwatch,
     pub(super) counters: Arc<Mutex<Counters>>,
+    /// The longest request that counts as short, in bytes.
+    pub(super) threshold: u32,
     pub(super) dispatcher: Handover<()>,
 }
 
 /// Starts the dispatcher of a gate over the [targets](GateOptions::targets) of `options`.
-pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened, Failure> {
+pub(super) fn open(
+    options: &GateOptions,
+    targets: Vec<Target>,
+    kinds: Kinds,
+) -> Result<Opened, Failure> {
     let model = options.emulate.as_deref().map(open::model).transpose()?;
     let decider = GatePolicy::new(options, model.is_none())?;
     let engine = engines::named_or_usual(options.engine.as_deref())?;
@@ -185,30 +213,31 @@ pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened
     let timeout = timeout(options)?;
     let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
     let files = Files::new(targets.clone(), bound);
-    let counters = Arc::new(Mutex::new(Counters::new(decider.threshold())));
-    let depth = options.depth;
-    let parts = Parts { targets, model, engine, depth, timeout, decider };
+    let counters = Arc::new(Mutex::new(Counters::new(kinds.books)));
+    let (depth, threshold, most) = (options.depth, decider.threshold(), kinds.most);
+    let parts = Parts { targets, model, engine, depth, timeout, decider, kinds };
     let (started, starts) = sync_channel(1);
     let shared = Arc::clone(&counters);
     let dispatcher = Handover::spawn("penstock-gate", move || {
         let cargo = Cargo::default();
         let register = Register::default();
-        let (stack, mut clock) = match parts.build(&cargo, &register) {
+        let (stack, mut clock, recorder) = match parts.build(&cargo, &register) {
             Ok(built) => built,
-            Err(error) => return drop(started.send(Err(error))),
+            Err(failure) => return drop(started.send(Err(failure))),
         };
         let Some(bell) = clock.bell() else {
-            return drop(started.send(Err(cannot_be_woken(parts.engine))));
+            return drop(started.send(Err(cannot_be_woken(parts.engine).into())));
         };
-        let inbox = Arc::new(Inbox::new(MOST, bell));
+        let inbox = Arc::new(Inbox::new(most, bell));
         let _ = started.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
-        GateLoop { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
+        let this = GateLoop { inbox, cargo, register, counters: shared, threshold, recorder };
+        this.serve(stack, clock, most);
     });
     let dispatcher = dispatcher
         .map_err(|source| EngineError::System { doing: "start the gate's thread", source })?;
     let started: Started = starts.recv().expect("the thread reports how it started");
     let (inbox, stopwatch) = started?;
-    Ok(Opened { files, inbox, stopwatch, counters, dispatcher })
+    Ok(Opened { files, inbox, stopwatch, counters, threshold, dispatcher })
 }
 
 impl Parts {
@@ -217,9 +246,9 @@ impl Parts {
         &self,
         cargo: &Cargo,
         register: &Register,
-    ) -> Result<(impl Device + use<>, LiveClock), EngineError> {
-        let Self { targets, model, engine, depth, timeout, decider } = self;
-        let settings = Settings { timeout: *timeout, ..Settings::new(*depth, LONGEST) };
+    ) -> Result<(impl Device + use<>, LiveClock, Option<Recorder>), Failure> {
+        let Self { targets, model, engine, depth, timeout, decider, kinds } = self;
+        let settings = Settings { timeout: *timeout, ..Settings::new(*depth, kinds.longest) };
         let grain = targets.iter().map(Target::unit).max().unwrap_or(1);
         let (clock, files): (LiveClock, Vec<_>) = if targets.is_empty() {
             (LiveClock::bare(), Vec::new())
@@ -237,8 +266,20 @@ impl Parts {
         };
         let carrier = Carrier::new(devices, *depth, grain, register.clone());
         let disks = model.as_ref().map_or(NonZeroU32::MIN, |(spec, _)| geometry::disks(spec));
-        let served = Served { classes: &Class::all(), disks };
-        Ok((Queued::new((decider.entry.build)(&decider.params, &served), carrier), clock))
+        let served = Served { classes: &kinds.classes, disks };
+        let mut policy = (decider.entry.build)(&decider.params, &served);
+        if let Some(counters) = &kinds.by_class {
+            policy = Box::new(ByClass::new(policy, counters.clone()));
+        }
+        let Some(path) = &kinds.record else {
+            return Ok((Queued::new(policy, Box::new(carrier) as Box<dyn Device>), clock, None));
+        };
+        let policy_and_params = (decider.entry.name, &decider.params);
+        let header = Header::of_programs("programs", policy_and_params, &carrier, &served)?;
+        let recorder =
+            Recorder::create(path, &header).map_err(|error| Failure::unwritable(path, &error))?;
+        let device = Box::new(Recorded::new(carrier, recorder.clone())) as Box<dyn Device>;
+        Ok((Queued::new(Box::new(recorder.of_policy(policy)), device), clock, Some(recorder)))
     }
 }
 

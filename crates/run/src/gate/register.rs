@@ -2,17 +2,19 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::mpsc::SyncSender;
 
-use penstock_core::{Errno, StreamId};
+use penstock_core::{Errno, Op, StreamId};
 
-use super::counters::Class;
-use super::inbox::Answer;
+use super::inbox::Reply;
 
 /// A request in flight.
 pub(super) struct Entry {
-    pub(super) reply: SyncSender<Answer>,
-    pub(super) class: Class,
+    pub(super) op: Op,
+    pub(super) reply: Reply,
+    /// Whether it counts as short.
+    pub(super) short: bool,
+    /// Number of the counters in which it is booked.
+    pub(super) book: usize,
     /// Whether it must be on stable media when it is answered.
     pub(super) sync: bool,
     /// Position of its first byte in the address space of all files.
@@ -42,7 +44,7 @@ impl Register {
         if this.by_stream.len() <= place {
             this.by_stream.resize_with(place + 1, || None);
         }
-        this.short_waiting += u32::from(entry.class == Class::Short);
+        this.short_waiting += u32::from(entry.short);
         this.by_stream[place] = Some(entry);
     }
 
@@ -58,11 +60,11 @@ impl Register {
         let entry = this.by_stream[stream.0 as usize].as_mut().expect("a request is registered");
         entry.pieces += 1;
         let answer = entry.failed.map_or(Ok(entry.sync), |(_, error)| Err(error));
-        let (class, first) = (entry.class, entry.pieces == 1);
-        if class == Class::Short && first {
+        let (short, flush, first) = (entry.short, entry.op == Op::Flush, entry.pieces == 1);
+        if short && first {
             this.short_waiting -= 1;
         }
-        if class == Class::Long && short_waiting > 0 {
+        if !short && !flush && short_waiting > 0 {
             this.long_first += 1;
         }
         answer

@@ -7,7 +7,7 @@
 //!
 //! Source: Griffin and others, "Timing-accurate Storage Emulation" (FAST 2002).
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
@@ -15,15 +15,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use penstock_core::{
-    ClassId, Device, Done, Flags, Io, Limits, Observer, Prio, Request, Seed, Source, Span,
-    StreamId, Time, run,
+    ClassId, Device, Done, Errno, Flags, Io, Limits, Observer, Op, Prio, Request, Seed, Source,
+    Span, StreamId, Time, run,
 };
 use penstock_jobs::devices::DeviceSpec;
 use penstock_jobs::units;
-use penstock_live::queue_settings::{self, Held, SchedulerStep, Setting};
-use penstock_live::serve::{BlockRequest, Front, Served, Store};
+use penstock_live::queue_settings::Setting;
+use penstock_live::serve::{BlockRequest, Front, Store};
 use penstock_live::{Answers, Emulated, Handover, LiveClock, Speed, Stopwatch};
 
+use super::block_node::BlockNode;
 use super::inbox::Inbox;
 use crate::failure::Failure;
 use crate::place::open;
@@ -44,12 +45,8 @@ pub struct ServedOptions {
 
 /// A served device. Dropping it takes all down.
 pub struct ServedDevice {
-    /// Settings of its queue, put back first.
-    held: Option<Held>,
-    served: Option<Served>,
+    node: Option<BlockNode>,
     desk: Arc<Desk>,
-    node: PathBuf,
-    report: PathBuf,
     dispatcher: Option<Handover<()>>,
 }
 
@@ -104,10 +101,29 @@ struct Desks {
     store: Arc<Store>,
 }
 
+impl Desks {
+    /// Does what `request` asks for to the store.
+    fn store(&self, request: &BlockRequest, data: &[u8]) -> io::Result<()> {
+        match request.op {
+            Op::Write => self.store.write(request.start, data),
+            Op::Discard => self.store.clear(request.start, request.len.into()),
+            Op::Read | Op::Flush => Ok(()),
+        }
+    }
+}
+
 impl Front for Desks {
-    fn take(&self, request: BlockRequest) {
+    fn bytes(&self) -> u64 {
+        self.store.bytes()
+    }
+
+    /// Stores the data of a write when it arrives; it is answered when the model says so.
+    fn take(&self, request: BlockRequest, data: &[u8]) {
+        if let Err(error) = self.store(&request, data) {
+            return request.answer(Err(errno(&error)));
+        }
         let Some(&head_start) = self.desk.head_start.get() else {
-            return request.answer(Ok(()), &self.store, &mut Vec::new());
+            return answer(request, Ok(()), &self.store, &mut Vec::new());
         };
         let came = self.desk.stopwatch.now();
         let came = Time::from_ns(came.ns().saturating_sub(head_start.ns()));
@@ -123,6 +139,21 @@ impl Front for Desks {
     fn reset(&self) {
         self.desk.ask(true);
     }
+}
+
+/// Answers `request`: a read with the bytes of `store`, by way of `buffer`.
+fn answer(request: BlockRequest, answered: Result<(), Errno>, store: &Store, buffer: &mut Vec<u8>) {
+    let read = |buffer: &mut Vec<u8>| {
+        buffer.resize(if request.op == Op::Read { request.len as usize } else { 0 }, 0);
+        store.read(request.start, buffer).map_err(|error| errno(&error))
+    };
+    let answered = answered.and_then(|()| read(buffer));
+    request.answer(answered.map(|()| &buffer[..]));
+}
+
+/// The number of the system's error.
+fn errno(error: &io::Error) -> Errno {
+    error.raw_os_error().and_then(Errno::new).unwrap_or(Errno::EIO)
 }
 
 impl ServedDevice {
@@ -145,46 +176,31 @@ impl ServedDevice {
         let (desk, dispatcher) = dispatcher(spec.clone(), speed, Arc::clone(&store))?;
         let front = Desks { desk: Arc::clone(&desk), store: Arc::clone(&store) };
         // Made before anything that may fail, so that the dispatcher ends in any case.
-        let mut this = Self {
-            held: None,
-            served: None,
-            desk,
-            node: PathBuf::new(),
-            report: PathBuf::new(),
-            dispatcher: Some(dispatcher),
-        };
-        let name = format!("penstock {}", options.device);
-        let mut served = Served::new(front, store, block.max(512), &name)?;
-        served.node().clone_into(&mut this.node);
-        this.report = served.report();
-        let disk = this.node.file_name().unwrap_or_default().to_string_lossy();
-        let mut settings = vec![
-            Setting::new("rotational", u8::from(spec.has_arm()).to_string()),
-            Setting::new("max_sectors_kb", (Served::LONGEST >> 10).to_string()),
-        ];
+        let mut this = Self { node: None, desk, dispatcher: Some(dispatcher) };
+        let mut settings = vec![Setting::new("rotational", u8::from(spec.has_arm()).to_string())];
         if !spec.has_volatile_cache() {
             // Otherwise the kernel flushes after each durable write, which waits behind all others.
             settings.push(Setting::new("write_cache", "write through"));
         }
         settings.extend(options.depth.map(|depth| Setting::new("nr_requests", depth.to_string())));
-        let step = SchedulerStep { scheduler: "none".into(), settings };
-        this.held = Some(queue_settings::hold_served(&disk, &[step])?);
-        let took = served.round_trip().map_err(|error| Failure::here("read the device", &error))?;
+        let name = format!("penstock {}", options.device);
+        let mut node = BlockNode::new(front, block.max(512), &name, settings)?;
+        let took = node.round_trip()?;
         let head_start = Span::from_ns(u64::try_from(took.as_nanos()).unwrap_or(0));
         let _ = this.desk.head_start.set(head_start);
-        served.hand_out().map_err(|error| Failure::here("open the device", &error))?;
-        this.served = Some(served);
+        node.hand_out()?;
+        this.node = Some(node);
         Ok(this)
     }
 
     /// Returns its node, as `/dev/loop3`.
     pub fn node(&self) -> &Path {
-        &self.node
+        self.node.as_ref().expect("it is served").path()
     }
 
     /// Returns the file with its report as JSON, which begins anew when it is truncated.
-    pub fn report_file(&self) -> &Path {
-        &self.report
+    pub fn report_file(&self) -> PathBuf {
+        self.node.as_ref().expect("it is served").report()
     }
 
     /// Returns its report.
@@ -198,14 +214,13 @@ impl ServedDevice {
 
     /// Whether a file system on it is mounted, or another device holds it.
     pub fn is_in_use(&self) -> bool {
-        self.served.as_ref().is_some_and(Served::is_in_use)
+        self.node.as_ref().is_some_and(BlockNode::is_in_use)
     }
 }
 
 impl Drop for ServedDevice {
     fn drop(&mut self) {
-        drop(self.held.take());
-        drop(self.served.take());
+        drop(self.node.take());
         self.desk.inbox.close();
         // If it panicked, it has written the panic to stderr, and requests have their errors.
         while let Some(true) =
@@ -233,7 +248,7 @@ fn size(options: &ServedOptions, capacity: u64, block: u32) -> Result<u64, Failu
 }
 
 /// The failure of the file that should keep the data.
-fn kept(path: &Path, error: &std::io::Error) -> Failure {
+fn kept(path: &Path, error: &io::Error) -> Failure {
     let shown = path.display();
     match error.kind() {
         ErrorKind::ResourceBusy => Failure::in_use(
@@ -313,7 +328,7 @@ impl Source for ServedLoop {
         let StreamId(stream) = req.stream;
         let request = self.requests[stream as usize].take().expect("a request is answered once");
         self.free.push(stream);
-        request.answer(done.error.map_or(Ok(()), Err), &self.store, &mut self.buffer);
+        answer(request, done.error.map_or(Ok(()), Err), &self.store, &mut self.buffer);
         self.desk.inbox.answered();
     }
 }

@@ -3,7 +3,11 @@
 use std::num::NonZeroU32;
 
 use penstock_core::{ClassInfo, Device, IoPrio, Prio, Served};
+use penstock_jobs::Job;
+use penstock_policy::Params;
 use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
 
 /// Facts that a replay needs in addition to the events.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -58,7 +62,51 @@ pub struct RecordedLane {
     pub disks: NonZeroU32,
 }
 
+/// Returns the text of a job that stands for requests which no job made, with an agent for each of `classes`: its
+/// policies and streams are what counts.
+fn stand_in(classes: &[ClassInfo]) -> String {
+    let agent = |ClassInfo { name, .. }: &ClassInfo| {
+        format!(
+            "[class.{name}]\n[[agent]]\nclass = \"{name}\"\nop = \"read\"\nsize = \"4KiB\"\n\
+             pattern = \"random\"\narrivals = {{ kind = \"closed\", depth = 1 }}\n"
+        )
+    };
+    format!("duration = \"1s\"\n{}", classes.iter().map(agent).collect::<String>())
+}
+
 impl Header {
+    /// Describes a record of requests that programs make to `device` under the policy called `policy` with
+    /// `params`, those of a class as one stream; `name` stands in the place of a job's.
+    ///
+    /// # Errors
+    /// No job can have the parameters.
+    pub(crate) fn of_programs(
+        name: &str,
+        (policy, params): (&'static str, &Params),
+        device: &impl Device,
+        served: &Served<'_>,
+    ) -> Result<Self, Failure> {
+        let mut job = Job::parse(name, &stand_in(served.classes), &[])?;
+        for (known, its_params) in &mut job.policies {
+            if *known == policy {
+                its_params.clone_from(params);
+            }
+        }
+        Ok(Self {
+            penstock: crate::result::version::VERSION.into(),
+            policy: policy.into(),
+            job: name.into(),
+            text: job.text(),
+            room: device.room(),
+            capacity: device.capacity(),
+            block: device.block(),
+            polled: device.polled(),
+            machine_cache: false,
+            served: Some(RecordedServed::new(served)),
+            queues: Vec::new(),
+        })
+    }
+
     /// Whether its queues are above independent devices, and not above the disks of an array.
     pub(super) fn is_of_lanes(&self) -> bool {
         !self.queues.is_empty() && self.queues.iter().all(|disk| disk.lane.is_some())

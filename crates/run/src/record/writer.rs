@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::rc::Rc;
 
-use penstock_core::{Done, Errno, Go, Io, ReqId, Span, Time};
+use penstock_core::{Done, Errno, Go, Io, Policy, ReqId, Span, Time, Witness};
 use penstock_live::NewFile;
 
 use super::format::{
@@ -171,6 +171,15 @@ impl Recorder {
             out.write_all(&after.to_le_bytes())?;
             out.write_all(&takes.ns().to_le_bytes())
         });
+    }
+
+    /// Returns `policy`, whose decisions are recorded.
+    pub(crate) fn of_policy<P: Policy>(
+        &self,
+        policy: P,
+    ) -> Witness<P, impl FnMut(Time, Go, &[ReqId]) + use<P>> {
+        let this = self.clone();
+        Witness::new(policy, move |at, go, chain: &[ReqId]| this.decided(at, go, chain))
     }
 
     /// Records a decision of a policy.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use penstock_core::{Clock, Device, Go, Policy, Queued, ReqId, Served, Time, Unscheduled, Witness};
+use penstock_core::{Clock, Device, Policy, Queued, Served, Unscheduled};
 use penstock_device::{Array, Rack};
 use penstock_jobs::Stop;
 use penstock_live::{Caching, Guard};
@@ -145,7 +145,7 @@ impl StackRun<'_> {
         }
         if let Some(recorder) = &self.recorder {
             let recorder = recorder.for_queue(number);
-            policy = Box::new(Witness::new(policy, decided(&recorder)));
+            policy = Box::new(recorder.of_policy(policy));
             device = Box::new(Recorded::new(device, recorder));
         }
         Queued::new(policy, device).arrivals_first(job.workload.arrives_at_completions())
@@ -177,12 +177,6 @@ impl StackRun<'_> {
         }
         Ok(RunResult { policy_stats, ..result })
     }
-}
-
-/// Returns a function that writes a policy's decisions to the record.
-fn decided(recorder: &Recorder) -> impl FnMut(Time, Go, &[ReqId]) + use<> {
-    let recorder = recorder.clone();
-    move |at, go, chain| recorder.decided(at, go, chain)
 }
 
 /// The header of the record of a run over `bottom`, the devices of `place`.

@@ -1,9 +1,8 @@
 //! A workload that is ready to run, with the facts that all kinds of workloads have in common.
 
-use std::num::NonZeroU32;
 use std::ops::Range;
 
-use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
+use penstock_core::{ClassId, ClassInfo, Seed, Source, Span, StreamId, Time};
 use penstock_device::page_cache::Topology;
 use penstock_jobs::{Class, Job};
 use penstock_live::{Caching, Engine, Order};
@@ -220,10 +219,5 @@ impl Load {
 
 /// Returns the classes of `job` as policies are given them.
 pub(super) fn classes(job: &Job) -> Vec<ClassInfo> {
-    let info = |class: &Class| {
-        let weight = NonZeroU32::new(class.weight()).expect("checked when it was read");
-        let (name, prio) = (class.name.clone(), Prio(class.prio));
-        ClassInfo { name, weight, prio, ioprio: class.ioprio }
-    };
-    job.classes.iter().map(info).collect()
+    job.classes.iter().map(Class::info).collect()
 }

@@ -29,7 +29,7 @@ from penstock.papers.linux_lab.setting import DEVICE, NAME, PLACES
 from penstock.papers.study import Ours, Say, UnderKernel
 from penstock.passes import PassSettings
 from penstock.results.json_types import Run
-from penstock.serving import served
+from penstock.served.process import served
 from penstock.session import Variant
 from penstock.target import Target
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use penstock_core::{Errno, Limits, Queued, Rng, Seed, Served, Virtual, run};
+use penstock_core::{ClassId, Errno, Limits, Prio, Queued, Rng, Seed, Served, Virtual, run};
 use penstock_live::{Cargo, LiveClock};
 use penstock_policy::{Params, Value};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ use rand::RngExt;
 use super::*;
 use crate::gate::counters::Counters;
 use crate::gate::dispatcher::GateLoop;
-use crate::gate::inbox::{Answer, Inbox, Order};
+use crate::gate::inbox::{Answer, Inbox, Order, Reply};
 
 /// Bytes to which ranges are rounded.
 const GRAIN: u32 = 512;
@@ -141,14 +141,23 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
             at += Span::from_us(one.gap_us);
             let (op, file, offset) = (one.op, one.file, one.offset);
             let bytes = vec![0; one.len as usize];
-            let order = Order { op, file, offset, bytes, sync: false, reply };
+            let (reply, len, sync) = (Reply::Thread(reply), one.len, false);
+            let (class, prio, book) = (ClassId(0), Prio(0), 0);
+            let order = Order { op, file, offset, bytes, len, sync, class, prio, book, reply };
             assert!(inbox.put(at, order, Duration::from_secs(1), || false).is_ok());
             answer
         })
         .collect();
     inbox.close();
-    let counters = Arc::new(Mutex::new(Counters::new(4096)));
-    let mut desk = GateLoop { inbox, cargo: Cargo::default(), register, counters };
+    let counters = Arc::new(Mutex::new(Counters::new(1)));
+    let mut desk = GateLoop {
+        inbox,
+        cargo: Cargo::default(),
+        register,
+        counters,
+        threshold: 4096,
+        recorder: None,
+    };
     let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), carrier);
     let limits = Limits { until: Time::NEVER, max_outstanding: 1024 };
     run(&mut desk, &mut stack, &mut Virtual::default(), &mut (), limits).expect("it ends");

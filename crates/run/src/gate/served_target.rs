@@ -1,0 +1,349 @@
+//! A real target as block devices, with a policy between: any program's requests go through it.
+//!
+//! Use it for programs that can be given a block device: a database's volume, a virtual machine's disk, a
+//! scratch space. The target is divided into volumes, a device each, whose requests are a class of the
+//! policy; without volumes it is one device. A thread for each device takes the requests of the kernel, and the
+//! thread of a gate sends what the policy decides.
+//!
+//! Always true: a request is answered when the target has completed it, so a flush covers all that was
+//! answered before it; the ranges of commands in flight share no block; the errors of the target are passed
+//! on. The kernel has merged neighbours before, so requests are not merged again. It does not say who waits
+//! for a request: all count as synchronous, and those of a volume as those of one process.
+//!
+//! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019), section
+//! IV, which has it in the kernel.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use penstock_core::{ClassId, ClassInfo, Op};
+use penstock_jobs::{VolumeSpec, params, policies};
+use penstock_live::queue_settings::Setting;
+use penstock_live::serve::{BlockRequest, Front, Served, hold_memory};
+use penstock_live::{Contents, Handover, Stopwatch, Target, User};
+use serde::Serialize;
+
+use super::block_node::BlockNode;
+use super::by_class::SharedCounters;
+use super::counters::{Counters, LengthStats};
+use super::inbox::{Inbox, Order, Pool, Reply};
+use super::locks::lock;
+use super::open::{GateFile, GateOptions, Kinds, Opened, open};
+use crate::failure::Failure;
+use crate::place::target;
+use crate::record::Recorder;
+
+/// The options of a served target.
+#[derive(Clone, Debug, Default)]
+pub struct ServedTargetOptions {
+    /// The file or block device, how it is driven, and the policy before it.
+    pub gate: GateOptions,
+    /// Whether its contents are kept, whatever they are.
+    pub keep_data: bool,
+    /// Volumes, as `NAME=SIZE[,prio=N][,weight=N]`; one of the whole target if there are none.
+    pub volumes: Vec<String>,
+    /// Where events and decisions are recorded; nowhere if not given.
+    pub record: Option<PathBuf>,
+    /// Requests that the kernel gives a device at once; the kernel's usual number if not given.
+    pub depth: Option<u32>,
+}
+
+/// A served target. Dropping it takes its devices down, after the requests that they have.
+pub struct ServedTarget {
+    nodes: Vec<BlockNode>,
+    volumes: Vec<Volume>,
+    inbox: Arc<Inbox<Order>>,
+    counters: Arc<Mutex<Counters>>,
+    policy: SharedCounters,
+    /// Requests that each volume got.
+    arrived: Vec<Arc<AtomicU64>>,
+    remarks: Vec<String>,
+    record: Option<PathBuf>,
+    dispatcher: Handover<()>,
+}
+
+/// A part of the target.
+#[derive(Clone)]
+struct Volume {
+    class: ClassInfo,
+    start: u64,
+    len: u64,
+}
+
+/// Counts of a served target so far.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServedTargetReport {
+    /// Its volumes, in their order.
+    pub volumes: Vec<VolumeReport>,
+    /// Counters of the policy, as of a completion shortly before.
+    pub policy: BTreeMap<String, u64>,
+    /// Pieces of long requests that were sent while a short one waited.
+    pub long_first: u64,
+}
+
+/// Counts of a volume so far, by operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct VolumeReport {
+    /// Its name.
+    pub name: String,
+    /// Requests that are not answered.
+    pub outstanding: u64,
+    /// Reads.
+    pub read: LengthStats,
+    /// Writes.
+    pub write: LengthStats,
+    /// Flushes.
+    pub flush: LengthStats,
+    /// Discards, and ranges of zeros.
+    pub discard: LengthStats,
+}
+
+/// Books in which a volume's requests are counted, one for each operation.
+const OPS: usize = 4;
+
+/// Interval at which the end of the dispatcher is looked for.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// Requests at once: no queue of the kernel has as many.
+const MOST: u32 = 1 << 16;
+
+/// The front of a volume.
+struct VolumeFront {
+    volume: Volume,
+    number: u16,
+    inbox: Arc<Inbox<Order>>,
+    stopwatch: Stopwatch,
+    pool: Arc<Pool>,
+    arrived: Arc<AtomicU64>,
+}
+
+impl Front for VolumeFront {
+    fn bytes(&self) -> u64 {
+        self.volume.len
+    }
+
+    fn take(&self, request: BlockRequest, data: &[u8]) {
+        let BlockRequest { op, start, len, .. } = request;
+        let mut bytes = self.pool.take();
+        match op {
+            Op::Write => bytes.extend_from_slice(data),
+            Op::Read => bytes.resize(len as usize, 0),
+            Op::Flush | Op::Discard => {}
+        }
+        let (file, offset, sync) = (0, self.volume.start + start, false);
+        let (class, prio) = (ClassId(self.number), self.volume.class.prio);
+        let book = usize::from(self.number) * OPS + op as usize;
+        let reply = Reply::Kernel(request, Arc::clone(&self.pool));
+        let order = Order { op, file, offset, bytes, len, sync, class, prio, book, reply };
+        self.arrived.fetch_add(1, Ordering::Relaxed);
+        // A request that is not taken is dropped, which answers it with an error.
+        let _ = self.inbox.put(self.stopwatch.now(), order, BEAT, || true);
+    }
+
+    fn report(&self) -> String {
+        String::new()
+    }
+
+    fn reset(&self) {}
+}
+
+impl ServedTarget {
+    /// Serves the target of `options` until it is dropped.
+    ///
+    /// # Errors
+    /// [`Failure`]: an unknown policy or parameter, a target that is refused or too small for its volumes, an
+    /// engine that does not work here, or a machine that lacks what it needs.
+    pub fn new(options: &ServedTargetOptions) -> Result<Self, Failure> {
+        let asked = penstock_jobs::volumes(&options.volumes)?;
+        let [file] = &options.gate.files[..] else {
+            return Err(Failure::wrong("no target to serve", "name a file or a block device"));
+        };
+        let gate = GateOptions { sets: of_policy(&options.gate)?, ..options.gate.clone() };
+        if let Some(path) = &options.record {
+            Recorder::check(path).map_err(|error| Failure::unwritable(path, &error))?;
+        }
+        let is_new = !file.path.exists();
+        let target = opened_target(file, options.keep_data)?;
+        Self::over(&target, &gate, &asked, options).inspect_err(|_| {
+            // Wrong input leaves nothing behind.
+            if is_new {
+                target.remove_file();
+            }
+        })
+    }
+
+    /// Serves `target` in the volumes that are asked for.
+    fn over(
+        target: &Target,
+        gate: &GateOptions,
+        asked: &[VolumeSpec],
+        options: &ServedTargetOptions,
+    ) -> Result<Self, Failure> {
+        let volumes = volumes(target, asked)?;
+        let block = target.unit().max(512);
+        let classes = volumes.iter().map(|volume| volume.class.clone()).collect();
+        let books = volumes.len() * OPS;
+        let policy = SharedCounters::default();
+        let kinds = Kinds {
+            classes,
+            books,
+            longest: Served::LONGEST,
+            most: MOST,
+            by_class: Some(policy.clone()),
+            record: options.record.clone(),
+        };
+        // Before the threads start, which have it from this one.
+        let remarks = hold_memory();
+        let opened = open(gate, vec![target.clone()], kinds)?;
+        let Opened { inbox, stopwatch, counters, dispatcher, .. } = opened;
+        let record = options.record.clone();
+        let arrived: Vec<Arc<AtomicU64>> = volumes.iter().map(|_| Arc::default()).collect();
+        let nodes = Vec::new();
+        let mut this =
+            Self { nodes, volumes, inbox, counters, policy, arrived, remarks, record, dispatcher };
+        for ((number, volume), arrived) in (0..).zip(&this.volumes).zip(&this.arrived) {
+            let (inbox, arrived) = (Arc::clone(&this.inbox), Arc::clone(arrived));
+            let (volume, pool) = (volume.clone(), Arc::default());
+            let shown = format!("penstock {}", volume.class.name);
+            let front = VolumeFront { volume, number, inbox, stopwatch, pool, arrived };
+            let depth = options.depth.map(|depth| Setting::new("nr_requests", depth.to_string()));
+            this.nodes.push(BlockNode::new(front, block, &shown, depth.into_iter().collect())?);
+        }
+        this.nodes.iter_mut().try_for_each(BlockNode::hand_out)?;
+        Ok(this)
+    }
+
+    /// Returns its volumes, in their order: the name and the node of each.
+    pub fn nodes(&self) -> Vec<(&str, &Path)> {
+        let names = self.volumes.iter().map(|volume| &*volume.class.name);
+        names.zip(self.nodes.iter().map(BlockNode::path)).collect()
+    }
+
+    /// Returns what this machine does not grant.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Returns what each volume was asked for so far.
+    ///
+    /// # Errors
+    /// The dispatcher has ended.
+    pub fn report(&self) -> Result<ServedTargetReport, Failure> {
+        if let Some(why) = self.inbox.why_closed() {
+            return Err(Failure::run(format_args!(
+                "the target is not served any more: {}",
+                why.error()
+            )));
+        }
+        let counters = lock(&self.counters);
+        let report = |(number, volume): (usize, &Volume)| {
+            let of = |op: Op| counters.stats(number * OPS + op as usize);
+            let [read, write, flush, discard] =
+                [Op::Read, Op::Write, Op::Flush, Op::Discard].map(of);
+            let answered = read.requests + write.requests + flush.requests + discard.requests;
+            let arrived = self.arrived[number].load(Ordering::Relaxed);
+            let (name, outstanding) = (volume.class.name.clone(), arrived.saturating_sub(answered));
+            VolumeReport { name, outstanding, read, write, flush, discard }
+        };
+        let volumes = self.volumes.iter().enumerate().map(report).collect();
+        let (policy, long_first) = (self.policy.read(), counters.long_first);
+        Ok(ServedTargetReport { volumes, policy, long_first })
+    }
+
+    /// Takes the devices down, and finishes the record.
+    ///
+    /// # Errors
+    /// The record could not be written.
+    pub fn end(self) -> Result<(), Failure> {
+        let counters = Arc::clone(&self.counters);
+        let record = self.record.clone();
+        drop(self);
+        match (record, lock(&counters).record_error.take()) {
+            (Some(path), Some(error)) => Err(Failure::half_written(&path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the nodes that are mounted, or held by another device.
+    pub fn in_use(&self) -> Vec<PathBuf> {
+        let used = self.nodes.iter().filter(|node| node.is_in_use());
+        used.map(|node| node.path().to_owned()).collect()
+    }
+}
+
+impl Drop for ServedTarget {
+    fn drop(&mut self) {
+        self.nodes.clear();
+        self.inbox.close();
+        // If it panicked, it has written the panic to stderr, and requests have their errors.
+        while let Ok(None) = self.dispatcher.wait(BEAT) {}
+    }
+}
+
+/// Checks the policy of `gate` and the arguments for it. Returns these without its name: `split=64KiB` for
+/// `size-priority.split=64KiB`.
+fn of_policy(gate: &GateOptions) -> Result<Vec<String>, Failure> {
+    let entry = params::policy(&gate.policy)?;
+    let begins = format!("{}.", gate.policy);
+    let own = |set: &String| {
+        set.strip_prefix(&begins).map(str::to_owned).ok_or_else(|| {
+            let message = format!("--set {set} names no parameter of {}", gate.policy);
+            Failure::wrong(message, format!("as {begins}KEY=VALUE"))
+        })
+    };
+    let sets: Vec<String> = gate.sets.iter().map(own).collect::<Result<_, Failure>>()?;
+    policies::set(entry, &sets)?;
+    Ok(sets)
+}
+
+/// Opens the target `file`, whose contents are kept or may be lost.
+fn opened_target(file: &GateFile, keep_data: bool) -> Result<Target, Failure> {
+    if !keep_data {
+        return file.open(User::Server);
+    }
+    let GateFile { path, create, i_will_lose_data, even_if_not_empty, .. } = file;
+    let given = [
+        ("--create", create.is_some()),
+        ("--i-will-lose-data", i_will_lose_data.is_some()),
+        ("--even-if-not-empty", *even_if_not_empty),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        let message = format!("--keep-data does not go with {option}");
+        return Err(Failure::wrong(message, "its data is kept, or may be lost"));
+    }
+    if target::is_device(&path.to_string_lossy()) {
+        return Ok(Target::open_device(path, None, Contents::Kept)?);
+    }
+    file.open(User::Application)
+}
+
+/// Divides `target` into the volumes that are asked for, or takes it whole.
+fn volumes(target: &Target, asked: &[VolumeSpec]) -> Result<Vec<Volume>, Failure> {
+    let (capacity, block) = (target.capacity(), u64::from(target.unit().max(512)));
+    if asked.is_empty() {
+        let len = capacity / block * block;
+        return Ok(vec![Volume { class: ClassInfo::new("disk"), start: 0, len }]);
+    }
+    let mut start = 0;
+    let mut volumes = Vec::new();
+    for VolumeSpec { class, size } in asked {
+        if *size == 0 || !size.is_multiple_of(block) {
+            let message = format!(
+                "the volume {} has {size} bytes; expected a multiple of {block}, the target's block",
+                class.name
+            );
+            return Err(Failure::wrong(message, "as 10GiB"));
+        }
+        volumes.push(Volume { class: class.info(), start, len: *size });
+        start = start.saturating_add(*size);
+    }
+    if start > capacity {
+        let path = target.path().display();
+        let message = format!("the volumes have {start} bytes; {path} has {capacity}");
+        return Err(Failure::wrong(message, "name smaller volumes, or a larger target"));
+    }
+    Ok(volumes)
+}

@@ -1,0 +1,137 @@
+"""A real target as block devices, with a policy between."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from penstock import _native
+from penstock.answer.table import Table
+from penstock.answer.value import Blocks, headline
+from penstock.served.metrics import ServedMetrics
+from penstock.target import Target
+from penstock.text import units
+
+IN_FLIGHT = 32
+"""Most commands at a target at once, unless an option says otherwise."""
+
+WAYS = {"read": "reads", "write": "writes", "flush": "flushes", "discard": "discards"}
+"""Operations that are counted, and their names in tables."""
+
+
+class ServedTarget:
+    """A real target as block devices behind a policy, for as long as it is entered."""
+
+    def __init__(
+        self,
+        target: Target,
+        policy: str,
+        *,
+        keep_data: bool,
+        sets: Sequence[str],
+        volumes: Sequence[str],
+        depth: int | None,
+        in_flight: int,
+        timeout: str | None,
+        record: str | None,
+        metrics: str | None,
+    ) -> None:
+        """Take what it is to be: nothing is served before it is entered."""
+        self._metrics = None if metrics is None else ServedMetrics(Path(metrics), policy)
+        self._name = f"{target.on} under {policy}"
+        self._report: dict[str, Any] | None = None
+        self._make: Callable[[], _native.ServedTarget] = lambda: _native.ServedTarget(
+            target,
+            keep_data=keep_data,
+            policy=policy,
+            sets=sets,
+            volumes=volumes,
+            depth=depth,
+            in_flight=in_flight,
+            timeout=timeout,
+            record=record,
+        )
+
+    def __enter__(self) -> Self:
+        """Serve it."""
+        if self._metrics is not None:
+            self._metrics.check()
+        self._served = self._make()
+        self._nodes = [(name, fspath(node)) for name, node in self._served.nodes]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take it down."""
+        if self._metrics is not None and self._report is not None:
+            self._metrics.take(self._report, last=True)
+        self._served.close()
+
+    def begun(self) -> Mapping[str, object]:
+        """Return where its volumes are, for programs."""
+        return {"volumes": [{"name": name, "node": node} for name, node in self._nodes]}
+
+    def nodes(self) -> Iterator[str]:
+        """Yield the node of each volume."""
+        yield from (node for _, node in self._nodes)
+
+    def introduction(self) -> str:
+        """Return what is served, and how it ends."""
+        shown = ", ".join(f"{name} as {node}" for name, node in self._nodes)
+        return f"serving {self._name}: {shown}; Ctrl-C takes it down"
+
+    def in_use(self) -> list[str]:
+        """Return the nodes that are mounted or held."""
+        return [fspath(node) for node in self._served.in_use()]
+
+    def report(self) -> dict[str, Any]:
+        """Return what each volume was asked for so far; raise what ended it."""
+        report: dict[str, Any] = json.loads(self._served.report())
+        self._report = report
+        if self._metrics is not None:
+            self._metrics.take(report)
+        return report
+
+    def remarks(self) -> list[str]:
+        """Return what this machine does not grant."""
+        return self._served.remarks
+
+    def messages(self) -> list[str]:
+        """Return what went wrong and did not end it."""
+        failure = None if self._metrics is None else self._metrics.failure
+        return [] if failure is None else [failure]
+
+    def blocks(self, report: Mapping[str, Any]) -> Blocks:
+        """Return the answer for a person."""
+        rows = [
+            _row(volume["name"], WAYS[way], volume[way])
+            for volume in report["volumes"]
+            for way in WAYS
+            if volume[way]["requests"]
+        ]
+        headings = ["volume", "of", "requests", "MB", "p50", "p99", "pieces", "errors"]
+        table = Table(headings, rows, words=2, grouped=True) if rows else "no request"
+        yield [headline("measured", self._name)]
+        yield [table]
+        counters = (f"{name} {units.count(value)}" for name, value in report["policy"].items())
+        yield [f"policy: {', '.join(counters)}"] if report["policy"] else []
+
+
+def _row(volume: str, way: str, figures: Mapping[str, Any]) -> list[str]:
+    latency = figures["latency_ns"]["percentile"]
+    return [
+        volume,
+        way,
+        units.count(figures["requests"]),
+        units.megabytes(figures["bytes"]),
+        units.latency(latency["50.000000"]),
+        units.latency(latency["99.000000"]),
+        units.count(figures["pieces"]),
+        units.count(figures["errors"]),
+    ]

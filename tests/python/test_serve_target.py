@@ -1,0 +1,274 @@
+"""`penstock serve TARGET --policy`: a real target behind a policy, under unmodified programs."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Running, as_nobody, penstock, running
+from test_metrics import checked
+from test_serve import HERE, NOTES, is_served
+
+pytestmark = [
+    pytest.mark.skipif(not HERE, reason="needs root, FUSE and loop devices"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
+POLICIES = ("noop", "size-priority", "class-priority", "fairio", "bfq")
+
+VOLUMES = ("--volume", "log=16MiB,prio=0,weight=300", "--volume", "bulk=40MiB,prio=3")
+
+NEW = ("--create", "64MiB", "--policy", "size-priority")
+
+
+@contextmanager
+def served(
+    folder: Path, *words: str, target: str | None = None
+) -> Iterator[tuple[list[str], Running]]:
+    """Serve a target; yields the nodes of its volumes and the command."""
+    words = (target or str(folder / "disk.img"), *words, "--json")
+    with running(folder, "serve", *words) as command:
+        command.wait_for(lambda: command.out.read_text().endswith("\n"))
+        begun = json.loads(command.out.read_text().splitlines()[0])
+        yield [volume["node"] for volume in begun["volumes"]], command
+
+
+def report(command: Running, number: signal.Signals = signal.SIGINT) -> dict[str, Any]:
+    """End a server, and return its report."""
+    ended = command.end(number)
+    assert ended.code == 128 + number, ended.err
+    counted: dict[str, Any] = json.loads(ended.out.splitlines()[-1])
+    return counted
+
+
+def verify(nodes: list[str], passes: int) -> None:
+    """Write and read all of `nodes` at once at random, pass by pass, and check every byte."""
+    each = [(f"--name={Path(node).name}", f"--filename={node}") for node in nodes]
+    subprocess.run(
+        ["fio", "--direct=1", "--rw=randrw", "--bsrange=512-128k", "--ioengine=libaio",
+         "--iodepth=32", "--verify=crc32c", "--verify_fatal=1", "--serialize_overlap=1",
+         f"--loops={passes}", *(word for words in each for word in words)],
+        stdout=subprocess.DEVNULL, check=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "passes", [2, pytest.param(300, marks=pytest.mark.soak)], ids=["few", "many"]
+)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_byte_is_wrong_on_two_volumes(tmp_path: Path, policy: str, passes: int) -> None:
+    words = ("--create", "64MiB", "--policy", policy, *VOLUMES)
+    with served(tmp_path, *words) as (nodes, command):
+        verify(nodes, passes)
+        volumes = report(command)["volumes"]
+    assert [volume["name"] for volume in volumes] == ["log", "bulk"]
+    for volume in volumes:
+        reads, writes = volume["read"], volume["write"]
+        assert writes["requests"] > 50 * passes
+        assert reads["requests"] > 100 * passes
+        assert reads["errors"] + writes["errors"] + volume["outstanding"] == 0
+
+
+def test_a_file_system_is_whole_and_its_data_is_there_the_next_time(tmp_path: Path) -> None:
+    mounted = tmp_path / "mnt"
+    mounted.mkdir()
+    with served(tmp_path, *NEW) as ((node,), command):
+        subprocess.run(["mkfs.ext4", "-q", node], check=True)
+        subprocess.run(["mount", node, mounted], check=True)
+        try:
+            written = {f"{number}": os.urandom(number * 997) for number in range(200)}
+            for name, data in written.items():
+                (mounted / name).write_bytes(data)
+        finally:
+            subprocess.run(["umount", mounted], check=True)
+        subprocess.run(["fsck.ext4", "-f", "-n", node], check=True, stdout=subprocess.DEVNULL)
+        (volume,) = report(command)["volumes"]
+    assert (volume["name"], volume["flush"]["errors"]) == ("disk", 0)
+    assert volume["flush"]["requests"] > 0
+    again = penstock("serve", tmp_path / "disk.img", "--policy", "noop")
+    assert again.code == 5
+    assert "found a file with an application's data" in again.err
+    assert "`--keep-data`" in again.err
+    words = ("--keep-data", "--policy", "noop")
+    with served(tmp_path, *words) as ((node,), command):
+        subprocess.run(["mount", node, mounted], check=True)
+        try:
+            assert {
+                path.name: path.read_bytes() for path in mounted.iterdir() if path.is_file()
+            } == (written)
+        finally:
+            subprocess.run(["umount", mounted], check=True)
+        report(command)
+
+
+def test_every_decision_is_made_alike_in_virtual_time(tmp_path: Path) -> None:
+    record = tmp_path / "run.record"
+    words = (*NEW, *VOLUMES, "--set", "size-priority.split=32KiB", "--record", str(record))
+    with served(tmp_path, *words) as (nodes, command):
+        verify(nodes, 3)
+        report(command)
+    replayed = penstock("replay-decisions", record, "--json")
+    assert replayed.code == 0, replayed.err
+    found = json.loads(replayed.out)
+    assert found["requests"] > 1_000
+    assert found["alike"] == found["decisions"] > 1_000
+    another = penstock("replay-decisions", record, "--set", "size-priority.split=16KiB")
+    assert another.code == 4
+
+
+def test_metrics_are_those_of_the_report(tmp_path: Path) -> None:
+    exposed = tmp_path / "served.prom"
+    with served(tmp_path, *NEW, *VOLUMES, "--metrics", str(exposed)) as (nodes, command):
+        verify(nodes, 1)
+        command.wait_for(lambda: 'volume="log",direction="read"' in exposed.read_text())
+        running = checked(exposed.read_text())
+        counted = report(command)
+    assert running.value("penstock_served_running") == 1
+    ended = checked(exposed.read_text())
+    assert ended.value("penstock_served_running") == 0
+    for volume in counted["volumes"]:
+        for way in ("read", "write"):
+            labels = {"volume": volume["name"], "direction": way}
+            assert ended.value("penstock_served_bytes_total", **labels) == volume[way]["bytes"] > 0
+
+
+def test_after_a_kill_its_users_get_errors_and_it_can_be_served_again(tmp_path: Path) -> None:
+    with served(tmp_path, *NEW) as ((node,), command):
+        before = written(node)
+        writer = subprocess.Popen(
+            ["fio", "--name=w", f"--filename={node}", "--direct=1", "--rw=randwrite", "--bs=4k",
+             "--ioengine=libaio", "--iodepth=8", "--runtime=30", "--time_based"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        command.wait_for(lambda: written(node) > before + 1_000)
+        os.kill(command.process.pid, signal.SIGKILL)
+        _, errors = writer.communicate(timeout=20)
+        assert (writer.returncode, b"Input/output error" in errors) == (1, True), errors
+        command.process.wait()
+    assert penstock("doctor", "--clean", tmp_path).code in (0, 77)
+    name = Path(node).name
+    assert not is_served(name)
+    assert not list(NOTES.glob(f"*.{name}"))
+    with served(tmp_path, "--keep-data", "--policy", "noop") as (_, command):
+        report(command)
+
+
+def written(node: str) -> int:
+    """The writes that a block device has completed."""
+    return int(Path("/sys/block", Path(node).name, "stat").read_text().split()[4])
+
+
+def test_a_target_is_served_once_at_a_time(tmp_path: Path) -> None:
+    with served(tmp_path, *NEW) as (_, command):
+        second = penstock("serve", tmp_path / "disk.img", "--keep-data", "--policy", "noop")
+        assert (second.code, second.out) == (5, "")
+        assert "found it in use by another run" in second.err
+        report(command)
+
+
+def dd(*words: str) -> bytes:
+    """What a program says that reads or writes past the page cache."""
+    return subprocess.run(["dd", *words], capture_output=True, check=False, timeout=30).stderr
+
+
+def test_a_target_that_is_cut_ends_it(tmp_path: Path) -> None:
+    with served(tmp_path, *NEW) as ((node,), command):
+        os.truncate(tmp_path / "disk.img", 1 << 20)
+        said = dd(f"if={node}", "of=/dev/null", "iflag=direct", "bs=64k", "count=1", "skip=100")
+        assert b"Input/output error" in said
+        ended = command.end()
+    assert ended.code == 1
+    cut = f"{tmp_path}/disk.img: found a file of 1048576 bytes; expected {(64 << 20) + 4096}, "
+    assert ended.err.splitlines()[0].startswith(f"error: the target is not served any more: {cut}")
+
+
+def test_a_full_file_system_below_is_that_to_writers(tmp_path: Path) -> None:
+    image, below = tmp_path / "image", tmp_path / "below"
+    image.write_bytes(b"")
+    os.truncate(image, 120 << 20)
+    below.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, below], check=True)
+    try:
+        with served(tmp_path, *NEW, target=str(below / "disk.img")) as ((node,), command):
+            subprocess.run(["blkdiscard", node], check=True)
+            dd("if=/dev/zero", f"of={below}/rest", "bs=1M")
+            said = dd("if=/dev/zero", f"of={node}", "oflag=direct", "bs=1M")
+            assert b"No space left on device" in said
+            (below / "rest").unlink()
+            dd("if=/dev/zero", f"of={node}", "oflag=direct", "bs=1M", "count=8")
+            (volume,) = report(command)["volumes"]
+        assert volume["write"]["errors"] > 0
+        assert volume["discard"]["bytes"] == 64 << 20
+    finally:
+        subprocess.run(["umount", below], check=True)
+
+
+def test_a_target_that_does_not_answer_ends_it(tmp_path: Path) -> None:
+    with (
+        running(tmp_path, "serve", "flash", "--size", "64MiB") as below,
+    ):
+        below.wait_for(lambda: below.out.read_text().endswith("\n"))
+        lower = below.out.read_text().strip()
+        above = tmp_path / "above"
+        above.mkdir()
+        words = ("--i-will-lose-data", lower, "--policy", "noop", "--timeout", "1s")
+        with served(above, *words, target=lower) as ((node,), command):
+            os.kill(below.process.pid, signal.SIGSTOP)
+            try:
+                reader = subprocess.run(
+                    ["dd", f"if={node}", "of=/dev/null", "iflag=direct", "bs=4k", "count=1"],
+                    capture_output=True, timeout=20, check=False,
+                )  # fmt: skip
+                assert b"Input/output error" in reader.stderr
+                command.wait_for(lambda: "error: " in command.err.read_text())
+            finally:
+                os.kill(below.process.pid, signal.SIGCONT)
+            ended = command.end()
+        assert ended.code == 1
+        assert "the target is not served any more: " in ended.err
+        assert "found no answer for 1.0 s to a read of " in ended.err
+        below.end(signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ((), 2, "error: unknown device "),
+        (("--policy", "nop"), 2, "error: unknown policy `nop`\nhint: did you mean `noop`?"),
+        (("--policy", "noop"), 2, "error: "),
+        ((*NEW, "--volume", "a=1GiB"), 2, "error: the volumes have 1073741824 bytes; "),
+        ((*NEW, "--volume", "a=1000B"), 2, "error: the volume a has 1000 bytes; "),
+        ((*NEW, "--volume", "a=1MiB", "--volume", "a=1MiB"), 2, "error: the volume `a` is given "),
+        ((*NEW, "--set", "split=4KiB"), 2, "error: --set split=4KiB "),
+        ((*NEW, "--set", "size-priority.spilt=4KiB"), 2, "error: unknown key `spilt`"),
+        ((*NEW, "--size", "1MiB"), 2, "error: --size does not go with --policy\nhint: "),
+        ((*NEW, "--keep-data"), 2, "error: --keep-data does not go with --create\nhint: "),
+        ((*NEW, "--engine", "psync"), 77, "error: "),
+    ],
+)
+def test_what_cannot_be_served_is_refused_and_leaves_nothing(
+    tmp_path: Path, words: tuple[str, ...], code: int, message: str
+) -> None:
+    ended = penstock("serve", tmp_path / "disk.img", *words)
+    assert (ended.code, ended.out) == (code, ""), ended.err
+    assert ended.err.startswith(message), ended.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_option_about_a_target_does_not_go_with_a_model() -> None:
+    ended = penstock("serve", "flash", "--volume", "a=1GiB")
+    assert ended.code == 2
+    assert ended.err.startswith("error: --volume does not go with a model\nhint: a real target ")
+
+
+def test_without_root_it_is_refused(tmp_path: Path) -> None:
+    ended = as_nobody("serve", str(tmp_path / "disk.img"), "--policy", "noop")
+    assert ended.code in (2, 77)
+    assert ended.err.startswith("error: ")
