@@ -46,6 +46,15 @@ GOAL_MS = 1.0
 LIMIT = 0.75
 """Share of the flood that the fixed throttle lets through."""
 
+ENDED = (0, 4, 11)
+"""Fields of a disk's statistics that count requests that ended: reads, writes, discards."""
+
+QUIET = 20
+"""Fewer requests in half a second are little."""
+
+SETTLING = 60
+"""Most half seconds that a disk is given to settle before a cell."""
+
 MB = 1_000_000
 
 STREAM = 512
@@ -218,6 +227,16 @@ class FloodedDisk:
         fields = Path("/sys/block", self.disk, "stat").read_text().split()
         return 512.0 * (int(fields[2]) + int(fields[6]))
 
+    def settle(self) -> None:
+        """Wait until the disk has little to do: unlinked files are discarded some time later."""
+        stat = Path("/sys/block", self.disk, "stat")
+        for _ in range(SETTLING):
+            before = stat.read_text().split()
+            time.sleep(0.5)
+            after = stat.read_text().split()
+            if sum(int(after[field]) - int(before[field]) for field in ENDED) < QUIET:
+                return
+
     @contextmanager
     def flood(self, load: Load, group: Path | None, prefix: Sequence[str]) -> Iterator[int]:
         """A flood that runs for a block: the process that the others are children of."""
@@ -258,6 +277,7 @@ class FloodedDisk:
 
     def cell(self, load: Load, way: str) -> Cell:
         """Measure one way against a load."""
+        self.settle()
         with ExitStack() as stack:
             if way == "alone":
                 return self.measured()

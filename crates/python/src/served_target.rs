@@ -55,7 +55,7 @@ impl ServedTarget {
         self.with(|served| served.nodes().into_iter().map(owned).collect()).unwrap_or_default()
     }
 
-    /// What this machine does not grant.
+    /// Returns the remarks on what this machine does not grant.
     #[getter]
     fn remarks(&self) -> Vec<String> {
         self.with(|served| served.remarks().to_vec()).unwrap_or_default()

@@ -160,8 +160,8 @@ def serve(
 
 def _check_left_out(options: Mapping[str, object], besides: str, hint: str) -> None:
     """Raise an error if an option is given that does not go with `besides`."""
-    for option, given in options.items():
-        if given:
+    for option, value in options.items():
+        if value:
             raise wrong(f"{option} does not go with {besides}", f"{hint}: leave it out")
 
 
