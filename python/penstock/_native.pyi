@@ -158,6 +158,8 @@ class ServedTarget:
         """What this machine does not grant."""
     def report(self) -> str:
         """What each volume was asked for so far, as JSON."""
+    def window(self) -> str:
+        """The latencies of each volume since the last call, as JSON."""
     def in_use(self) -> list[PathLike[str]]:
         """The nodes that are mounted, or held by another device."""
     def close(self) -> None:

@@ -67,6 +67,11 @@ impl ServedTarget {
         report.map(|report| report.map(|it| json(&it))).map_err(|error| raise(py, &error))
     }
 
+    /// Returns the latencies of each volume since the last call, as JSON.
+    fn window(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.with(Opened::window)).map(|window| json(&window))
+    }
+
     /// The nodes that are mounted, or held by another device.
     fn in_use(&self, py: Python<'_>) -> Vec<PathBuf> {
         py.detach(|| self.with(Opened::in_use)).unwrap_or_default()

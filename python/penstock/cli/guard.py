@@ -231,7 +231,7 @@ def _watched(
         done = 0.0 if plan.seconds is None else status.at_s / plan.seconds
         progress(f"{status.means.name}: {words.seen(status)}", min(done, 1.0))
 
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    if not output.on_a_terminal():
         return work(say)
     needs("textual", feature="the live view")
     from penstock.guard.screen import GuardScreen

@@ -16,6 +16,11 @@ CONTROLS = {
 """Every control character that is not white space of ours, and how it is shown."""
 
 
+def on_a_terminal() -> bool:
+    """Whether a person sees what is written and may press keys."""
+    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+
+
 def data(text: str) -> None:
     """Write to stdout. A reader that went away has had enough: no error."""
     write(text.translate(CONTROLS))

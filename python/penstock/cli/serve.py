@@ -4,8 +4,8 @@ import json
 import os
 import select
 import sys
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -16,9 +16,10 @@ from penstock.cli.options import Json
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
-from penstock.errors import wrong
+from penstock.errors import needs, wrong
 from penstock.served.model import ServedModel
 from penstock.served.target import IN_FLIGHT, ServedTarget
+from penstock.served.window import ServedWindow
 from penstock.signals import StopSignal
 from penstock.target import Target
 
@@ -168,26 +169,25 @@ def _check_left_out(options: Mapping[str, object], besides: str, hint: str) -> N
 def _serve(served: ServedModel | ServedTarget, *, until_stdin_ends: bool, as_json: bool) -> None:
     """Serve until it is interrupted or standard input ends, and give the answer."""
     stop_signal = StopSignal()
+    stdin = sys.stdin.fileno() if until_stdin_ends else None
 
-    def work(_: Progress) -> Answer:
+    def work(show: Callable[[ServedWindow], None]) -> dict[str, Any]:
+        try:
+            while not _ended(stdin):
+                if (window := served.window()) is not None:
+                    show(window)
+        except KeyboardInterrupt:
+            for node in served.in_use():
+                output.talk(f"{node} is mounted or held: whoever uses it gets errors from now on")
+        return served.report()
+
+    def serving(_: Progress) -> Answer:
         with served:
-            if as_json:
-                output.data(json.dumps(served.begun()) + "\n")
+            if isinstance(served, ServedTarget) and output.on_a_terminal() and not as_json:
+                report = _watched(served, work, stop_signal)
             else:
-                output.data("".join(f"{line}\n" for line in served.nodes()))
-                output.talk(served.introduction())
-                for remark in served.remarks():
-                    output.talk(f"note: {remark}")
-            sys.stdout.flush()
-            try:
-                while not _ended(sys.stdin.fileno() if until_stdin_ends else None):
-                    served.report()  # Raises what ended it.
-            except KeyboardInterrupt:
-                for node in served.in_use():
-                    output.talk(
-                        f"{node} is mounted or held: whoever uses it gets errors from now on"
-                    )
-            report = served.report()
+                _introduce(served, as_json=as_json)
+                report = work(lambda _: None)
         return Answer(
             data=lambda: json.dumps(report),
             blocks=served.blocks(report),
@@ -195,7 +195,31 @@ def _serve(served: ServedModel | ServedTarget, *, until_stdin_ends: bool, as_jso
             partial=not until_stdin_ends,
         )
 
-    answer(work, as_json=as_json, stop_signal=stop_signal)
+    answer(serving, as_json=as_json, stop_signal=stop_signal)
+
+
+def _introduce(served: ServedModel | ServedTarget, *, as_json: bool) -> None:
+    if as_json:
+        output.data(json.dumps(served.begun()) + "\n")
+    else:
+        output.data("".join(f"{line}\n" for line in served.nodes()))
+        output.talk(served.introduction())
+        for remark in served.remarks():
+            output.talk(f"note: {remark}")
+    sys.stdout.flush()
+
+
+def _watched(
+    served: ServedTarget,
+    work: Callable[[Callable[[ServedWindow], None]], dict[str, Any]],
+    stop_signal: StopSignal,
+) -> dict[str, Any]:
+    """Serve on a screen."""
+    needs("textual", feature="the live view")
+    from penstock.watch.served_screen import ServedScreen
+
+    title = "\n".join([served.introduction(), *served.remarks()])
+    return ServedScreen(title, work, stop_signal=stop_signal).to_its_end()
 
 
 def _ended(stdin: int | None) -> bool:

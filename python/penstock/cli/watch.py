@@ -1,6 +1,5 @@
 """`penstock watch`: a workload under several policies, and how each class fares meanwhile."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -68,7 +67,7 @@ def watch(
     """
     pace = _native.Pace()
     stop_signal = StopSignal()
-    on_screen = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    on_screen = output.on_a_terminal()
     if on_screen:
         needs("textual", feature="the live view")
 

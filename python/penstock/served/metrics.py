@@ -1,6 +1,5 @@
 """Metrics of a served target, for Prometheus."""
 
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,7 @@ from typing import Any
 from penstock import metrics
 from penstock.errors import PenstockError
 from penstock.metrics import Metric, Sample
-
-PERIOD_S = 1.0
-"""Seconds between two writes."""
-
-WAYS = ("read", "write", "flush", "discard")
+from penstock.served.window import WAYS, ServedWindow
 
 PERCENTILES = ("50", "95", "99")
 
@@ -22,7 +17,8 @@ class ServedMetrics:
 
     def __init__(self, path: Path, policy: str) -> None:
         """Take the file's name; nothing is written yet."""
-        self._path, self._policy, self._written = path, policy, 0.0
+        self._path, self._policy = path, policy
+        self._last: ServedWindow | None = None
         self.failure: str | None = None
         """Message of the first write that failed: the target is served without."""
 
@@ -30,33 +26,36 @@ class ServedMetrics:
         """Raise an error unless the file may be written."""
         metrics.check(self._path)
 
-    def take(self, report: Mapping[str, Any], *, last: bool = False) -> None:
-        """Write the metrics of a report, if the last were written a while ago or it is the last."""
-        if not last and time.monotonic() < self._written + PERIOD_S:
-            return
-        self._written = time.monotonic()
+    def take(self, window: ServedWindow) -> None:
+        """Write the metrics with those of the last window."""
+        self._last = window
+        self._write([*_counters(window.report), *self._gauges(window), _running(1)])
+
+    def end(self) -> None:
+        """Write that nothing is served any more: what was of the last window only goes."""
+        if self._last is not None:
+            self._write([*_counters(self._last.report), _running(0)])
+
+    def _write(self, written: list[Metric]) -> None:
         try:
-            metrics.write(self._path, list(self._metrics(report, running=not last)))
+            metrics.write(self._path, written)
         except PenstockError as error:
             self.failure = self.failure or str(error)
 
-    def _metrics(self, report: Mapping[str, Any], *, running: bool) -> Iterator[Metric]:
-        for key, name, meaning in (
-            ("requests", "requests", "Requests that were answered."),
-            ("bytes", "bytes", "Bytes of the requests that were answered."),
-            ("errors", "failed_requests", "Requests that failed."),
-        ):
-            samples = list(_each(report, key))
-            yield Metric(f"penstock_served_{name}_total", "counter", meaning, samples)
+    def _gauges(self, window: ServedWindow) -> Iterator[Metric]:
         yield Metric(
             "penstock_served_latency_seconds",
             "gauge",
-            "Latency of all requests so far, from the kernel's request to its answer.",
+            "Latency of the requests in the last window, from the kernel's request to its answer.",
             [
-                Sample(labels | {"percentile": percentile}, latency[f"{percentile}.000000"] / 1e9)
-                for labels, figures in _figures(report)
-                if figures["requests"]
-                for latency in [figures["latency_ns"]["percentile"]]
+                Sample(
+                    {"volume": volume, "direction": way, "percentile": percentile},
+                    distribution["percentile"][f"{percentile}.000000"] / 1e9,
+                )
+                for volume, latencies in window.latencies.items()
+                for way in WAYS
+                for distribution in [latencies[way]]
+                if distribution["max"]
                 for percentile in PERCENTILES
             ],
         )
@@ -65,8 +64,8 @@ class ServedMetrics:
             "gauge",
             "Requests that are not answered.",
             [
-                Sample({"volume": volume["name"]}, volume["outstanding"] if running else 0)
-                for volume in report["volumes"]
+                Sample({"volume": volume["name"]}, volume["outstanding"])
+                for volume in window.report["volumes"]
             ],
         )
         yield Metric(
@@ -75,23 +74,25 @@ class ServedMetrics:
             "Counters of the policy.",
             [
                 Sample({"policy": self._policy, "counter": name}, value)
-                for name, value in report["policy"].items()
+                for name, value in window.report["policy"].items()
             ],
         )
-        yield Metric(
-            "penstock_served_running",
-            "gauge",
-            "Whether the target is served; 0 once it is taken down.",
-            [Sample({}, int(running))],
-        )
 
 
-def _figures(report: Mapping[str, Any]) -> Iterator[tuple[dict[str, str], Mapping[str, Any]]]:
-    for volume in report["volumes"]:
-        for way in WAYS:
-            yield {"volume": volume["name"], "direction": way}, volume[way]
+def _running(value: int) -> Metric:
+    meaning = "Whether the target is served; 0 once it is taken down."
+    return Metric("penstock_served_running", "gauge", meaning, [Sample({}, value)])
 
 
-def _each(report: Mapping[str, Any], key: str) -> Iterator[Sample]:
-    for labels, figures in _figures(report):
-        yield Sample(labels, figures[key])
+def _counters(report: Mapping[str, Any]) -> Iterator[Metric]:
+    for key, name, meaning in (
+        ("requests", "requests", "Requests that were answered."),
+        ("bytes", "bytes", "Bytes of the requests that were answered."),
+        ("errors", "failed_requests", "Requests that failed."),
+    ):
+        samples = [
+            Sample({"volume": volume["name"], "direction": way}, volume[way][key])
+            for volume in report["volumes"]
+            for way in WAYS
+        ]
+        yield Metric(f"penstock_served_{name}_total", "counter", meaning, samples)

@@ -63,6 +63,10 @@ class ServedModel:
         """Return nothing: a model needs no more than it has."""
         return []
 
+    def window(self) -> None:
+        """Raise what ended it; a model has no windows."""
+        self.report()
+
     def messages(self) -> list[str]:
         """Return nothing: what goes wrong ends it."""
         return []

@@ -1,6 +1,7 @@
 """A real target as block devices, with a policy between."""
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import fspath
 from pathlib import Path
@@ -11,14 +12,14 @@ from penstock import _native
 from penstock.answer.table import Table
 from penstock.answer.value import Blocks, headline
 from penstock.served.metrics import ServedMetrics
+from penstock.served.window import WAYS, ServedWindow
 from penstock.target import Target
 from penstock.text import units
 
+WINDOW_S = 1.0
+
 IN_FLIGHT = 32
 """Most commands at a target at once, unless an option says otherwise."""
-
-WAYS = {"read": "reads", "write": "writes", "flush": "flushes", "discard": "discards"}
-"""Operations that are counted, and their names in tables."""
 
 
 class ServedTarget:
@@ -40,8 +41,7 @@ class ServedTarget:
     ) -> None:
         """Take what it is to be: nothing is served before it is entered."""
         self._metrics = None if metrics is None else ServedMetrics(Path(metrics), policy)
-        self._name = f"{target.on} under {policy}"
-        self._report: dict[str, Any] | None = None
+        self.name = f"{target.on} under {policy}"
         self._make: Callable[[], _native.ServedTarget] = lambda: _native.ServedTarget(
             target,
             keep_data=keep_data,
@@ -59,6 +59,8 @@ class ServedTarget:
         if self._metrics is not None:
             self._metrics.check()
         self._served = self._make()
+        self._began = self._seen = time.monotonic()
+        self._before = self.report()
         self._nodes = [(name, fspath(node)) for name, node in self._served.nodes]
         return self
 
@@ -69,8 +71,8 @@ class ServedTarget:
         trace: TracebackType | None,
     ) -> None:
         """Take it down."""
-        if self._metrics is not None and self._report is not None:
-            self._metrics.take(self._report, last=True)
+        if self._metrics is not None:
+            self._metrics.end()
         self._served.close()
 
     def begun(self) -> Mapping[str, object]:
@@ -84,7 +86,7 @@ class ServedTarget:
     def introduction(self) -> str:
         """Return what is served, and how it ends."""
         shown = ", ".join(f"{name} as {node}" for name, node in self._nodes)
-        return f"serving {self._name}: {shown}; Ctrl-C takes it down"
+        return f"serving {self.name}: {shown}; Ctrl-C takes it down"
 
     def in_use(self) -> list[str]:
         """Return the nodes that are mounted or held."""
@@ -93,10 +95,25 @@ class ServedTarget:
     def report(self) -> dict[str, Any]:
         """Return what each volume was asked for so far; raise what ended it."""
         report: dict[str, Any] = json.loads(self._served.report())
-        self._report = report
-        if self._metrics is not None:
-            self._metrics.take(report)
         return report
+
+    def window(self) -> ServedWindow | None:
+        """Return the window that has ended, if one has; raise what ended the target."""
+        report, now = self.report(), time.monotonic()
+        if now < self._seen + WINDOW_S:
+            return None
+        latencies = {volume["name"]: volume for volume in json.loads(self._served.window())}
+        window = ServedWindow(
+            at_s=now - self._began,
+            seconds=now - self._seen,
+            report=report,
+            latencies=latencies,
+            before=self._before,
+        )
+        self._before, self._seen = report, now
+        if self._metrics is not None:
+            self._metrics.take(window)
+        return window
 
     def remarks(self) -> list[str]:
         """Return what this machine does not grant."""
@@ -117,7 +134,7 @@ class ServedTarget:
         ]
         headings = ["volume", "of", "requests", "MB", "p50", "p99", "pieces", "errors"]
         table = Table(headings, rows, words=2, grouped=True) if rows else "no request"
-        yield [headline("measured", self._name)]
+        yield [headline("measured", self.name)]
         yield [table]
         counters = (f"{name} {units.count(value)}" for name, value in report["policy"].items())
         yield [f"policy: {', '.join(counters)}"] if report["policy"] else []

@@ -92,6 +92,8 @@ impl GateStats {
 /// Counts the requests of a gate, in a book for each kind that its opener tells apart.
 pub(super) struct Counters {
     books: Vec<LengthCounters>,
+    /// Latencies of each book since they were taken last; none if nobody takes them.
+    window: Vec<Values>,
     pub(super) busy: Span,
     pub(super) long_first: u64,
     /// The reason why the record is useless, if it is.
@@ -108,15 +110,16 @@ struct LengthCounters {
 }
 
 impl Counters {
-    /// Creates counters with `books` books.
-    pub(super) fn new(books: usize) -> Self {
+    /// Creates counters with `books` books. `windows`: whether latencies are taken window by window too.
+    pub(super) fn new(books: usize, windows: bool) -> Self {
         let book = |_| {
             let values = Values::new;
             let (wait, service, latency) = (values(), values(), values());
             LengthCounters { bytes: 0, pieces: 0, errors: 0, wait, service, latency }
         };
+        let window = (0..if windows { books } else { 0 }).map(|_| Values::new()).collect();
         let books = (0..books).map(book).collect();
-        Self { books, busy: Span::ZERO, long_first: 0, record_error: None }
+        Self { books, window, busy: Span::ZERO, long_first: 0, record_error: None }
     }
 
     /// Counts a finished request of `pieces` pieces in `book`; `long_first` is the number of pieces
@@ -128,6 +131,9 @@ impl Counters {
         done: &Done,
         (pieces, long_first): (u64, u64),
     ) {
+        if let Some(window) = self.window.get_mut(book) {
+            window.add(done.at.since(req.due));
+        }
         let book = &mut self.books[book];
         book.bytes += u64::from(req.len);
         book.pieces += pieces;
@@ -137,6 +143,11 @@ impl Counters {
         book.latency.add(done.at.since(req.due));
         self.busy += done.service;
         self.long_first = long_first;
+    }
+
+    /// Takes the latencies of `book` since they were taken last.
+    pub(super) fn take_window(&mut self, book: usize) -> Distribution {
+        std::mem::replace(&mut self.window[book], Values::new()).distribution()
     }
 
     /// The statistics of `book`.

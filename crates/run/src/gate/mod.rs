@@ -49,7 +49,7 @@ pub use self::open::{GateFile, GateOptions};
 use self::open::{Kinds, Opened, open};
 pub use self::served::{ServedDevice, ServedOptions};
 pub use self::served_target::{
-    ServedTarget, ServedTargetOptions, ServedTargetReport, VolumeReport,
+    ServedTarget, ServedTargetOptions, ServedTargetReport, VolumeReport, VolumeWindow,
 };
 use crate::failure::Failure;
 

@@ -213,7 +213,7 @@ pub(super) fn open(
     let timeout = timeout(options)?;
     let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
     let files = Files::new(targets.clone(), bound);
-    let counters = Arc::new(Mutex::new(Counters::new(kinds.books)));
+    let counters = Arc::new(Mutex::new(Counters::new(kinds.books, kinds.by_class.is_some())));
     let (depth, threshold, most) = (options.depth, decider.threshold(), kinds.most);
     let parts = Parts { targets, model, engine, depth, timeout, decider, kinds };
     let (started, starts) = sync_channel(1);

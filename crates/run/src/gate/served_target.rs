@@ -35,6 +35,7 @@ use super::open::{GateFile, GateOptions, Kinds, Opened, open};
 use crate::failure::Failure;
 use crate::place::target;
 use crate::record::Recorder;
+use crate::result::Distribution;
 
 /// The options of a served target.
 #[derive(Clone, Debug, Default)]
@@ -101,8 +102,28 @@ pub struct VolumeReport {
     pub discard: LengthStats,
 }
 
-/// Books in which a volume's requests are counted, one for each operation.
-const OPS: usize = 4;
+/// Latencies of a volume in a window, by operation, in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct VolumeWindow {
+    /// Its name.
+    pub name: String,
+    /// Reads.
+    pub read: Distribution,
+    /// Writes.
+    pub write: Distribution,
+    /// Flushes.
+    pub flush: Distribution,
+    /// Discards, and ranges of zeros.
+    pub discard: Distribution,
+}
+
+/// Operations, whose requests are counted in a book each.
+const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Flush, Op::Discard];
+
+/// Returns the book of the requests for `op` to the volume numbered `volume`.
+fn book(volume: usize, op: Op) -> usize {
+    volume * OPS.len() + op as usize
+}
 
 /// Interval at which the end of the dispatcher is looked for.
 const BEAT: Duration = Duration::from_millis(100);
@@ -135,7 +156,7 @@ impl Front for VolumeFront {
         }
         let (file, offset, sync) = (0, self.volume.start + start, false);
         let (class, prio) = (ClassId(self.number), self.volume.class.prio);
-        let book = usize::from(self.number) * OPS + op as usize;
+        let book = book(self.number.into(), op);
         let reply = Reply::Kernel(request, Arc::clone(&self.pool));
         let order = Order { op, file, offset, bytes, len, sync, class, prio, book, reply };
         self.arrived.fetch_add(1, Ordering::Relaxed);
@@ -185,7 +206,7 @@ impl ServedTarget {
         let volumes = volumes(target, asked)?;
         let block = target.unit().max(512);
         let classes = volumes.iter().map(|volume| volume.class.clone()).collect();
-        let books = volumes.len() * OPS;
+        let books = volumes.len() * OPS.len();
         let policy = SharedCounters::default();
         let kinds = Kinds {
             classes,
@@ -240,9 +261,7 @@ impl ServedTarget {
         }
         let counters = lock(&self.counters);
         let report = |(number, volume): (usize, &Volume)| {
-            let of = |op: Op| counters.stats(number * OPS + op as usize);
-            let [read, write, flush, discard] =
-                [Op::Read, Op::Write, Op::Flush, Op::Discard].map(of);
+            let [read, write, flush, discard] = OPS.map(|op| counters.stats(book(number, op)));
             let answered = read.requests + write.requests + flush.requests + discard.requests;
             let arrived = self.arrived[number].load(Ordering::Relaxed);
             let (name, outstanding) = (volume.class.name.clone(), arrived.saturating_sub(answered));
@@ -251,6 +270,17 @@ impl ServedTarget {
         let volumes = self.volumes.iter().enumerate().map(report).collect();
         let (policy, long_first) = (self.policy.read(), counters.long_first);
         Ok(ServedTargetReport { volumes, policy, long_first })
+    }
+
+    /// Returns the latencies of each volume since the last call.
+    pub fn window(&self) -> Vec<VolumeWindow> {
+        let mut counters = lock(&self.counters);
+        let window = |(number, volume): (usize, &Volume)| {
+            let [read, write, flush, discard] =
+                OPS.map(|op| counters.take_window(book(number, op)));
+            VolumeWindow { name: volume.class.name.clone(), read, write, flush, discard }
+        };
+        self.volumes.iter().enumerate().map(window).collect()
     }
 
     /// Takes the devices down, and finishes the record.

@@ -149,7 +149,7 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
         })
         .collect();
     inbox.close();
-    let counters = Arc::new(Mutex::new(Counters::new(1)));
+    let counters = Arc::new(Mutex::new(Counters::new(1, false)));
     let mut desk = GateLoop {
         inbox,
         cargo: Cargo::default(),
