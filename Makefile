@@ -211,6 +211,10 @@ papers-live: setup ## the same, measuring anew what runs in real time: 15 minute
 guard: setup ## measure a guard and its rivals on this machine's disk, as root: docs/guard.md
 	$(BIN)/python tools/guard_table.py
 
+.PHONY: served
+served: setup ## measure policies under unmodified programs on this machine's disk, as root: docs/served.md
+	$(BIN)/python tools/served_table.py
+
 .PHONY: schedulers
 schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 	$(BIN)/python tests/python/schedulers.py

@@ -241,7 +241,7 @@ class FloodedDisk:
             if sum(int(after[field]) - int(before[field]) for field in ENDED) < QUIET:
                 break
         for _ in range(SETTLING):
-            if self.online.work(0.5)["reads"][1] < GOAL_MS:
+            if self.online.work(1)["reads"][1] < GOAL_MS:
                 break
 
     @contextmanager
