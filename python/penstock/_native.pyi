@@ -156,6 +156,8 @@ class ServedTarget:
     @property
     def remarks(self) -> list[str]:
         """What this machine does not grant."""
+    def check(self) -> None:
+        """Raise what ended it, if it has ended."""
     def report(self) -> str:
         """What each volume was asked for so far, as JSON."""
     def window(self) -> str:

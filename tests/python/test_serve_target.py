@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from command import Running, as_nobody, penstock, running
+from command import Running, as_nobody, on_a_terminal, penstock, running
 from test_metrics import checked
 from test_serve import HERE, NOTES, is_served
 
@@ -105,6 +105,36 @@ def test_a_file_system_is_whole_and_its_data_is_there_the_next_time(tmp_path: Pa
         finally:
             subprocess.run(["umount", mounted], check=True)
         report(command)
+
+
+def test_it_waits_until_what_is_mounted_is_unmounted(tmp_path: Path) -> None:
+    mounted = tmp_path / "mnt"
+    mounted.mkdir()
+    with served(tmp_path, *NEW) as ((node,), command):
+        subprocess.run(["mkfs.ext4", "-q", node], check=True)
+        subprocess.run(["mount", node, mounted], check=True)
+        try:
+            command.process.send_signal(signal.SIGTERM)
+            command.until(f"{node}: unmount what is mounted there, and this ends; ")
+            (mounted / "late").write_bytes(b"late" * 100_000)
+        finally:
+            subprocess.run(["umount", mounted], check=True)
+        ended = command.end()
+        assert ended.code == 143, ended.err
+    with served(tmp_path, "--keep-data", "--policy", "noop") as ((node,), command):
+        subprocess.run(["mount", node, mounted], check=True)
+        try:
+            assert (mounted / "late").read_bytes() == b"late" * 100_000
+        finally:
+            subprocess.run(["umount", mounted], check=True)
+        report(command)
+
+
+def test_on_a_terminal_it_is_watched(tmp_path: Path) -> None:
+    words = ("serve", tmp_path / "disk.img", *NEW, *VOLUMES)
+    ended = on_a_terminal(*words, press=[("Counters of the policy", ""), ("requests/s", "q")])
+    assert ended.code == 130
+    assert "under size-priority: log as /dev/loop" in ended.out
 
 
 def test_every_decision_is_made_alike_in_virtual_time(tmp_path: Path) -> None:

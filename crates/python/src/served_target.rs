@@ -61,10 +61,14 @@ impl ServedTarget {
         self.with(|served| served.remarks().to_vec()).unwrap_or_default()
     }
 
+    /// Raises what ended it, if it has ended.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(Opened::check).unwrap_or(Ok(())).map_err(|error| raise(py, &error))
+    }
+
     /// Returns what each volume was asked for so far, as JSON.
-    fn report(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let report = py.detach(|| self.with(Opened::report)).transpose();
-        report.map(|report| report.map(|it| json(&it))).map_err(|error| raise(py, &error))
+    fn report(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.with(Opened::report)).map(|report| json(&report))
     }
 
     /// Returns the latencies of each volume since the last call, as JSON.

@@ -5,7 +5,7 @@ import os
 import select
 import sys
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -27,6 +27,9 @@ app = verb()
 
 BEAT_S = 0.2
 """How often it is looked whether the device still answers."""
+
+Show: TypeAlias = Callable[[ServedWindow], None]
+"""Shows a window to whoever watches."""
 
 On = Annotated[
     str,
@@ -171,14 +174,13 @@ def _serve(served: ServedModel | ServedTarget, *, until_stdin_ends: bool, as_jso
     stop_signal = StopSignal()
     stdin = sys.stdin.fileno() if until_stdin_ends else None
 
-    def work(show: Callable[[ServedWindow], None]) -> dict[str, Any]:
+    def work(show: Show, say: Callable[[str], None]) -> dict[str, Any]:
         try:
             while not _ended(stdin):
                 if (window := served.window()) is not None:
                     show(window)
         except KeyboardInterrupt:
-            for node in served.in_use():
-                output.talk(f"{node} is mounted or held: whoever uses it gets errors from now on")
+            served.await_users(say)
         return served.report()
 
     def serving(_: Progress) -> Answer:
@@ -187,7 +189,7 @@ def _serve(served: ServedModel | ServedTarget, *, until_stdin_ends: bool, as_jso
                 report = _watched(served, work, stop_signal)
             else:
                 _introduce(served, as_json=as_json)
-                report = work(lambda _: None)
+                report = work(lambda _: None, output.talk)
         return Answer(
             data=lambda: json.dumps(report),
             blocks=served.blocks(report),
@@ -211,7 +213,7 @@ def _introduce(served: ServedModel | ServedTarget, *, as_json: bool) -> None:
 
 def _watched(
     served: ServedTarget,
-    work: Callable[[Callable[[ServedWindow], None]], dict[str, Any]],
+    work: Callable[[Show, Callable[[str], None]], dict[str, Any]],
     stop_signal: StopSignal,
 ) -> dict[str, Any]:
     """Serve on a screen."""
@@ -219,7 +221,12 @@ def _watched(
     from penstock.watch.served_screen import ServedScreen
 
     title = "\n".join([served.introduction(), *served.remarks()])
-    return ServedScreen(title, work, stop_signal=stop_signal).to_its_end()
+
+    def watched(show: Show) -> dict[str, Any]:
+        return work(show, screen.say)
+
+    screen = ServedScreen(title, watched, stop_signal=stop_signal)
+    return screen.to_its_end()
 
 
 def _ended(stdin: int | None) -> bool:

@@ -50,6 +50,11 @@ class ServedModel:
         """Return what is served, and how it ends."""
         return f"serving {self._device} as {fspath(self._served.places[0])}; Ctrl-C takes it down"
 
+    def await_users(self, say: Callable[[str], None]) -> None:
+        """Warn those that use it: a model keeps nothing that they could lose."""
+        for node in self.in_use():
+            say(f"{node} is mounted or held: whoever uses it gets errors from now on")
+
     def in_use(self) -> list[str]:
         """Return its node if it is mounted or held."""
         return list(self.nodes()) if self._served.is_in_use() else []

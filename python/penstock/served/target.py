@@ -88,20 +88,33 @@ class ServedTarget:
         shown = ", ".join(f"{name} as {node}" for name, node in self._nodes)
         return f"serving {self.name}: {shown}; Ctrl-C takes it down"
 
+    def await_users(self, say: Callable[[str], None]) -> None:
+        """Wait until no device is mounted or held."""
+        if nodes := self.in_use():
+            say(
+                f"{', '.join(nodes)}: unmount what is mounted there, and this ends; a second "
+                "signal ends it at once, with errors for whoever uses it"
+            )
+        while self.in_use():
+            self._served.check()
+            time.sleep(WINDOW_S / 5)
+
     def in_use(self) -> list[str]:
         """Return the nodes that are mounted or held."""
         return [fspath(node) for node in self._served.in_use()]
 
     def report(self) -> dict[str, Any]:
-        """Return what each volume was asked for so far; raise what ended it."""
+        """Return what each volume was asked for so far."""
         report: dict[str, Any] = json.loads(self._served.report())
         return report
 
     def window(self) -> ServedWindow | None:
         """Return the window that has ended, if one has; raise what ended the target."""
-        report, now = self.report(), time.monotonic()
+        self._served.check()
+        now = time.monotonic()
         if now < self._seen + WINDOW_S:
             return None
+        report = self.report()
         latencies = {volume["name"]: volume for volume in json.loads(self._served.window())}
         window = ServedWindow(
             at_s=now - self._began,

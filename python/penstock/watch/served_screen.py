@@ -14,6 +14,9 @@ from penstock.text import units
 from penstock.watch import progress
 from penstock.watch.work_screen import WorkScreen, fill, fill_course
 
+MESSAGE_S = 3600
+"""Seconds for which a message is shown."""
+
 HEADINGS = ("volume", "requests/s", "MB/s", "p50", "p99", "outstanding", "errors")
 
 SHOWN = ("name", "requests/s", "MB/s", "p50", "p99", "queue", "errors")
@@ -47,6 +50,10 @@ class ServedScreen(WorkScreen[ServedWindow, dict[str, Any]]):
             yield Static("Counters of the policy", classes="label")
             yield Static(id="policy")
         yield Footer()
+
+    def say(self, text: str) -> None:
+        """Show a message until it is over; for the thread of the work."""
+        self.call_from_thread(self.notify, text, timeout=MESSAGE_S)
 
     def on_resize(self) -> None:
         """Redraw the bars at their new length."""

@@ -145,9 +145,9 @@ impl Counters {
         self.long_first = long_first;
     }
 
-    /// Takes the latencies of `book` since they were taken last.
-    pub(super) fn take_window(&mut self, book: usize) -> Distribution {
-        std::mem::replace(&mut self.window[book], Values::new()).distribution()
+    /// Returns the latencies of `book` since the last call, and begins anew with `next`, which is empty.
+    pub(super) fn next_window(&mut self, book: usize, next: Values) -> Values {
+        std::mem::replace(&mut self.window[book], next)
     }
 
     /// The statistics of `book`.

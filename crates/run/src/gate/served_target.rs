@@ -33,6 +33,7 @@ use super::inbox::{Inbox, Order, Pool, Reply};
 use super::locks::lock;
 use super::open::{GateFile, GateOptions, Kinds, Opened, open};
 use crate::failure::Failure;
+use crate::measures::values::Values;
 use crate::place::target;
 use crate::record::Recorder;
 use crate::result::Distribution;
@@ -248,36 +249,41 @@ impl ServedTarget {
         &self.remarks
     }
 
-    /// Returns what each volume was asked for so far.
+    /// Checks that it is still served.
     ///
     /// # Errors
-    /// The dispatcher has ended.
-    pub fn report(&self) -> Result<ServedTargetReport, Failure> {
-        if let Some(why) = self.inbox.why_closed() {
-            return Err(Failure::run(format_args!(
-                "the target is not served any more: {}",
-                why.error()
-            )));
-        }
-        let counters = lock(&self.counters);
+    /// The dispatcher has ended, and why.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Some(why) = self.inbox.why_closed() else { return Ok(()) };
+        let message = format!("the target is not served any more: {}", why.error());
+        Err(Failure::run(message))
+    }
+
+    /// Returns what each volume was asked for so far.
+    pub fn report(&self) -> ServedTargetReport {
+        // The dispatcher waits for the lock, so it is taken for each book anew.
+        let stats = |number, op| lock(&self.counters).stats(book(number, op));
         let report = |(number, volume): (usize, &Volume)| {
-            let [read, write, flush, discard] = OPS.map(|op| counters.stats(book(number, op)));
-            let answered = read.requests + write.requests + flush.requests + discard.requests;
             let arrived = self.arrived[number].load(Ordering::Relaxed);
+            let [read, write, flush, discard] = OPS.map(|op| stats(number, op));
+            let answered = read.requests + write.requests + flush.requests + discard.requests;
             let (name, outstanding) = (volume.class.name.clone(), arrived.saturating_sub(answered));
             VolumeReport { name, outstanding, read, write, flush, discard }
         };
         let volumes = self.volumes.iter().enumerate().map(report).collect();
-        let (policy, long_first) = (self.policy.read(), counters.long_first);
-        Ok(ServedTargetReport { volumes, policy, long_first })
+        let (policy, long_first) = (self.policy.read(), lock(&self.counters).long_first);
+        ServedTargetReport { volumes, policy, long_first }
     }
 
     /// Returns the latencies of each volume since the last call.
     pub fn window(&self) -> Vec<VolumeWindow> {
-        let mut counters = lock(&self.counters);
+        let taken = |number, op| {
+            let next = Values::new();
+            let taken = lock(&self.counters).next_window(book(number, op), next);
+            taken.distribution()
+        };
         let window = |(number, volume): (usize, &Volume)| {
-            let [read, write, flush, discard] =
-                OPS.map(|op| counters.take_window(book(number, op)));
+            let [read, write, flush, discard] = OPS.map(|op| taken(number, op));
             VolumeWindow { name: volume.class.name.clone(), read, write, flush, discard }
         };
         self.volumes.iter().enumerate().map(window).collect()
