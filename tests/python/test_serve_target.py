@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -299,6 +300,28 @@ def test_an_option_about_a_target_does_not_go_with_a_model() -> None:
 
 
 def test_without_root_it_is_refused(tmp_path: Path) -> None:
-    ended = as_nobody("serve", str(tmp_path / "disk.img"), "--policy", "noop")
-    assert ended.code in (2, 77)
+    ended = as_nobody("serve", str(tmp_path / "disk.img"), *NEW)
+    assert ended.code == 77
     assert ended.err.startswith("error: ")
+    assert "root" in ended.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_policy_that_asks_for_positions_says_what_it_does_instead(tmp_path: Path) -> None:
+    words = ("serve", tmp_path / "disk.img", "--create", "16MiB", "--policy", "sptf")
+    with running(tmp_path, *words) as command:
+        command.until("note: sptf sends the oldest request first: a real target does not say ")
+        command.end(signal.SIGINT)
+
+
+@pytest.mark.skipif(shutil.which("qemu-io") is None, reason="needs qemu-utils")
+def test_qemu_uses_it_as_a_raw_disk(tmp_path: Path) -> None:
+    with served(tmp_path, *NEW) as ((node,), command):
+        subprocess.run(
+            ["qemu-io", "-n", "-f", "raw", "-c", "write -P 7 4k 1M", "-c", "flush",
+             "-c", "discard 1M 64k", "-c", "read -P 7 4k 1020k", "-c", "read -P 0 1M 64k", node],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        (volume,) = report(command)["volumes"]
+    assert volume["flush"]["requests"] > 0
+    assert volume["discard"]["bytes"] == 64 << 10

@@ -40,6 +40,9 @@ pub struct Facts {
     pub heeds_weights: bool,
     /// Whether it uses the I/O priorities of the classes.
     pub heeds_ioprio: bool,
+    /// What it does on a device that cannot say what each request would cost, as a real one; `None` if it does
+    /// not ask.
+    pub without_positions: Option<&'static str>,
     /// The versions of Linux that have it, as `2.6 to 4.20`; `None` if it is not from Linux.
     pub linux: Option<&'static str>,
     /// Finds parameters that are valid one by one but not together.
@@ -64,13 +67,14 @@ pub struct Conflict {
 
 impl Facts {
     /// The facts of a policy that does not merge, treats no request as short, uses neither weights
-    /// nor I/O priorities, is not from Linux, takes the same parameters in any combination, and
+    /// nor I/O priorities nor positions, is not from Linux, takes the same parameters in any combination, and
     /// follows no other scheduler.
     pub const NONE: Self = Self {
         merges: |_| None,
         short: |_| None,
         heeds_weights: false,
         heeds_ioprio: false,
+        without_positions: None,
         linux: None,
         conflict: |_| None,
         in_drive: &[],

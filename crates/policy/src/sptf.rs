@@ -45,7 +45,11 @@ pub const ENTRY: Entry = Entry {
     ],
     build: |params, _| Box::new(Sptf::new(params)),
     bound: |_, _| None,
-    facts: Facts { merges: max_sectors, ..Facts::NONE },
+    facts: Facts {
+        merges: max_sectors,
+        without_positions: Some("sends the oldest request first"),
+        ..Facts::NONE
+    },
 };
 
 /// The queue, in order of address.

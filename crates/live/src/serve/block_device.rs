@@ -85,14 +85,7 @@ impl Served {
         let shown = Path::new(shown);
         let control = Control::open(shown)?;
         let len = front.bytes();
-        let fuse = File::options().read(true).write(true).open("/dev/fuse").map_err(|source| {
-            let doing = "open /dev/fuse";
-            let hint = match source.kind() {
-                io::ErrorKind::PermissionDenied => "it needs root",
-                _ => "load the module as root (`modprobe fuse`); containers often have none",
-            };
-            ServeError::Cannot { doing, source, hint }
-        })?;
+        let fuse = open_fuse()?;
         let mount = mount_served(&fuse).map_err(|errno| ServeError::Cannot {
             doing: "mount a file system of FUSE",
             source: errno.into(),
@@ -177,6 +170,26 @@ impl Drop for Served {
         }
         drop(self.session.take());
     }
+}
+
+/// Checks that this machine has what a served device needs, and that the user may use it.
+///
+/// # Errors
+/// [`ServeError`]: the kernel lacks FUSE or loop devices, or the user may not use them.
+pub fn can_serve() -> Result<(), ServeError> {
+    Control::open(Path::new("penstock"))?;
+    open_fuse().map(drop)
+}
+
+fn open_fuse() -> Result<File, ServeError> {
+    File::options().read(true).write(true).open("/dev/fuse").map_err(|source| {
+        let doing = "open /dev/fuse";
+        let hint = match source.kind() {
+            io::ErrorKind::PermissionDenied => "it needs root",
+            _ => "load the module as root (`modprobe fuse`); containers often have none",
+        };
+        ServeError::Cannot { doing, source, hint }
+    })
 }
 
 /// Mounts a file system that the descriptor `fuse` serves.

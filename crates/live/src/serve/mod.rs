@@ -13,7 +13,7 @@ mod file_system;
 mod memory;
 mod store;
 
-pub use self::block_device::{ServeError, Served};
+pub use self::block_device::{ServeError, Served, can_serve};
 pub use self::file_system::{Answered, BlockRequest, Front};
 pub use self::memory::hold_memory;
 pub use self::store::Store;

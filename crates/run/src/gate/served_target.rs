@@ -22,7 +22,7 @@ use std::time::Duration;
 use penstock_core::{ClassId, ClassInfo, Op};
 use penstock_jobs::{VolumeSpec, params, policies};
 use penstock_live::queue_settings::Setting;
-use penstock_live::serve::{BlockRequest, Front, Served, hold_memory};
+use penstock_live::serve::{BlockRequest, Front, Served, can_serve, hold_memory};
 use penstock_live::{Contents, Handover, Stopwatch, Target, User};
 use serde::Serialize;
 
@@ -179,6 +179,7 @@ impl ServedTarget {
     /// [`Failure`]: an unknown policy or parameter, a target that is refused or too small for its volumes, an
     /// engine that does not work here, or a machine that lacks what it needs.
     pub fn new(options: &ServedTargetOptions) -> Result<Self, Failure> {
+        can_serve()?;
         let asked = penstock_jobs::volumes(&options.volumes)?;
         let [file] = &options.gate.files[..] else {
             return Err(Failure::wrong("no target to serve", "name a file or a block device"));
@@ -218,7 +219,11 @@ impl ServedTarget {
             record: options.record.clone(),
         };
         // Before the threads start, which have it from this one.
-        let remarks = hold_memory();
+        let mut remarks = hold_memory();
+        let entry = params::policy(&gate.policy)?;
+        remarks.extend(entry.facts.without_positions.map(|instead| {
+            format!("{} {instead}: a real target does not say what each would cost", entry.name)
+        }));
         let opened = open(gate, vec![target.clone()], kinds)?;
         let Opened { inbox, stopwatch, counters, dispatcher, .. } = opened;
         let record = options.record.clone();
