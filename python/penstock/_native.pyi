@@ -149,6 +149,7 @@ class ServedTarget:
         in_flight: int = 32,
         timeout: str | None = None,
         record: str | PathLike[str] | None = None,
+        lent: tuple[str, int, int] | None = None,
     ) -> ServedTarget: ...
     @property
     def nodes(self) -> list[tuple[str, PathLike[str]]]:

@@ -98,8 +98,8 @@ class Target:
     def json(self) -> str:
         """Return the target for the engine; an option that is `None` is left out."""
         options: dict[str, object] = {"on": self.on, **self.options}
-        if self.on is not None and self.on.startswith(SERVED):
-            options["server"] = [sys.executable, "-m", "penstock", "serve"]
+        # For block:DEVICE, and for policies behind a served device.
+        options["server"] = [sys.executable, "-m", "penstock", "serve"]
         options = {name: value for name, value in options.items() if value is not None}
         return json.dumps(options, default=_plain, ensure_ascii=False)
 

@@ -226,7 +226,7 @@ class TestList:
         named = [f"{entry['name']}: {entry['summary']}" for entry in entries]
         assert lines[: len(named)] == named
         names = [line.split(": ")[0] for line in lines[len(named) :]]
-        assert names == ["alone:CLASS", "kernel:NAME"]
+        assert names == ["alone:CLASS", "kernel:NAME", "served:NAME"]
 
     def test_a_policy_by_name_shows_its_rule_and_its_parameters(self) -> None:
         every = json.loads(penstock("list", "policies", "--json").out)

@@ -173,6 +173,20 @@ pub fn params_json(params: &Params) -> Json {
     text::params_json(params)
 }
 
+/// Returns the arguments that give a policy `params`, without its name: `split=64KiB`, `guard.after=16`.
+pub fn arguments(params: &Params) -> Vec<String> {
+    let argument = |(name, value): &(&'static str, Value)| match value {
+        Value::Group(members) => {
+            arguments(members).iter().map(|member| format!("{name}.{member}")).collect()
+        }
+        _ => match text::param_json(value) {
+            Json::String(text) => vec![format!("{name}={text}")],
+            other => vec![format!("{name}={other}")],
+        },
+    };
+    params.iter().flat_map(argument).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use penstock_core::Span;

@@ -16,7 +16,7 @@ pub(crate) struct ServedTarget(Mutex<Option<Opened>>);
 #[pymethods]
 impl ServedTarget {
     #[new]
-    #[pyo3(signature = (target, *, keep_data, policy, sets, volumes, depth=None, in_flight=32, timeout=None, record=None))]
+    #[pyo3(signature = (target, *, keep_data, policy, sets, volumes, depth=None, in_flight=32, timeout=None, record=None, lent=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -29,10 +29,11 @@ impl ServedTarget {
         in_flight: u32,
         timeout: Option<String>,
         record: Option<PathBuf>,
+        lent: Option<(PathBuf, u64, u64)>,
     ) -> PyResult<Self> {
         let Target(target) = target;
         let path = target.on.clone().unwrap_or_default();
-        let files = vec![GateFile::at(path, &target)];
+        let files = vec![GateFile { lent, ..GateFile::at(path, &target) }];
         let engine = target.engine;
         let gate = GateOptions {
             files,

@@ -32,6 +32,11 @@ MORE_POLICIES = (
         "no policy: each class by itself under that scheduler of the kernel (none, mq-deadline, "
         "bfq, kyber, as the disk has them); on a real file, as root",
     ),
+    (
+        "served:NAME",
+        "each class by itself on a block device over the target, whose requests that policy gets: "
+        "what unmodified programs would get; on a real file, as root",
+    ),
 )
 """What may stand in a policy's place."""
 

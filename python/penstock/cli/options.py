@@ -49,7 +49,8 @@ On = Annotated[
 _ORDER = (
     "Policies in the order in which they run (`penstock list policies`). "
     "alone:CLASS gives that class the device to itself; kernel:NAME lets the classes meet "
-    "under that scheduler of the kernel, on a real file, as root, kernel:as-is under its own. "
+    "under that scheduler of the kernel, on a real file, as root, kernel:as-is under its own; "
+    "served:NAME on a device that is served through that policy. "
     "The verdict compares each with the first that serves all classes."
 )
 

@@ -120,6 +120,7 @@ def serve(
             "collector.",
         ),
     ] = None,
+    lent: Annotated[str | None, typer.Option(hidden=True)] = None,
     until_stdin_ends: Annotated[bool, typer.Option(hidden=True)] = False,
     as_json: Json = False,
 ) -> None:
@@ -158,8 +159,15 @@ def serve(
             timeout=timeout,
             record=record,
             metrics=metrics,
+            lent=None if lent is None else _lent(lent),
         )
     _serve(served, until_stdin_ends=until_stdin_ends, as_json=as_json)
+
+
+def _lent(text: str) -> tuple[str, int, int]:
+    """Return the open file of another process, its first byte and number of bytes."""
+    file, start, length = text.rsplit(",", 2)
+    return file, int(start), int(length)
 
 
 def _check_left_out(options: Mapping[str, object], besides: str, hint: str) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from penstock.results.json_types import Class, Comparison, Run
 from penstock.results.judge import FEW, mostly_failed
-from penstock.results.rounds import KERNEL, Rounds, Spread, class_names
+from penstock.results.rounds import KERNEL, SERVED, Rounds, Spread, class_names
 
 _LARGER = 0.6
 """Least share of its latency that a class spends in the drive's queue, if that is reported."""
@@ -50,7 +50,7 @@ def waits_below(
     """
     if _BUFFERED in comparison["job"]["text"]:
         return []
-    policies = [policy for policy in policies if not policy.label.startswith(KERNEL)]
+    policies = [policy for policy in policies if not policy.label.startswith((KERNEL, SERVED))]
     entries = []
     for name in class_names([run for policy in policies for run in policy.runs]):
         least = _least([class_ for policy in policies for class_ in policy.of(name)])

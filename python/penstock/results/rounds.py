@@ -20,6 +20,9 @@ ALONE = "alone:"
 KERNEL = "kernel:"
 """Prefix of the policy's name where a scheduler of the kernel serves the classes."""
 
+SERVED = "served:"
+"""Prefix of the policy's name where it is behind a served device."""
+
 
 class Spread(NamedTuple):
     """A figure over rounds."""

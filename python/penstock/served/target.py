@@ -38,6 +38,7 @@ class ServedTarget:
         timeout: str | None,
         record: str | None,
         metrics: str | None,
+        lent: tuple[str, int, int] | None,
     ) -> None:
         """Take what it is to be: nothing is served before it is entered."""
         self._metrics = None if metrics is None else ServedMetrics(Path(metrics), policy)
@@ -52,6 +53,7 @@ class ServedTarget:
             in_flight=in_flight,
             timeout=timeout,
             record=record,
+            lent=lent,
         )
 
     def __enter__(self) -> Self:
@@ -77,7 +79,11 @@ class ServedTarget:
 
     def begun(self) -> Mapping[str, object]:
         """Return where its volumes are, for programs."""
-        return {"volumes": [{"name": name, "node": node} for name, node in self._nodes]}
+        _, first = self._nodes[0]
+        return {
+            "node": first,
+            "volumes": [{"name": name, "node": node} for name, node in self._nodes],
+        }
 
     def nodes(self) -> Iterator[str]:
         """Yield the node of each volume."""

@@ -28,6 +28,11 @@ impl Locked {
         })
     }
 
+    /// Takes `file`, which another process has locked and unlocks.
+    pub(super) fn by_another(file: Arc<File>) -> Self {
+        Self { file, process: 0 }
+    }
+
     /// Returns whether this process locked it. The child of a fork shares the lock, but must not release it.
     pub(super) fn is_of_this_process(&self) -> bool {
         self.process == std::process::id()

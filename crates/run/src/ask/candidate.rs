@@ -82,12 +82,17 @@ pub(crate) enum Chosen {
     /// No Penstock policy: each class by itself, under this scheduler of the kernel, with these
     /// tunables.
     Kernel(String, Vec<Setting>),
+    /// Each class by itself, on a device whose requests another process sends through this policy; and the name.
+    Served(&'static Entry, Params, String),
     /// A class with the device to itself, unscheduled.
     Alone(ClassId, String),
 }
 
 /// The name for the scheduler that each disk already has.
 pub(crate) const AS_IS: &str = "as-is";
+
+/// Prefix of the name of a policy behind a served device.
+const SERVED: &str = "served:";
 
 /// Prefix of the name of a class that runs alone.
 const ALONE: &str = "alone:";
@@ -117,10 +122,15 @@ impl Chosen {
                     continue;
                 }
                 Candidate::Named(name) => {
-                    match (name.strip_prefix(KERNEL), name.strip_prefix(ALONE)) {
-                        (Some(scheduler), _) => Self::kernel_of(job, name, scheduler)?,
-                        (_, Some(class)) => Self::alone(job, class)?,
-                        _ => named(name)?,
+                    if let Some(scheduler) = name.strip_prefix(KERNEL) {
+                        Self::kernel_of(job, name, scheduler)?
+                    } else if let Some(class) = name.strip_prefix(ALONE) {
+                        Self::alone(job, class)?
+                    } else if let Some(policy) = name.strip_prefix(SERVED) {
+                        let entry = params::policy(policy)?;
+                        Self::Served(entry, job.params(entry.name)?, name.clone())
+                    } else {
+                        named(name)?
                     }
                 }
                 Candidate::Foreign(foreign) => {
@@ -156,16 +166,19 @@ impl Chosen {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Known(entry, _) => entry.name,
-            Self::Foreign(Foreign { name, .. }) | Self::Kernel(name, _) | Self::Alone(_, name) => {
-                name
-            }
+            Self::Foreign(Foreign { name, .. })
+            | Self::Kernel(name, _)
+            | Self::Served(.., name)
+            | Self::Alone(_, name) => name,
         }
     }
 
-    /// The name of the kernel's scheduler and its tunables; `None` if it is another candidate.
+    /// The name of the kernel's scheduler above which each class is by itself, and its tunables; `None` if a policy
+    /// stands between.
     pub(crate) fn kernel(&self) -> Option<(&str, &[Setting])> {
         match self {
             Self::Kernel(name, settings) => Some((name.strip_prefix(KERNEL)?, settings)),
+            Self::Served(..) => Some((AS_IS, &[])),
             _ => None,
         }
     }
@@ -173,7 +186,7 @@ impl Chosen {
     /// Its parameters as results report them.
     pub(crate) fn params_json(&self) -> Value {
         match self {
-            Self::Known(_, params) => params::params_json(params),
+            Self::Known(_, params) | Self::Served(_, params, _) => params::params_json(params),
             Self::Kernel(_, settings) => settings
                 .iter()
                 .map(|Setting { key, value }| (key.clone(), json!(value)))
@@ -193,7 +206,7 @@ impl Chosen {
     /// already has.
     pub(crate) fn heeds(&self, fact: fn(&Facts) -> bool) -> bool {
         match self {
-            Self::Known(entry, _) => fact(&entry.facts),
+            Self::Known(entry, _) | Self::Served(entry, ..) => fact(&entry.facts),
             Self::Foreign(_) => true,
             Self::Kernel(name, _) => {
                 let scheduler = name.trim_start_matches(KERNEL);
@@ -208,7 +221,7 @@ impl Chosen {
         match self {
             Self::Known(entry, params) => (entry.build)(params, served),
             Self::Foreign(foreign) => (foreign.build)(served, quit.clone()),
-            Self::Kernel(..) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
+            Self::Kernel(..) | Self::Served(..) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
         }
     }
 }
@@ -246,7 +259,10 @@ pub(crate) fn can_run_without_a_target(
     on: &str,
     null: bool,
 ) -> Result<(), Failure> {
-    let needs = |policy: &&Chosen| policy.kernel().is_some_and(|(name, _)| !null || name != AS_IS);
+    let needs = |policy: &&Chosen| match policy {
+        Chosen::Served(..) => true,
+        _ => policy.kernel().is_some_and(|(name, _)| !null || name != AS_IS),
+    };
     let Some(kernel) = policies.iter().find(needs) else { return Ok(()) };
     let message = format!("{} schedules a real disk, and {on} is not one", kernel.name());
     Err(Failure::wrong(message, "name a file on one with --on, as in --on ./data.img"))

@@ -88,6 +88,9 @@ pub struct GateFile {
     pub i_will_lose_data: Option<String>,
     /// Whether the block device may hold data that no format announces.
     pub even_if_not_empty: bool,
+    /// The open file of another process, which has locked it, with the first byte and the number of bytes that are
+    /// used.
+    pub lent: Option<(PathBuf, u64, u64)>,
 }
 
 impl GateFile {
@@ -95,11 +98,15 @@ impl GateFile {
     pub fn at(path: impl Into<PathBuf>, options: &TargetOptions) -> Self {
         let TargetOptions { create, even_if_not_empty, .. } = options.clone();
         let i_will_lose_data = options.i_will_lose_data.first().cloned();
-        Self { path: path.into(), create, adopt: false, i_will_lose_data, even_if_not_empty }
+        let (path, adopt, lent) = (path.into(), false, None);
+        Self { path, create, adopt, i_will_lose_data, even_if_not_empty, lent }
     }
 
     pub(super) fn open(&self, user: User) -> Result<Target, Failure> {
-        let Self { path, create, adopt, i_will_lose_data, even_if_not_empty } = self;
+        let Self { path, create, adopt, i_will_lose_data, even_if_not_empty, lent } = self;
+        if let Some((file, start, len)) = lent {
+            return Ok(Target::lent(path, file, *start, *len)?);
+        }
         let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
         let create = create.as_deref().map(target::created).transpose()?;
         let apart = |one: &str, other: &str| {

@@ -8,10 +8,13 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use penstock_jobs::params;
 use penstock_live::queue_settings::{SchedulerStep, Setting};
+use penstock_policy::Params;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::place::live_target::Live;
 use crate::result::ServedReport;
 
 /// The process that serves a model. Dropping it takes the device down.
@@ -24,6 +27,8 @@ pub(crate) struct BlockServer {
 #[derive(Deserialize)]
 struct Ready {
     node: PathBuf,
+    /// The file with the report; a real target has none.
+    #[serde(default)]
     report: PathBuf,
 }
 
@@ -33,8 +38,33 @@ impl BlockServer {
     /// # Errors
     /// The failure of the command, with its exit code.
     pub(crate) fn start(server: &[String], device: &str) -> Result<Self, Failure> {
+        Self::spawn(server, &[device.into()])
+    }
+
+    /// Serves the target of `live`, which this process keeps open and locked, through the policy called `policy` with
+    /// `params`; with at most `in_flight` commands at the target, and as many as `depth` at the device.
+    ///
+    /// # Errors
+    /// The failure of the command, with its exit code.
+    pub(crate) fn over(
+        live: &Live,
+        (policy, params): (&str, &Params),
+        (in_flight, depth): (u32, Option<u32>),
+    ) -> Result<Self, Failure> {
+        let (file, start, len) = live.target.to_lend();
+        let path = live.target.path().to_string_lossy().into_owned();
+        let lent = format!("{},{start},{len}", file.display());
+        let mut words = vec![path, "--policy".into(), policy.into(), "--lent".into(), lent];
+        words.extend(["--in-flight".into(), in_flight.to_string()]);
+        words.extend(depth.into_iter().flat_map(|depth| ["--depth".into(), depth.to_string()]));
+        let sets = params::arguments(params).into_iter();
+        words.extend(sets.flat_map(|set| ["--set".into(), format!("{policy}.{set}")]));
+        Self::spawn(live.server_words(), &words)
+    }
+
+    fn spawn(server: &[String], served: &[String]) -> Result<Self, Failure> {
         let Some((program, words)) = server.split_first() else {
-            let message = format!("block:{device} needs a command that serves it");
+            let message = format!("{} needs a command that serves it", served[0]);
             return Err(Failure::wrong(
                 message,
                 "use the command `penstock`, or its Python package",
@@ -42,7 +72,8 @@ impl BlockServer {
         };
         let mut child = Command::new(program)
             .args(words)
-            .args([device, "--json", "--until-stdin-ends"])
+            .args(served)
+            .args(["--json", "--until-stdin-ends"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

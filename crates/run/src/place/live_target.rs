@@ -1,5 +1,6 @@
 //! A real target and how it is driven.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use penstock_jobs::Job;
@@ -21,6 +22,8 @@ pub(crate) struct Live {
     pub(crate) path: String,
     /// Whether this session made its file and no run has taken place on it yet.
     made: bool,
+    /// The words of the command that serves it as a block device.
+    server_words: Vec<String>,
     /// The process that serves it, if it is a model.
     pub(crate) server: Option<Arc<BlockServer>>,
 }
@@ -38,7 +41,8 @@ impl Live {
         progress: &mut Creation<'_>,
     ) -> Result<Self, Failure> {
         let Named { target, made } = target::open(path, jobs, options, progress)?;
-        Ok(Self { target, engine, path: path.into(), made, server: None })
+        let server_words = options.server.clone();
+        Ok(Self { target, engine, path: path.into(), made, server_words, server: None })
     }
 
     /// Opens the device of `server`, called `name` in results, behind `engine`.
@@ -53,7 +57,22 @@ impl Live {
         let node = server.node();
         let named = node.to_string_lossy();
         let target = Target::open_device(node, Some(&named), Contents::Empty)?;
-        Ok(Self { target, engine, path: name.into(), made: false, server: Some(Arc::new(server)) })
+        let (server_words, server) = (Vec::new(), Some(Arc::new(server)));
+        Ok(Self { target, engine, path: name.into(), made: false, server_words, server })
+    }
+
+    /// Opens the device at `node`, over which another process serves `live`, behind its engine and under its name.
+    ///
+    /// # Errors
+    /// The device cannot be opened.
+    pub(crate) fn over(live: &Self, node: &Path) -> Result<Self, Failure> {
+        let target = Target::open_device(node, None, Contents::Kept)?;
+        Ok(Self { target, server: None, ..live.clone() })
+    }
+
+    /// The words of the command that serves it as a block device.
+    pub(crate) fn server_words(&self) -> &[String] {
+        &self.server_words
     }
 
     /// The engine that drives it behind a Penstock policy.

@@ -88,7 +88,8 @@ impl Place {
         Self::new(models.name().to_owned(), Backend::Mapped(models))
     }
 
-    fn live(live: Live) -> Self {
+    /// The real target `live`.
+    pub(crate) fn live(live: Live) -> Self {
         Self::new(live.path.clone(), Backend::Live(live))
     }
 

@@ -11,6 +11,7 @@ mod outcome;
 mod preparation;
 mod run_errors;
 mod runner;
+mod served_policy;
 mod side_by_side;
 mod single_stack;
 mod stack;
@@ -237,6 +238,7 @@ impl Session {
         for (task, comparison) in tasks.iter().zip(&mut comparisons) {
             for round in comparison.runs.chunks_mut(task.policies.len()) {
                 let alone = task.policies.iter().map(|policy| matches!(policy, Chosen::Alone(..)));
+                served_policy::prices(&task.policies, round);
                 shares::against_alone(&mut alone.zip(round).collect::<Vec<_>>());
             }
         }
@@ -412,6 +414,9 @@ fn under_policy(
         (Chosen::Kernel(..), _) => {
             let scheduler = runner.policy.kernel().expect("it is one");
             independent::run(runner, place, scheduler, progress)
+        }
+        (Chosen::Served(entry, params, _), _) => {
+            served_policy::run(runner, place, (entry, params), progress)
         }
         (Chosen::Alone(class, _), _) => {
             let alone = runner.load.only(*class)?;
