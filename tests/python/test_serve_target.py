@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -312,6 +313,69 @@ def test_a_policy_that_asks_for_positions_says_what_it_does_instead(tmp_path: Pa
     with running(tmp_path, *words) as command:
         command.until("note: sptf sends the oldest request first: a real target does not say ")
         command.end(signal.SIGINT)
+
+
+JOB = """
+duration = "1s"
+[class.people]
+[class.batch]
+[[agent]]
+class = "people"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "open", rate = "200/s" }
+[[agent]]
+class = "batch"
+op = "write"
+size = "1MiB"
+pattern = "sequential"
+arrivals = { kind = "closed", depth = 4 }
+"""
+
+
+def test_a_comparison_has_the_price_of_the_way_through_the_kernel(tmp_path: Path) -> None:
+    job, disk = tmp_path / "job.toml", tmp_path / "disk.img"
+    job.write_text(JOB)
+    policies = "size-priority,served:size-priority,served:noop"
+    words = ("--on", disk, "--create", "256MiB", "--policies", policies, "--json")
+    ended = penstock("compare", job, *words, "--set", "size-priority.split=64KiB")
+    assert ended.code == 0, ended.err
+    inside, served, other = json.loads(ended.out)["runs"]
+    assert [run["policy"] for run in (inside, served, other)] == policies.split(",")
+    assert served["params"] == inside["params"]
+    assert served["params"]["split"] == "64KiB"
+    for run in (served, other):
+        assert all(class_["requests"] > 100 for class_ in run["classes"])
+        assert any("does not see the classes" in remark for remark in run["remarks"])
+    (price,) = (remark for remark in served["remarks"] if "the way through the kernel" in remark)
+    begin = "the way through the kernel, against size-priority: people "
+    assert re.fullmatch(rf"{begin}[+-]\d+ µs at the median, batch [+-]\d+ µs .*", price), price
+    assert not any("the way through the kernel" in remark for remark in other["remarks"])
+    again = penstock("run", job, "--on", disk, "--policy", "noop")
+    assert again.code == 0, "the file is a run's as before"
+
+
+@pytest.mark.parametrize(
+    ("on", "policy", "message"),
+    [
+        (
+            "hdd-7200",
+            "served:noop",
+            "error: served:noop schedules a real disk, and hdd-7200 is not",
+        ),
+        ("null", "served:noop", "error: served:noop schedules a real disk, and null is not one"),
+        ("null", "served:nop", "error: unknown policy `nop`\nhint: did you mean `noop`?"),
+    ],
+)
+def test_only_a_real_target_is_served_for_a_run(
+    tmp_path: Path, on: str, policy: str, message: str
+) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(JOB)
+    ended = penstock("run", job, "--on", on, "--policy", policy)
+    assert ended.code == 2
+    assert ended.err.startswith(message), ended.err
 
 
 @pytest.mark.skipif(shutil.which("qemu-io") is None, reason="needs qemu-utils")

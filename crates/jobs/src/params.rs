@@ -190,9 +190,11 @@ pub fn arguments(params: &Params) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use penstock_core::Span;
-    use penstock_policy::charge;
+    use penstock_policy::{POLICIES, charge};
 
+    use super::arguments;
     use crate::job::Job;
+    use crate::policies;
 
     const JOB: &str = r#"duration = "10s"
 [class.all]
@@ -203,6 +205,16 @@ size = "4KiB"
 pattern = "random"
 arrivals = { kind = "closed", depth = 1 }
 "#;
+
+    #[test]
+    fn the_arguments_of_parameters_give_them_again() {
+        for entry in POLICIES {
+            let job = Job::parse("job.toml", JOB, &[]).unwrap();
+            let params = entry.real(job.params(entry.name).unwrap());
+            let again = policies::set(entry, &arguments(&params)).unwrap();
+            assert_eq!(again, params, "{}", entry.name);
+        }
+    }
 
     /// Returns the value of `class-priority.aging` after `--set`, or the message.
     fn aging(value: &str) -> Result<Option<Span>, String> {
