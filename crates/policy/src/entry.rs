@@ -40,8 +40,7 @@ pub struct Facts {
     pub heeds_weights: bool,
     /// Whether it uses the I/O priorities of the classes.
     pub heeds_ioprio: bool,
-    /// What it does on a device that cannot say what each request would cost, as a real one; `None` if it does
-    /// not ask.
+    /// Its rule on a device that cannot say what each request would cost, as a real one; `None` if it does not ask.
     pub without_positions: Option<&'static str>,
     /// The versions of Linux that have it, as `2.6 to 4.20`; `None` if it is not from Linux.
     pub linux: Option<&'static str>,
