@@ -416,7 +416,7 @@ def table(name: str, rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator
         flood = middle(floods, "batch")
 
         def shown(field: str, cells: Sequence[Cell] = cells) -> str:
-            return f"{middle(cells, field):.3g} ms"
+            return milliseconds(middle(cells, field))
 
         batch = "–" if way == "alone" else f"{100 * middle(cells, 'batch') / flood:.0f} %"
         if cells is floods:
@@ -427,6 +427,11 @@ def table(name: str, rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator
             f"| {shown('commits_ms')} | {batch} | {100 * middle(cells, 'reads_done'):.0f} % "
             f"| {100 * middle(cells, 'commits_done'):.0f} % | {'; '.join(means)} |"
         )
+
+
+def milliseconds(value: float) -> str:
+    """Return a time of so many milliseconds in three digits."""
+    return f"{value:.3g} ms" if value < 1000 else f"{value / 1000:.3g} s"
 
 
 def middle(cells: Sequence[Cell], field: str) -> float:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from guard_table import LOADS, Cell, FloodedDisk, OnlineProcess, middle, prepare, run
+from guard_table import LOADS, Cell, FloodedDisk, OnlineProcess, middle, milliseconds, prepare, run
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/served.md"
@@ -116,7 +116,7 @@ def table(rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[str]:
             kept = middle(beside, "batch")
             share = f"{kept / MB:,.0f} MB/s" if device == RAW else f"{100 * kept / flood:.0f} %"
             times = [
-                f"{middle(cells, field):.3g} ms"
+                milliseconds(middle(cells, field))
                 for field in ("reads_p50_ms", "reads_ms", "commits_ms")
                 for cells in (alone, beside)
             ]

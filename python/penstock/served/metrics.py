@@ -18,7 +18,6 @@ class ServedMetrics:
     def __init__(self, path: Path, policy: str) -> None:
         """Take the file's name; nothing is written yet."""
         self._path, self._policy = path, policy
-        self._last: ServedWindow | None = None
         self.failure: str | None = None
         """Message of the first write that failed: the target is served without."""
 
@@ -28,13 +27,11 @@ class ServedMetrics:
 
     def take(self, window: ServedWindow) -> None:
         """Write the metrics with those of the last window."""
-        self._last = window
         self._write([*_counters(window.report), *self._gauges(window), _running(1)])
 
-    def end(self) -> None:
-        """Write that nothing is served any more: what was of the last window only goes."""
-        if self._last is not None:
-            self._write([*_counters(self._last.report), _running(0)])
+    def end(self, report: Mapping[str, Any]) -> None:
+        """Write the last report, and that nothing is served any more; what is of a window goes."""
+        self._write([*_counters(report), _running(0)])
 
     def _write(self, written: list[Metric]) -> None:
         try:

@@ -74,7 +74,7 @@ class ServedTarget:
     ) -> None:
         """Take it down."""
         if self._metrics is not None:
-            self._metrics.end()
+            self._metrics.end(self.report())
         self._served.close()
 
     def begun(self) -> Mapping[str, object]:
