@@ -221,7 +221,9 @@ impl Chosen {
         match self {
             Self::Known(entry, params) => (entry.build)(params, served),
             Self::Foreign(foreign) => (foreign.build)(served, quit.clone()),
-            Self::Kernel(..) | Self::Served(..) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
+            Self::Kernel(..) | Self::Served(..) | Self::Alone(..) => {
+                (fcfs::ENTRY.build)(&Params::NONE, served)
+            }
         }
     }
 }

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use penstock_jobs::params;
+use penstock_live::Target;
 use penstock_live::queue_settings::{SchedulerStep, Setting};
 use penstock_policy::Params;
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::place::live_target::Live;
 use crate::result::ServedReport;
 
 /// The process that serves a model. Dropping it takes the device down.
@@ -41,25 +41,26 @@ impl BlockServer {
         Self::spawn(server, &[device.into()])
     }
 
-    /// Serves the target of `live`, which this process keeps open and locked, through the policy called `policy` with
-    /// `params`; with at most `in_flight` commands at the target, and as many as `depth` at the device.
+    /// Starts `server` for `target`, which this process keeps open and locked, with the policy called `policy` and
+    /// `params` between; with at most `in_flight` commands at the target, and as many as `depth` at the device.
     ///
     /// # Errors
     /// The failure of the command, with its exit code.
     pub(crate) fn over(
-        live: &Live,
+        server: &[String],
+        target: &Target,
         (policy, params): (&str, &Params),
         (in_flight, depth): (u32, Option<u32>),
     ) -> Result<Self, Failure> {
-        let (file, start, len) = live.target.to_lend();
-        let path = live.target.path().to_string_lossy().into_owned();
+        let (file, start, len) = target.to_lend();
+        let path = target.path().to_string_lossy().into_owned();
         let lent = format!("{},{start},{len}", file.display());
         let mut words = vec![path, "--policy".into(), policy.into(), "--lent".into(), lent];
         words.extend(["--in-flight".into(), in_flight.to_string()]);
         words.extend(depth.into_iter().flat_map(|depth| ["--depth".into(), depth.to_string()]));
         let sets = params::arguments(params).into_iter();
         words.extend(sets.flat_map(|set| ["--set".into(), format!("{policy}.{set}")]));
-        Self::spawn(live.server_words(), &words)
+        Self::spawn(server, &words)
     }
 
     fn spawn(server: &[String], served: &[String]) -> Result<Self, Failure> {

@@ -32,7 +32,8 @@ pub(crate) fn run(
         return Err(Failure::wrong(message, "put all files on one with --on"));
     };
     let depths = (runner.job.live.target_depth(), runner.job.block_depth);
-    let server = BlockServer::over(live, (entry.name, params), depths)?;
+    let server =
+        BlockServer::over(live.server_words(), &live.target, (entry.name, params), depths)?;
     let device = Place::live(Live::over(live, server.node())?);
     let mut result = independent::run(runner, &device, (AS_IS, &[]), progress)?;
     if runner.load.classes.len() > 1 {
@@ -46,7 +47,8 @@ pub(crate) fn run(
 pub(crate) fn prices(policies: &[Chosen], runs: &mut [RunResult]) {
     for (number, policy) in policies.iter().enumerate() {
         let Chosen::Served(entry, ..) = policy else { continue };
-        let same = |other: &Chosen| matches!(other, Chosen::Known(known, _) if known.name == entry.name);
+        let same =
+            |other: &Chosen| matches!(other, Chosen::Known(known, _) if known.name == entry.name);
         let Some(inside) = policies.iter().position(same) else { continue };
         if number.max(inside) >= runs.len() {
             continue;
