@@ -429,7 +429,7 @@ def test_an_option_of_targets_touches_three_files(engine: Path) -> None:
         'print(inspect.signature(penstock.compare).parameters["nothing"])'
     )
     given, shown = python(engine, "-c", program).splitlines()
-    assert json.loads(given) == {"on": "null", "nothing": True}
+    assert {"on": "null", "nothing": True}.items() <= json.loads(given).items()
     assert shown == "nothing: bool = False"
 
 
