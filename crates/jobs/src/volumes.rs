@@ -114,11 +114,11 @@ mod tests {
         let cases: &[(&[&str], &str)] = &[
             (&[""], "error: expected NAME=SIZE, found ``"),
             (&["log"], "error: expected NAME=SIZE, found `log`"),
-            (&["log=10"], "error: `10` has no unit"),
+            (&["log=10"], "error: 10 has no unit; expected a size"),
             (&["9=1GiB"], "error: `9` is no name of a class"),
             (&["log=1GiB,prio"], "error: expected KEY=VALUE, found `prio`"),
-            (&["log=1GiB,prio=9"], "error: 9 is above 7"),
-            (&["log=1GiB,size=9"], "error: unknown key `size`"),
+            (&["log=1GiB,prio=9"], "error: expected a whole number from 0 to 7, found `9`"),
+            (&["log=1GiB,size=9"], "error: unknown key `size` in class log"),
             (&["log=1GiB,prio=1,prio=2"], "error: the key `prio` is given twice"),
             (&["log=1GiB", "log=2GiB"], "error: the volume `log` is given twice"),
         ];
