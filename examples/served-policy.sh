@@ -1,5 +1,5 @@
 #!/bin/sh
-# A policy under unchanged programs: SQLite commits fifty times a second beside copies of large files, on a device
+# A policy under unchanged programs: SQLite commits fifty times a second while large files are copied, on a device
 # that serves a file through a policy; first where it only passes everything on, then where short requests go first.
 #
 #   sudo examples/served-policy.sh [FOLDER] [SECONDS]     /var/tmp and 8 if not given
@@ -85,7 +85,7 @@ for policy in noop size-priority; do
     flood=$!
     sleep 3
     before=$(written)
-    python3 "$work/commit.py" "$policy, beside copies" "$work/mnt/database" "$seconds"
+    python3 "$work/commit.py" "$policy, with copies" "$work/mnt/database" "$seconds"
     echo "$(written) $before $seconds" | awk '{ printf " %12.0f\n", ($1 - $2) * 512 / 1e6 / $3 }'
     stopped
 done

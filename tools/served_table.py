@@ -1,4 +1,4 @@
-"""Writes docs/served.md: programs beside floods on a served target, under policies and without.
+"""Writes docs/served.md: programs on a served target during floods, under policies and without.
 
 Root runs it where fio, SQLite, ext4 and loop devices are: `make served`. It takes an hour. The same
 file is a loop device of the kernel, and a served device under each policy; rounds alternate, and
@@ -76,7 +76,7 @@ def mounted(node: str, at: Path) -> Iterator[None]:
 
 
 def rows_of(image: Path, at: Path, rounds: int) -> dict[tuple[str, str], list[Cell]]:
-    """Measure each load on each device, alone and beside its flood, in rounds."""
+    """Measure each load on each device, alone and during its flood, in rounds."""
     loads = [load for load in LOADS if not load.on_lane]
     rows: dict[tuple[str, str], list[Cell]] = {}
     with served(image, "noop", "--create", f"{SIZE}B") as node:
@@ -103,8 +103,8 @@ def rows_of(image: Path, at: Path, rounds: int) -> dict[tuple[str, str], list[Ce
 def table(rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[str]:
     """Yield the lines of the table."""
     yield (
-        "| flood | device | reads p50 alone | beside | reads p99 alone | beside | of alone "
-        "| commits p99 alone | beside | flood keeps |"
+        "| flood | device | reads p50 alone | during | reads p99 alone | during | of alone "
+        "| commits p99 alone | during | flood keeps |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     loads = dict.fromkeys(load for load, _ in rows)
@@ -112,15 +112,15 @@ def table(rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[str]:
         flood = middle(rows[load, f"{RAW}, nothing"], "batch")
         base = middle(rows[load, f"{RAW}, alone"], "reads_ms")
         for device in (RAW, *POLICIES):
-            alone, beside = rows[load, f"{device}, alone"], rows[load, f"{device}, nothing"]
-            kept = middle(beside, "batch")
+            alone, during = rows[load, f"{device}, alone"], rows[load, f"{device}, nothing"]
+            kept = middle(during, "batch")
             share = f"{kept / MB:,.0f} MB/s" if device == RAW else f"{100 * kept / flood:.0f} %"
             times = [
                 milliseconds(middle(cells, field))
                 for field in ("reads_p50_ms", "reads_ms", "commits_ms")
-                for cells in (alone, beside)
+                for cells in (alone, during)
             ]
-            times.insert(4, f"{middle(beside, 'reads_ms') / base:.1f} ×")
+            times.insert(4, f"{middle(during, 'reads_ms') / base:.1f} ×")
             yield f"| {load} | {device} | {' | '.join(times)} | {share} |"
 
 

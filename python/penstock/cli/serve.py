@@ -29,7 +29,7 @@ BEAT_S = 0.2
 """How often it is looked whether the device still answers."""
 
 Show: TypeAlias = Callable[[ServedWindow], None]
-"""Shows a window to whoever watches."""
+"""Shows a window on the screen."""
 
 On = Annotated[
     str,

@@ -53,7 +53,7 @@ class ServedModel:
     def await_users(self, say: Callable[[str], None]) -> None:
         """Warn those that use it: a model keeps nothing that they could lose."""
         for node in self.in_use():
-            say(f"{node} is mounted or held: whoever uses it gets errors from now on")
+            say(f"{node} is mounted or held: programs that use it get errors from now on")
 
     def in_use(self) -> list[str]:
         """Return its node if it is mounted or held."""

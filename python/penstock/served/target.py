@@ -99,7 +99,7 @@ class ServedTarget:
         if nodes := self.in_use():
             say(
                 f"{', '.join(nodes)}: unmount what is mounted there, and this ends; a second "
-                "signal ends it at once, with errors for whoever uses it"
+                "signal ends it at once, with errors for programs that use it"
             )
         while self.in_use():
             self._served.check()

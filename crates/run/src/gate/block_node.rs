@@ -17,7 +17,7 @@ pub(super) struct BlockNode {
 
 impl BlockNode {
     /// Serves `front` in blocks of `block` bytes, under the kernel's scheduler `none` with `settings`. `shown`
-    /// is the name of its file where the kernel lists it. Nobody else can use it until it is handed out.
+    /// is the name of its file where the kernel lists it. No other process can use it until it is handed out.
     ///
     /// # Errors
     /// [`Failure`]: the machine or the user lacks what it needs.

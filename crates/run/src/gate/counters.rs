@@ -92,7 +92,7 @@ impl GateStats {
 /// Counts the requests of a gate, in a book for each kind that its opener tells apart.
 pub(super) struct Counters {
     books: Vec<LengthCounters>,
-    /// Latencies of each book since they were taken last; none if nobody takes them.
+    /// Latencies of each book since they were taken last; none if they are not taken.
     window: Vec<Values>,
     pub(super) busy: Span,
     pub(super) long_first: u64,
