@@ -18,7 +18,7 @@ from typing import Any
 from penstock import _native, capturing, tracing
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.served.process import OURS, served
-from penstock.target import SERVED
+from penstock.target import BLOCK
 
 ARRIVAL = {"none": "noop"}
 """Models of schedulers that have another name."""
@@ -99,11 +99,11 @@ def _agreed(question: AgreementQuestion, events: Path) -> str:
 @contextmanager
 def _device(question: AgreementQuestion) -> Iterator[tuple[str, list[str]]]:
     """Yield the node of the block device, and the options that allow to write to it."""
-    if not question.on.startswith(SERVED):
+    if not question.on.startswith(BLOCK):
         lose = question.lose
         yield question.on, [] if lose is None else ["--i-will-lose-data", lose]
         return
-    model = question.on.removeprefix(SERVED)
+    model = question.on.removeprefix(BLOCK)
     with served(model, "--depth", str(question.depth)) as (path, _):
         node = str(path)
         yield node, ["--i-will-lose-data", node, "--even-if-not-empty"]
@@ -136,7 +136,7 @@ def _captured(
 def _ours(question: AgreementQuestion) -> dict[str, Any]:
     """Run the job under the model, on the same device."""
     words = [*OURS, "run", question.job, "--policy", question.model, "--on", question.on]
-    if question.on.startswith(SERVED):
+    if question.on.startswith(BLOCK):
         words += ["--set", f"block.depth={question.depth}"]
     elif question.lose is not None:
         words += ["--i-will-lose-data", question.lose, "--even-if-not-empty"]
@@ -158,7 +158,7 @@ def _run(text: bytes) -> dict[str, Any]:
 
 def check(scheduler: str, on: str) -> None:
     """Raise an error unless the job can run under the scheduler of a block device `on`."""
-    if not on.startswith((SERVED, "/dev/")):
+    if not on.startswith((BLOCK, "/dev/")):
         raise wrong(
             f"{on} is no block device", "name a served model, as block:hdd-7200, or a disk in /dev"
         )

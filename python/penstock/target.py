@@ -13,7 +13,7 @@ from typing import Annotated, TypedDict, TypeVar, get_type_hints
 
 from penstock import _native
 
-SERVED = "block:"
+BLOCK = "block:"
 """Prefix of the name of a model that is served as a block device, by a process of its own."""
 
 

@@ -18,7 +18,7 @@ from penstock.results.json_types import Comparison
 from penstock.results.rounds import KERNEL, Rounds, Spread, by_policy
 from penstock.results.steps import Progress, as_part
 from penstock.session import Variant
-from penstock.target import SERVED, Target
+from penstock.target import BLOCK, Target
 
 ROUNDS = 3
 
@@ -125,7 +125,7 @@ def advise(
 
 def is_real(target: Target) -> bool:
     """Whether the kernel's own schedulers run it."""
-    return target.on is not None and target.on.startswith((SERVED, "loop:", "/dev/"))
+    return target.on is not None and target.on.startswith((BLOCK, "loop:", "/dev/"))
 
 
 def _asked(
@@ -146,7 +146,7 @@ def _asked(
         if name == "bfq":
             sets.append(f"{policy}.{LOW_LATENCY if real else 'low_latency=false'}")
         if real:
-            served = str(target.on).startswith(SERVED)
+            served = str(target.on).startswith(BLOCK)
             sets += [
                 f"{policy}.{key}={value}"
                 for key, value in means.queue.items()
@@ -157,7 +157,7 @@ def _asked(
 
 def _depth(target: Target, depth: int) -> Iterator[str]:
     """Yield what lets the kernel give the disk so many requests at once."""
-    if target.on is not None and target.on.startswith(SERVED):
+    if target.on is not None and target.on.startswith(BLOCK):
         yield f"block.depth={depth}"
     elif not is_real(target):
         # They wait at the disk, in the order in which they came, and no policy overtakes them.

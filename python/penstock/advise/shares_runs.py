@@ -31,7 +31,7 @@ from penstock.results.json_types import Comparison
 from penstock.results.rounds import ALONE, KERNEL
 from penstock.results.steps import Progress, as_part
 from penstock.session import Variant
-from penstock.target import SERVED, Target
+from penstock.target import BLOCK, Target
 
 SIZES = (4096, 65536)
 """Bytes of the classes' requests, in turns."""
@@ -83,7 +83,7 @@ def shares_on(
         message = f"weights: found {len(classes)}, expected two or more"
         raise wrong(message, "one for each class, as 1,2")
     weights = [class_.weight for class_ in classes]
-    job, served = _job(classes), (target.on or "").startswith(SERVED)
+    job, served = _job(classes), (target.on or "").startswith(BLOCK)
 
     def variant(policies: Sequence[str], *sets: str) -> Variant:
         sets = (SERVED_DEPTH, *sets) if served else sets
@@ -137,7 +137,7 @@ def _kernels(target: Target) -> Iterator[tuple[str, str, Sequence[str]]]:
 def _schedulers(target: Target) -> Iterator[str]:
     """Yields the schedulers of the kernel that can be tried on a target; only root may."""
     on = target.on or ""
-    if os.geteuid() != 0 or not (on.startswith((SERVED, "loop:")) or Path(on).is_block_device()):
+    if os.geteuid() != 0 or not (on.startswith((BLOCK, "loop:")) or Path(on).is_block_device()):
         return
     disks = json.loads(_native.disks())["disks"]
     known = " ".join(disk["queue"].get("scheduler", "") for disk in disks)

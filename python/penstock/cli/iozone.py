@@ -21,7 +21,7 @@ from penstock.iozone.modelled import ModelledRunner
 from penstock.iozone.options import IozoneOptions, options
 from penstock.iozone.plan import plan
 from penstock.iozone.runner import Runner
-from penstock.target import SERVED
+from penstock.target import BLOCK
 
 if TYPE_CHECKING:
     # A type of Typer's methods, which it does not export.
@@ -144,6 +144,6 @@ def run(
 def runner_for(chosen: IozoneOptions) -> Runner:
     """Return what runs the tests: on files, on a served model, or on a model in virtual time."""
     steps = plan(chosen)
-    if chosen.on is None or chosen.on.startswith(SERVED):
+    if chosen.on is None or chosen.on.startswith(BLOCK):
         return FileRunner(chosen, steps)
     return ModelledRunner(chosen, steps)

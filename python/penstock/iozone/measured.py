@@ -14,7 +14,7 @@ from penstock.passes import PassSettings
 from penstock.results.file_test_types import FileTest
 from penstock.results.merge_types import World
 from penstock.served.process import served
-from penstock.target import SERVED, Target
+from penstock.target import BLOCK, Target
 from penstock.text import places
 
 
@@ -42,7 +42,7 @@ class FileRunner:
                 "write the device into a file: penstock show device hdd-7200 > disk.toml, and "
                 "--on block:disk.toml",
             )
-        model = str(options.on).removeprefix(SERVED)
+        model = str(options.on).removeprefix(BLOCK)
         device = self._all.enter_context(served(model))
         node, self._report = str(device.node), device.report
         return Target(on=node, options={"i_will_lose_data": node, "even_if_not_empty": True})
