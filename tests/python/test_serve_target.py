@@ -54,7 +54,8 @@ def verify(nodes: list[str], passes: int) -> None:
     each = [(f"--name={Path(node).name}", f"--filename={node}") for node in nodes]
     subprocess.run(
         ["fio", "--direct=1", "--rw=randrw", "--bsrange=512-128k", "--ioengine=libaio",
-         "--iodepth=32", "--verify=crc32c", "--verify_fatal=1", "--serialize_overlap=1",
+         "--iodepth=32", "--verify=crc32c", "--verify_fatal=1",
+         "--verify_state_save=0", "--serialize_overlap=1",
          f"--loops={passes}", *(word for words in each for word in words)],
         stdout=subprocess.DEVNULL, check=True,
     )  # fmt: skip
