@@ -256,8 +256,17 @@ def v1() -> Iterator[tuple[GroupTree, Path]]:
     try:
         yield tree, folder
     finally:
+        # A process that was killed is of its group until its parent has waited for it.
         for path in (folder / "origin", folder):
-            path.rmdir()
+            until(lambda path=path: removed(path))
+
+
+def removed(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True
 
 
 def put(pid: int, folder: Path) -> None:

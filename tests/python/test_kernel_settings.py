@@ -82,7 +82,6 @@ SETTINGS = {
     "nr_requests": "8",
     "max_sectors_kb": "128",
     "read_ahead_kb": "64",
-    "wbt_lat_usec": "500",
     "nomerges": "2",
 }
 TUNABLES = {
@@ -149,6 +148,7 @@ def test_what_cannot_be_put_back_is_refused(node: str) -> None:
     for key, reason in (
         ("discard_max_bytes", "at 0 the kernel forgets the granularity"),
         ("rotational", "its way back was not tried"),
+        ("wbt_lat_usec", "once it was set, a switch to bfq no longer turns it off"),
         ("write_cache", "a wrong value loses data"),
     ):
         with pytest.raises(Failure, match=f"{name}: found {key}; expected a setting") as error:

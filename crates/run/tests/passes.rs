@@ -156,7 +156,9 @@ fn kept_files_are_read_and_written_by_later_sessions() {
     assert_eq!(folder.names(), ["file0", "file1"], "it only read them");
     let file = File::options().read(true).write(true).open(folder.0.join("file1")).unwrap();
     file.write_all_at(&[0x5a], 70_000).unwrap();
-    let mut reading = open(folder.options(&["read"], 2)).unwrap();
+    let mut whole = folder.options(&["read"], 2);
+    whole.settings.stonewall = false;
+    let mut reading = open(whole).unwrap();
     let failure = run(&mut reading, "read", 2).unwrap_err();
     assert_eq!(failure.exit_code(), 4, "{failure}");
     assert!(failure.to_string().contains("file1: found 0x"), "{failure}");

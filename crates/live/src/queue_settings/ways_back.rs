@@ -23,11 +23,10 @@ pub(super) enum WayBack {
 }
 
 /// The attributes with a way back.
-pub(super) const WAYS_BACK: [(&str, WayBack); 5] = [
+pub(super) const WAYS_BACK: [(&str, WayBack); 4] = [
     (DEPTH, WayBack::Depth),
     ("max_sectors_kb", WayBack::Chosen("0")),
     ("read_ahead_kb", WayBack::Value),
-    ("wbt_lat_usec", WayBack::Chosen("-1")),
     ("nomerges", WayBack::Value),
 ];
 
@@ -42,6 +41,9 @@ pub(super) fn without_way_back(attribute: &str) -> &'static str {
         "discard_max_bytes" => {
             "at 0 the kernel forgets the granularity and refuses every other value until the driver \
              probes the disk again"
+        }
+        "wbt_lat_usec" => {
+            "once it was set, a switch to bfq no longer turns it off, nor a switch from bfq on again"
         }
         "write_cache" => "a wrong value loses data",
         _ => "its way back was not tried",
