@@ -1,8 +1,8 @@
 """Writes docs/served.md: programs on a served target during floods, under policies and without.
 
 Root runs it where fio, SQLite, ext4 and loop devices are: `make served`. It takes an hour. The same
-file is a loop device of the kernel, and a served device under each policy; rounds alternate, and
-figures are medians over them.
+target is used as it is, and as a served device under each policy; rounds alternate, and figures are
+medians over them.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from guard_table import LOADS, Cell, FloodedDisk, OnlineProcess, middle, milliseconds, prepare, run
@@ -27,31 +27,25 @@ TEXT = ROOT / "tools/served.md"
 ROUNDS = 5
 
 SIZE = 12 << 30
-"""Bytes of the file."""
+"""Bytes of the target."""
 
-RAW = "the kernel's loop device"
+RAW = "as it is"
 
 POLICIES = ("noop", "size-priority")
 
 MB = 1_000_000
 
+MODEL = (ROOT / "examples/devices/ssd-sata.toml", 'link_rate = "550MB/s"', 'link_rate = "300MB/s"')
+"""The file of a modelled disk, and a line of it with what is to stand there."""
 
-@contextmanager
-def raw(image: Path) -> Iterator[str]:
-    """A loop device over the file without the mark at its end."""
-    words = ("--direct-io=on", f"--sizelimit={SIZE}")
-    node = run("losetup", "--find", "--show", *words, image).strip()
-    try:
-        yield node
-    finally:
-        run("losetup", "--detach", node)
+PENSTOCK = (sys.executable, "-m", "penstock", "serve")
 
 
 @contextmanager
-def served(image: Path, policy: str, *words: str) -> Iterator[str]:
-    """A served device over the file."""
+def serving(*words: str | Path) -> Iterator[str]:
+    """A device that is served for a block."""
     server = subprocess.Popen(
-        [*(sys.executable, "-m", "penstock", "serve", str(image), "--policy", policy), *words],
+        [*PENSTOCK, *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
@@ -65,6 +59,57 @@ def served(image: Path, policy: str, *words: str) -> Iterator[str]:
         server.wait()
 
 
+class Target:
+    """A target that is used as it is, or served."""
+
+    def __init__(self, path: str | Path, new: Sequence[str]) -> None:
+        """Name it, and the options with which it is served for the first time."""
+        self.path, self.new = path, new
+
+    def device(self, way: str) -> AbstractContextManager[str]:
+        """A block device for programs: itself, or under a policy."""
+        if way == RAW:
+            return self.as_it_is()
+        return serving(self.path, "--policy", way, "--keep-data")
+
+    @contextmanager
+    def as_it_is(self) -> Iterator[str]:
+        """A block device without a policy; of a file one without the mark at its end."""
+        if Path(self.path).is_block_device():
+            yield str(self.path)
+            return
+        words = ("--direct-io=on", f"--sizelimit={SIZE}")
+        node = run("losetup", "--find", "--show", *words, self.path).strip()
+        try:
+            yield node
+        finally:
+            run("losetup", "--detach", node)
+
+
+@contextmanager
+def own_disk(folder: Path) -> Iterator[Target]:
+    """A file on the disk of a folder."""
+    yield Target(folder / "image", ["--create", f"{SIZE}B"])
+
+
+@contextmanager
+def modelled_disk(folder: Path) -> Iterator[Target]:
+    """A modelled disk that moves 300 MB/s, whose data are in a file in a folder."""
+    path, line, instead = MODEL
+    text = path.read_text()
+    assert line in text
+    (folder / "disk.toml").write_text(text.replace(line, instead))
+    keep = ("--size", f"{SIZE}B", "--keep", folder / "data")
+    with serving(folder / "disk.toml", *keep) as node:
+        yield Target(node, ["--i-will-lose-data", node])
+
+
+PLACES = {
+    "own": ("A file on the machine's own disk", own_disk),
+    "model": ("A modelled SATA SSD at 300 MB/s", modelled_disk),
+}
+
+
 @contextmanager
 def mounted(node: str, at: Path) -> Iterator[None]:
     """A file system that is mounted for a block."""
@@ -75,18 +120,17 @@ def mounted(node: str, at: Path) -> Iterator[None]:
         run("umount", at)
 
 
-def rows_of(image: Path, at: Path, rounds: int) -> dict[tuple[str, str], list[Cell]]:
-    """Measure each load on each device, alone and during its flood, in rounds."""
+def rows_of(target: Target, at: Path, rounds: int) -> dict[tuple[str, str], list[Cell]]:
+    """Measure each load in each way, alone and during its flood, in rounds."""
     loads = [load for load in LOADS if not load.on_lane]
     rows: dict[tuple[str, str], list[Cell]] = {}
-    with served(image, "noop", "--create", f"{SIZE}B") as node:
+    with serving(target.path, "--policy", "noop", *target.new) as node:
         run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", node)
         with mounted(node, at):
             prepare(at)
     for number in range(rounds):
         for device in (RAW, *POLICIES):
-            place = raw(image) if device == RAW else served(image, device, "--keep-data")
-            with place as node, mounted(node, at):
+            with target.device(device) as node, mounted(node, at):
                 online = OnlineProcess(at)
                 try:
                     disk = FloodedDisk(Path(node).name, at, None, online)
@@ -103,7 +147,7 @@ def rows_of(image: Path, at: Path, rounds: int) -> dict[tuple[str, str], list[Ce
 def table(rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[str]:
     """Yield the lines of the table."""
     yield (
-        "| flood | device | reads p50 alone | during | reads p99 alone | during | of alone "
+        "| flood | target | reads p50 alone | during | reads p99 alone | during | of alone "
         "| commits p99 alone | during | flood keeps |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
@@ -129,15 +173,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("/var/tmp"))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--disk", choices=list(PLACES), action="append")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=chosen.folder, prefix="served-table-") as name:
-        at = Path(name, "at")
-        at.mkdir()
-        lines = list(table(rows_of(Path(name, "image"), at, chosen.rounds)))
+    lines: list[str] = []
+    for key in chosen.disk or PLACES:
+        name, place = PLACES[key]
+        with tempfile.TemporaryDirectory(dir=chosen.folder, prefix="served-table-") as work:
+            at = Path(work, "at")
+            at.mkdir()
+            with place(Path(work)) as target:
+                lines += [f"## {name}", "", *table(rows_of(target, at, chosen.rounds)), ""]
     machine = f"Linux {platform.release()}, {os.cpu_count()} processors"
     text = TEXT.read_text()
     text = text.replace("{machine}", machine).replace("{date}", time.strftime("%Y-%m-%d"))
-    PAGE.write_text(text.replace("{tables}", "\n".join(lines)))
+    PAGE.write_text(text.replace("{tables}\n", "\n".join(lines)))
 
 
 if __name__ == "__main__":
