@@ -90,7 +90,7 @@ class TestJson:
             assert [one["name"] for one in run["classes"]] == ["tellers", "batch"]
             assert sum(one["share"] for one in run["classes"]) == pytest.approx(1)
             for one in run["classes"]:
-                left_out = ("programs", "ops", "kernel_weight")
+                left_out = ("programs", "ops", "kernel_weight", "added_ns")
                 assert list(one) == [key for key in Class.__annotations__ if key not in left_out]
                 assert one["requests"] > 0
                 for distribution in (one["lat_ns"], one["wait_ns"], one["service_ns"]):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -258,7 +259,7 @@ def v1() -> Iterator[tuple[GroupTree, Path]]:
     finally:
         # A process that was killed is of its group until its parent has waited for it.
         for path in (folder / "origin", folder):
-            until(lambda path=path: removed(path))
+            until(partial(removed, path))
 
 
 def removed(folder: Path) -> bool:

@@ -104,6 +104,7 @@ COMMANDS: dict[str, tuple[str | Path, ...]] = {
 """What is typed, `--json` left out."""
 
 OF_THE_MACHINE = {
+    ("Class", "added_ns"),
     ("Class", "kernel_weight"),
     ("Emulation", "head_start_ns"),
     ("Run", "remarks"),

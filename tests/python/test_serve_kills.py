@@ -14,7 +14,7 @@ import pytest
 
 from command import Running, penstock, running
 from test_serve import HERE
-from test_serve_target import served
+from test_serve_target import make_file_system, mounted, served
 
 pytestmark = [
     pytest.mark.skipif(not HERE, reason="needs root, FUSE and loop devices"),
@@ -153,16 +153,6 @@ class Postgres:
             return set(map(int, self._run(*words).split()))
 
 
-@contextmanager
-def mounted(node: str, at: Path) -> Iterator[None]:
-    """A file system that is mounted for a block."""
-    subprocess.run(["mount", node, at], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", at], check=True, stderr=subprocess.DEVNULL)
-
-
 def committed(program: Running) -> set[int]:
     """The numbers that a program has printed."""
     lines = program.out.read_text().splitlines(keepends=True)
@@ -194,7 +184,7 @@ def test_no_commit_is_lost(tmp_path: Path, kind: type[Sqlite | Postgres], kills:
     for _ in range(kills):
         with served(tmp_path, *words, "--policy", "size-priority") as ((node,), server):
             if words[0] == "--create":
-                subprocess.run(["mkfs.ext4", "-q", node], check=True)
+                make_file_system(node)
             with mounted(node, at):
                 database = kind(at)
                 assert acknowledged <= database.numbers()

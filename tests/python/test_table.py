@@ -158,3 +158,14 @@ def test_what_was_discarded_has_a_column_where_something_was() -> None:
     heading = next(line for line in lines if line.startswith("class"))
     assert heading.split()[1:5] == ["requests", "IOPS", "MB/s", "discarded"]
     assert any("2.15 GB" in line for line in lines)
+
+
+def test_the_price_of_a_served_device_is_a_column_after_the_median() -> None:
+    inside = one_run("noop", [one_class("all")])
+    served = one_run("served:noop", [one_class("all") | {"added_ns": -3_210}])
+    lines = shown(comparison(inside, served), width=120, detail=False).splitlines()
+    (heading,) = (line for line in lines if line.startswith("policy"))
+    assert heading.split()[:4] == ["policy", "p50", "added", "p99"]
+    rows = [line.split() for line in lines if line.startswith(("noop ", "served:noop "))]
+    assert [row[3] for row in rows] == ["–", "-3.21"]
+    assert rows[1][4] == "µs"

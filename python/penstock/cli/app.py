@@ -37,7 +37,7 @@ VERBS = {
     "linux": "Show and set the kernel's schedulers and their tunables.",
     "capture": "Capture the requests of programs to a disk.",
     "guard": "Protect programs from others on their disk.",
-    "serve": "Serve a modelled disk as a block device.",
+    "serve": "Serve a disk as a block device: modelled, or behind a policy.",
     "new": "Write a commented job, after three questions.",
     "job": "Say what a job amounts to before it runs.",
     "schema": "Print the JSON Schema of jobs, devices and results.",

@@ -249,6 +249,10 @@ class Class(TypedDict):
     """Requests that had not finished when the run ended."""
     schedule: Schedule | None
     """How well its schedule was kept; null in virtual time, and if nothing was planned ahead."""
+    added_ns: NotRequired[int]
+    """Nanoseconds that the way through the kernel adds to the median latency: that on a served
+    device less that under the same policy in this process; left out unless the same round ran
+    both."""
     kernel_weight: NotRequired[int]
     """Weight of the control group of its threads, under a scheduler of the kernel that divides by
     them; left out of other runs."""

@@ -92,11 +92,13 @@ def _figures(comparison: Comparison, policies: Sequence[Rounds], name: str) -> l
     """Return the figures that decide for a class: the same ones under all policies."""
     classes = [class_ for policy in policies for class_ in policy.of(name)]
     headings = ["p50", "p99"]
+    if any("added_ns" in class_ for class_ in classes):
+        headings.insert(1, "added")
     if any(not class_["open_loop"] or class_["unfinished"] for class_ in classes):
         headings.append(_throughput(classes))
     if shares.at_stake(comparison):
         headings.append("share")
-    by_heading = {column.heading: column for column in table.COLUMNS}
+    by_heading = {column.heading: column for column in table.columns(comparison)}
     return [by_heading[heading] for heading in headings]
 
 

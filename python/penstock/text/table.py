@@ -46,7 +46,7 @@ class Column(NamedTuple):
     """A figure of a class: its heading, how it is rendered, and its part of the table."""
 
     heading: str
-    figure: Callable[[Class], float]
+    figure: Callable[[Class], float | None]
     render: Callable[[Spread], str]
     part: Half = Half.THROUGHPUT
 
@@ -61,10 +61,12 @@ class Column(NamedTuple):
     def _cell(self, classes: list[Class]) -> str:
         # A latency without a finished request is a dash: zero would be wrong.
         known = all(class_["requests"] for class_ in classes) or self.part is Half.THROUGHPUT
-        return self.render(Spread.of(map(self.figure, classes))) if classes and known else NONE
+        figures = [figure for figure in map(self.figure, classes) if figure is not None]
+        whole = known and figures and len(figures) == len(classes)
+        return self.render(Spread.of(figures)) if whole else NONE
 
 
-def _latency(heading: str, figure: Callable[[Class], float]) -> Column:
+def _latency(heading: str, figure: Callable[[Class], float | None]) -> Column:
     return Column(heading, figure, ranges.latency, Half.LATENCY)
 
 
@@ -103,6 +105,9 @@ DISCARDED = Column(
 )
 """Column after the throughput, which does not count discards, if there were any."""
 
+ADDED = _latency("added", lambda class_: class_.get("added_ns"))
+"""Column after the median, if a served policy has run in this process too."""
+
 _MS = 1_000_000
 """Nanoseconds of a millisecond."""
 
@@ -114,6 +119,8 @@ _RATES = (
 )
 
 _EXPLAINED = {
+    "added": "added is how much longer the median of a served policy is than in this process: the "
+    "price of the way through the kernel",
     "wait": "wait is the mean time until the first piece was sent",
     "IOPS": _RATES,
     "MB/s": _RATES,
@@ -129,6 +136,8 @@ def columns(comparison: Comparison) -> tuple[Column, ...]:
     behind: dict[str, Column] = {}
     if any(class_["discarded_bytes"] for run in comparison["runs"] for class_ in run["classes"]):
         behind["MB/s"] = DISCARDED
+    if any("added_ns" in class_ for run in comparison["runs"] for class_ in run["classes"]):
+        behind["p50"] = ADDED
     if shares.at_stake(comparison):
         behind["share"] = BY_WEIGHT
     pairs = ((column, behind.get(column.heading)) for column in COLUMNS)

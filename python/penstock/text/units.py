@@ -17,7 +17,7 @@ def unit_of(ns: float) -> tuple[float, str]:
     """Return the length in ns and the name of the unit that keeps a time between 1 and 1000."""
     for length, unit in LENGTHS[:-1]:
         # Rounding may reach 1000: the next unit then.
-        if float(f"{ns / length:.2e}") < 1000:
+        if float(f"{abs(ns) / length:.2e}") < 1000:
             return length, unit
     return LENGTHS[-1]
 

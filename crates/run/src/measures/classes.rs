@@ -227,6 +227,7 @@ impl Measure for Classes<'_> {
             device_time_s: class.device_time.ns() as f64 / 1e9,
             share: ratio(class.device_time.ns() as f64, all),
             kernel_weight: None,
+            added_ns: None,
             shares: ShareResult::default(),
             errors: class.errors.count(),
             error_codes: class.errors.by_name(),

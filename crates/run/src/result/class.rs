@@ -61,6 +61,11 @@ pub struct ClassResult {
     /// them; left out of other runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_weight: Option<u32>,
+    /// Nanoseconds that the way through the kernel adds to the median latency: that on a served
+    /// device less that under the same policy in this process; left out unless the same round ran
+    /// both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added_ns: Option<i64>,
     /// Requests that failed.
     pub errors: u64,
     /// Failed requests by the name of the error.

@@ -238,7 +238,7 @@ impl Session {
         for (task, comparison) in tasks.iter().zip(&mut comparisons) {
             for round in comparison.runs.chunks_mut(task.policies.len()) {
                 let alone = task.policies.iter().map(|policy| matches!(policy, Chosen::Alone(..)));
-                served_policy::prices(&task.policies, round);
+                served_policy::price(&task.policies, round);
                 shares::against_alone(&mut alone.zip(round).collect::<Vec<_>>());
             }
         }

@@ -42,33 +42,22 @@ pub(crate) fn run(
     Ok(result)
 }
 
-/// Adds to each run of a served policy among `runs` what the way through the kernel adds to the latency under that
-/// policy in this process, if that is among them.
-pub(crate) fn prices(policies: &[Chosen], runs: &mut [RunResult]) {
-    for (number, policy) in policies.iter().enumerate() {
+/// Sets what the way through the kernel adds to the latency of each class under a served policy, if `runs`, of one
+/// round, have that policy in this process too.
+pub(crate) fn price(policies: &[Chosen], runs: &mut [RunResult]) {
+    for (number, policy) in policies.iter().enumerate().take(runs.len()) {
         let Chosen::Served(entry, ..) = policy else { continue };
-        let same =
+        let is_same =
             |other: &Chosen| matches!(other, Chosen::Known(known, _) if known.name == entry.name);
-        let Some(inside) = policies.iter().position(same) else { continue };
-        if number.max(inside) >= runs.len() {
-            continue;
-        }
-        let prices: Vec<String> =
-            runs[number].classes.iter().zip(&runs[inside].classes).filter_map(price).collect();
-        if !prices.is_empty() {
-            let prices = prices.join(", ");
-            let remark = format!("the way through the kernel, against {}: {prices}", entry.name);
-            runs[number].remarks.push(remark);
+        let inside = policies.iter().position(is_same).and_then(|inside| runs.get(inside));
+        let medians: Vec<_> = inside.iter().flat_map(|run| &run.classes).map(median_ns).collect();
+        for (class, inside_ns) in runs[number].classes.iter_mut().zip(medians) {
+            class.added_ns = median_ns(class).zip(inside_ns).map(|(here, there)| here - there);
         }
     }
 }
 
-/// The difference of the medians of a class on a served device and in this process.
-fn price((served, inside): (&ClassResult, &ClassResult)) -> Option<String> {
-    if served.requests == 0 || inside.requests == 0 {
-        return None;
-    }
-    let median = |class: &ClassResult| class.lat_ns.percentile["50.000000"] as f64 / 1e3;
-    let (through, within) = (median(served), median(inside));
-    Some(format!("{} {:+.0} µs at the median", served.name, through - within))
+/// Returns the median latency of a class; `None` if none of its requests completed.
+fn median_ns(class: &ClassResult) -> Option<i64> {
+    (class.requests > 0).then(|| class.lat_ns.percentile["50.000000"].cast_signed())
 }
