@@ -59,7 +59,7 @@ def serving(*words: str | Path) -> Iterator[str]:
         server.wait()
 
 
-class Target:
+class TableTarget:
     """A target that is used as it is, or served."""
 
     def __init__(self, path: str | Path, new: Sequence[str]) -> None:
@@ -87,13 +87,13 @@ class Target:
 
 
 @contextmanager
-def own_disk(folder: Path) -> Iterator[Target]:
+def own_disk(folder: Path) -> Iterator[TableTarget]:
     """A file on the disk of a folder."""
-    yield Target(folder / "image", ["--create", f"{SIZE}B"])
+    yield TableTarget(folder / "image", ["--create", f"{SIZE}B"])
 
 
 @contextmanager
-def modelled_disk(folder: Path) -> Iterator[Target]:
+def modelled_disk(folder: Path) -> Iterator[TableTarget]:
     """A modelled disk that moves 300 MB/s, whose data are in a file in a folder."""
     path, line, instead = MODEL
     text = path.read_text()
@@ -101,7 +101,7 @@ def modelled_disk(folder: Path) -> Iterator[Target]:
     (folder / "disk.toml").write_text(text.replace(line, instead))
     keep = ("--size", f"{SIZE}B", "--keep", folder / "data")
     with serving(folder / "disk.toml", *keep) as node:
-        yield Target(node, ["--i-will-lose-data", node])
+        yield TableTarget(node, ["--i-will-lose-data", node])
 
 
 PLACES = {
@@ -120,7 +120,7 @@ def mounted(node: str, at: Path) -> Iterator[None]:
         run("umount", at)
 
 
-def rows_of(target: Target, at: Path, rounds: int) -> dict[tuple[str, str], list[Cell]]:
+def rows_of(target: TableTarget, at: Path, rounds: int) -> dict[tuple[str, str], list[Cell]]:
     """Measure each load in each way, alone and during its flood, in rounds."""
     loads = [load for load in LOADS if not load.on_lane]
     rows: dict[tuple[str, str], list[Cell]] = {}
