@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.main import get_command
 
-from penstock import __version__
 from penstock._native import Failure, exit_without_memory
 from penstock.cli import output
 from penstock.cli.answering import NO_ANSWER, until_stopped
@@ -132,7 +131,7 @@ app = typer.Typer(
 
 def _version(requested: bool) -> None:
     if requested:
-        output.data(f"penstock {__version__}\n")
+        output.say_version()
         raise typer.Exit
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import NoReturn
 
+from penstock import __version__
 from penstock.text.names import shown
 
 CONTROLS = {
@@ -33,6 +34,11 @@ def write(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         forget()
+
+
+def say_version() -> None:
+    """Write which version this is."""
+    data(f"penstock {__version__}\n")
 
 
 def forget() -> None:
