@@ -251,9 +251,6 @@ def test_a_hundred_thousand_requests_of_the_command_follow_their_law(tmp_path: P
     ("ours", "theirs", "until", "count"),
     [
         ("{ zipf = { theta = 1.2 } }", "zipf:1.2", 100, 300_000),
-        pytest.param(
-            *("{ zipf = { theta = 0.8 } }", "zipf:0.8", 20, 1_000_000), marks=pytest.mark.soak
-        ),
         ("{ pareto = { h = 0.2 } }", "pareto:0.2", 100, 500_000),
     ],
 )

@@ -552,7 +552,6 @@ fn spreads_of_random_requests() {
     messages!([
         spread("\"zipf\""),
         spread("{}"),
-        spread("{ zipf = { theta = 1 } }"),
         spread("{ zipf = { theta = 0 } }"),
         spread("{ zipf = {} }"),
         spread("{ zipf = { theta = 1.2 }, pareto = { h = 0.2 } }"),

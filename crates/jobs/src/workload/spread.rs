@@ -18,8 +18,6 @@ use crate::workload::sizes::{weighted, weighted_schema, weighted_text, weightles
 
 /// Largest theta: with a larger one all requests go to one place.
 const THETA_MOST: f64 = 10.0;
-/// Least distance of theta from 1, which leaves the generator enough digits.
-const THETA_FROM_ONE: f64 = 1e-6;
 const UNIFORM: &str = "uniform";
 const ONCE: &str = "once";
 
@@ -165,22 +163,13 @@ fn schema() -> Json {
 }
 
 fn theta(node: &Node) -> Result<f64, JobError> {
-    let theta = node.number(&format!("a number above 0, at most {THETA_MOST}"), |theta| {
+    node.number(&format!("a number above 0, at most {THETA_MOST}"), |theta| {
         theta > 0.0 && theta <= THETA_MOST
-    })?;
-    if (theta - 1.0).abs() < THETA_FROM_ONE {
-        let message = "a theta of 1 has no law here: the generator divides by `1 - theta`";
-        return Err(JobError::new(message)
-            .at(&node.origin)
-            .hint("take one near it, as 0.99 or 1.01"));
-    }
-    Ok(theta)
+    })
 }
 
 fn theta_schema() -> Json {
-    let near =
-        json!({"exclusiveMinimum": 1.0 - THETA_FROM_ONE, "exclusiveMaximum": 1.0 + THETA_FROM_ONE});
-    json!({"type": "number", "exclusiveMinimum": 0, "maximum": THETA_MOST, "not": near})
+    json!({"type": "number", "exclusiveMinimum": 0, "maximum": THETA_MOST})
 }
 
 fn part(node: &Node) -> Result<f64, JobError> {

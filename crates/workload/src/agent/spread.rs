@@ -5,19 +5,22 @@
 //! the first is the most frequent (`Zipf`, `Pareto`). Ranks are scattered: consecutive ranks lie
 //! far apart, and each has a place of its own.
 //!
-//! Ranks are drawn by the methods of J. Gray et al., "Quickly Generating Billion-Record Synthetic
-//! Databases" (SIGMOD 1994), which fio uses too: a Zipf distribution whose first two ranks are
-//! exact and whose others invert a continuous distribution, and a self-similar one, in which the
-//! first fraction `h` of all ranks gets the fraction `1 - h` of all requests.
+//! Ranks of Zipf's law are drawn by rejection, so every rank has its exact frequency. (fio inverts a
+//! continuous distribution, by which only the first two are exact.) The self-similar law is that of
+//! J. Gray et al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994), which fio
+//! uses too: the first fraction `h` of all ranks gets the fraction `1 - h` of all requests.
 
 use penstock_core::{Rng, Seed};
 use rand::RngExt;
-use rand_distr::{Distribution, Normal, Poisson};
+use rand_distr::{Distribution, Normal, Poisson, Zipf};
 
 use super::weighted::Weighted;
 
 /// The length of a region, in the unit of [`Spread::Zoned`].
 pub const WHOLE_REGION: u32 = 1_000_000_000;
+
+/// Distance from 1 below which an exponent of Zipf's law is taken for 1.
+const NEAR_ONE: f64 = 1e-6;
 
 /// The distribution of random requests over a region. Bytes are counted from its first byte.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -29,7 +32,7 @@ pub enum Spread {
     Once,
     /// The frequency of rank `i` is in proportion to `i` to the power of `-theta`.
     Zipf {
-        /// The exponent: above zero, at most 10, and not 1.
+        /// The exponent: above zero, and at most 10.
         theta: f64,
     },
     /// The first fraction `h` of the ranks gets the fraction `1 - h` of the requests.
@@ -63,23 +66,9 @@ pub(super) struct SpreadPlaces {
 enum Law {
     Uniform,
     Once(Shuffle),
-    Zipf {
-        scatter: Scatter,
-        /// `1 / (1 - theta)`; `zeta` and `eta` are as in Gray et al.
-        alpha: f64,
-        zeta: f64,
-        eta: f64,
-        /// Sum of the first two terms of `zeta`.
-        first_two: f64,
-    },
-    Pareto {
-        scatter: Scatter,
-        power: f64,
-    },
-    Normal {
-        bytes: Normal<f64>,
-        step: f64,
-    },
+    Zipf { scatter: Scatter, ranks: Zipf<f64> },
+    Pareto { scatter: Scatter, power: f64 },
+    Normal { bytes: Normal<f64>, step: f64 },
     Poisson(Poisson<f64>),
     Zoned(Weighted<(u64, u64)>),
 }
@@ -97,10 +86,10 @@ impl SpreadPlaces {
             Spread::Uniform => Law::Uniform,
             Spread::Once => Law::Once(Shuffle::new(count, seed, agent)),
             Spread::Zipf { theta } => {
-                let (zeta, first_two) = (zeta(count, theta), 1.0 + 0.5_f64.powf(theta));
-                let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - first_two / zeta);
-                let scatter = Scatter::new(count, seed);
-                Law::Zipf { scatter, alpha: 1.0 / (1.0 - theta), zeta, eta, first_two }
+                // The law divides by the distance from 1, which must leave it enough digits.
+                let theta = if (theta - 1.0).abs() < NEAR_ONE { 1.0 } else { theta };
+                let ranks = Zipf::new(n, theta).expect("a place, and a theta above zero");
+                Law::Zipf { scatter: Scatter::new(count, seed), ranks }
             }
             Spread::Pareto { h } => {
                 Law::Pareto { scatter: Scatter::new(count, seed), power: h.ln() / (1.0 - h).ln() }
@@ -133,14 +122,9 @@ impl SpreadPlaces {
         match &self.law {
             Law::Uniform => rng.random_range(0..self.count),
             Law::Once(shuffle) => shuffle.place(request),
-            Law::Zipf { scatter, alpha, zeta, eta, first_two } => {
-                let u: f64 = rng.random();
-                let rank = match u * zeta {
-                    first if first < 1.0 => 0,
-                    second if second < *first_two => 1,
-                    // The casts of floats to integers saturate.
-                    _ => (n * (eta * u - eta + 1.0).powf(*alpha)) as u64,
-                };
+            Law::Zipf { scatter, ranks } => {
+                // The casts of floats to integers saturate.
+                let rank = ranks.sample(rng) as u64 - 1;
                 scatter.place(rank.min(self.count - 1))
             }
             Law::Pareto { scatter, power } => {
@@ -165,22 +149,6 @@ impl SpreadPlaces {
             }
         }
     }
-}
-
-/// Returns the sum of `i` to the power of `-theta` for `i` from 1 to `count`.
-fn zeta(count: u64, theta: f64) -> f64 {
-    /// Number of terms that are added up. The rest is an integral with two corrections (Euler and
-    /// Maclaurin).
-    const TERMS: u64 = 10_000;
-    let term = |i: f64| i.powf(-theta);
-    let first: f64 = (1..=count.min(TERMS)).rev().map(|i| term(i as f64)).sum();
-    if count <= TERMS {
-        return first;
-    }
-    let (a, b) = (TERMS as f64, count as f64);
-    let integral = (b.powf(1.0 - theta) - a.powf(1.0 - theta)) / (1.0 - theta);
-    let slopes = theta * (a.powf(-theta - 1.0) - b.powf(-theta - 1.0));
-    first + integral + (term(b) - term(a)) / 2.0 + slopes / 12.0
 }
 
 /// The places of ranks: each rank has its own, and consecutive ranks lie far apart.
