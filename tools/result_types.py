@@ -7,6 +7,7 @@ programs get. `make accept` calls it, and `test_result_schema.py` compares.
 import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -43,8 +44,6 @@ Fields are declared and explained in {where}.
 Names follow fio's where fio has one; a key that may be left out is `NotRequired`.
 """
 
-from __future__ import annotations
-
 from typing import {used}
 '''
 
@@ -53,14 +52,17 @@ TYPING = ("Literal", "NotRequired", "TypeAlias", "TypedDict")
 
 
 def json_types(kind: str, root: str, about: str, where: str) -> str:
-    """The types of a schema: words and values, then `root`, the result itself, and its parts."""
+    """The types of a schema: words and values, then parts after their own parts, `root` last."""
     schema, defined = _schema(kind)
     plain = {name: part for name, part in defined.items() if "properties" not in part}
     # A union may name what stands below it: it is text.
     aliases = sorted(plain, key=lambda name: "anyOf" not in plain[name])
     objects = {root: schema} | {name: part for name, part in defined.items() if name not in plain}
+    # As text, each annotation would be compiled whenever a command starts.
+    parts_of = {name: sorted(_targets(objects[name]) & objects.keys()) for name in objects}
     words = "\n".join(_alias(name, plain[name]) for name in aliases)
-    parts = [_typed_dict(name, part) for name, part in objects.items()]
+    order = TopologicalSorter(parts_of).static_order()
+    parts = [_typed_dict(name, objects[name]) for name in order]
     text = "\n\n".join([f"\n{words}" if words else "", *parts])
     used = ", ".join(name for name in TYPING if name in text)
     return HEAD.format(about=about, where=where, used=used) + text
@@ -135,6 +137,16 @@ def annotation(schema: Schema) -> str:
 def _target(schema: Schema) -> str:
     """The name of the part that a reference names."""
     return str(schema["$ref"].rpartition("/")[2])
+
+
+def _targets(schema: object) -> set[str]:
+    """The names of all parts that references in a schema name."""
+    if isinstance(schema, Mapping):
+        within = [_targets(value) for key, value in schema.items() if key != "$defs"]
+        return {_target(schema)}.union(*within) if "$ref" in schema else set().union(*within)
+    if isinstance(schema, list):
+        return set().union(*map(_targets, schema))
+    return set()
 
 
 # Dataclasses: what programs get. Six things differ from the JSON; these tables have them all.

@@ -4,9 +4,19 @@ Fields are declared and explained in crates/run/src/result/passes.rs.
 Names follow fio's where fio has one; a key that may be left out is `NotRequired`.
 """
 
-from __future__ import annotations
-
 from typing import TypedDict
+
+
+class Worker(TypedDict):
+    """A worker of a test."""
+
+    bytes: int
+    """Bytes that it read or wrote in its time."""
+    calls: int
+    """Number of records that it read or wrote."""
+    ns: int
+    """Nanoseconds from its first call to the end of its last, with the flush and the close if they
+    are included."""
 
 
 class FileTest(TypedDict):
@@ -24,15 +34,3 @@ class FileTest(TypedDict):
     """Nanoseconds from the common start to the end of the last worker."""
     workers: list[Worker]
     """The workers, in the order of their files."""
-
-
-class Worker(TypedDict):
-    """A worker of a test."""
-
-    bytes: int
-    """Bytes that it read or wrote in its time."""
-    calls: int
-    """Number of records that it read or wrote."""
-    ns: int
-    """Nanoseconds from its first call to the end of its last, with the flush and the close if they
-    are included."""
