@@ -53,7 +53,10 @@ QUIET = 20
 """Fewer requests in half a second are little."""
 
 SETTLING = 60
-"""Most half seconds that a disk is given to have little to do before a cell, and to be fast."""
+"""Most half seconds that a disk is given to have little to do before a cell."""
+
+CALMING = 15
+"""Most seconds that it is given then to be fast."""
 
 MB = 1_000_000
 
@@ -240,7 +243,7 @@ class FloodedDisk:
             after = stat.read_text().split()
             if sum(int(after[field]) - int(before[field]) for field in ENDED) < QUIET:
                 break
-        for _ in range(SETTLING):
+        for _ in range(CALMING):
             if self.online.work(1)["reads"][1] < GOAL_MS:
                 break
 
