@@ -210,3 +210,40 @@ fn by_a_law_a_class_feels_its_weight() {
         assert!(by_time.abs() > by_law.abs() + 3.0, "{device}: {by_time} by time, {by_law} by law");
     }
 }
+
+/// What a class has of its own rate alone, of the sum of that of both, if its weight is three times
+/// that of the other; requests always wait, and `depth` of them are at the drive.
+fn felt(sizes: [&str; 2], depth: u32) -> f64 {
+    let policies = ["alone:short", "alone:long", "fairio"];
+    let target = TargetOptions::on("ssd-nvme");
+    let options =
+        Options { policies: policies.map(Into::into).into(), target, ..Options::default() };
+    let mut sets: Vec<String> = [
+        "duration=200ms",
+        "class.short.weight=300",
+        "class.long.weight=100",
+        "fairio.charge=law",
+        "fairio.cycle=5ms",
+    ]
+    .map(Into::into)
+    .into();
+    sets.push(format!("live.depth={depth}"));
+    for (agent, size) in sizes.iter().enumerate() {
+        sets.push(format!("agent.{agent}.size={size}"));
+        sets.push(format!("agent.{agent}.arrivals.depth={}", 2 * depth));
+    }
+    let runs = compare_text("job.toml", MIXED, &sets, &options, &mut |_| true).unwrap().runs;
+    let of_alone = |class: usize| runs[2].classes[class].shares.of_alone.unwrap();
+    of_alone(0) / (of_alone(0) + of_alone(1))
+}
+
+/// A law that is probed at another depth, or with other lengths, gave 0.5 to 0.9.
+#[test]
+fn the_law_of_a_job_holds_for_its_lengths_at_every_depth() {
+    for sizes in [["8KiB", "128KiB"], ["128KiB", "8KiB"]] {
+        for depth in [8, 32, 128] {
+            let felt = felt(sizes, depth);
+            assert!((felt - 0.75).abs() <= 0.02, "{sizes:?}, depth {depth}: {felt:.3}");
+        }
+    }
+}

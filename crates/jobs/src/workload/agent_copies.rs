@@ -128,7 +128,7 @@ impl AgentSpec {
     }
 
     /// Number of requests that it keeps outstanding by itself.
-    pub(crate) fn depth(&self) -> u64 {
+    pub fn depth(&self) -> u64 {
         self.agents()
             * match self.arrivals {
                 Arrivals::Closed { depth, .. } => u64::from(depth),
