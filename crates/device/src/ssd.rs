@@ -245,33 +245,42 @@ impl Ssd {
             let die = &mut self.dies[((first + nth) % dies) as usize];
             let all = die.read(at, count * takes, &self.times);
             let fetched = all - (count - 1) * takes;
-            self.events.plan(fetched, Event::Fetched { id, nth: nth as u32 });
+            let held_up = die.held_up();
+            self.events.plan(fetched, Event::Fetched { id, nth: nth as u32, held_up });
         }
     }
 
-    /// Sends the `nth` page of a read, which its die has fetched, over the channel; the die
+    /// Sends the `nth` page of a read, which its die has fetched, over the channel; then the die
     /// continues.
-    fn fetched(&mut self, at: u64, id: ReqId, nth: u32) {
+    fn fetched(&mut self, at: u64, id: ReqId, nth: u32, held_up: u64) {
         let (page, dies) = (u64::from(self.facts.page), self.dies.len() as u64);
         let Io { start, len, .. } = flight(&mut self.flights, id).req.io;
-        let end = start + u64::from(len);
         let number = start / page + u64::from(nth);
+        let die = &mut self.dies[(number % dies) as usize];
+        let longer = die.held_up() - held_up;
+        if longer > 0 {
+            let held_up = die.held_up();
+            self.events.plan(at + longer, Event::Fetched { id, nth, held_up });
+            return;
+        }
+        let end = start + u64::from(len);
         let bytes = (end.min((number + 1) * page) - start.max(number * page)) as u32;
         let channel = number % dies % u64::from(self.facts.channels);
         let channel = &mut self.channels[channel as usize];
         *channel = at.max(*channel) + ns_at(self.facts.channel_rate, bytes);
         let out = *channel;
         self.events.plan(out, Event::Out { id, bytes });
+        die.hold(at, out);
         if (number + dies) * page < end {
-            // A die holds one page until it has left.
-            let next = out.max(at + self.facts.read_time.ns());
-            self.events.plan(next, Event::Fetched { id, nth: nth + dies as u32 });
+            let (nth, held_up) = (nth + dies as u32, die.held_up());
+            let next = out + self.facts.read_time.ns();
+            self.events.plan(next, Event::Fetched { id, nth, held_up });
         }
     }
 
     fn happened(&mut self, at: u64, event: Event) {
         match event {
-            Event::Fetched { id, nth } => self.fetched(at, id, nth),
+            Event::Fetched { id, nth, held_up } => self.fetched(at, id, nth, held_up),
             Event::Out { id, bytes } => {
                 let flight = flight(&mut self.flights, id);
                 flight.ready += bytes;

@@ -40,6 +40,7 @@ pub(super) enum Work {
 #[derive(Debug)]
 struct Operation {
     work: Work,
+    begins: u64,
     ends: u64,
     /// Its own time, and the delay by reads.
     takes: u64,
@@ -61,8 +62,10 @@ pub(super) struct Times {
 
 #[derive(Debug, Default)]
 pub(super) struct Die {
-    /// Time at which its reads will have ended.
+    /// Time at which its reads will have ended, if their pages leave at once.
     reads_until: u64,
+    /// Time for which pages waited for the channel, and passed it, in all.
+    held_up: u64,
     operation: Option<Operation>,
     pages: VecDeque<BufferedPage>,
     /// Programs that collection still has to do, in parts of [`ONE`]; negative if it has done more
@@ -108,6 +111,36 @@ impl Die {
         self.reads_until
     }
 
+    /// Returns for how long pages have held up the die in all.
+    pub(super) fn held_up(&self) -> u64 {
+        self.held_up
+    }
+
+    /// Holds a page, whose read has ended at `now`, until it has left over the channel: later reads
+    /// and programs wait for that.
+    pub(super) fn hold(&mut self, now: u64, out: u64) {
+        let longer = out - now;
+        self.held_up += longer;
+        let until = self.reads_until + longer;
+        match &mut self.operation {
+            None => self.idle += longer,
+            // Its reads come first.
+            Some(op) if op.begins >= self.reads_until => {
+                let delay = until.saturating_sub(op.begins);
+                op.begins += delay;
+                op.ends += delay;
+            }
+            // It is suspended.
+            Some(op) if op.ends >= self.reads_until => {
+                op.put_off += longer;
+                op.ends += longer;
+            }
+            // They go on when it has ended.
+            Some(_) => {}
+        }
+        self.reads_until = until;
+    }
+
     /// Queues a page to be programmed.
     pub(super) fn push(&mut self, page: BufferedPage) {
         self.pages.push_back(page);
@@ -140,8 +173,9 @@ impl Die {
         } else {
             (Work::Program(self.pages.pop_front()?), times.program, transfer(1))
         };
-        let ends = self.reads_until.max(arrived) + takes;
-        self.operation = Some(Operation { work, ends, takes, put_off: 0 });
+        let begins = self.reads_until.max(arrived);
+        let ends = begins + takes;
+        self.operation = Some(Operation { work, begins, ends, takes, put_off: 0 });
         Some(ends)
     }
 
@@ -223,6 +257,22 @@ mod tests {
         assert_eq!(die.read(150, 60, &times), 240, "it is suspended already");
         assert_eq!(die.end(730), Err(730 + 140));
         assert_eq!(die.end(870), Ok(Work::Program(PAGE)));
+    }
+
+    #[test]
+    fn a_page_that_is_held_puts_off_reads_and_programs() {
+        let times = times(Some(20));
+        let mut die = Die::default();
+        assert_eq!(die.read(0, 60, &times), 60);
+        die.push(PAGE);
+        assert_eq!(die.begin(0, &times, |_| 30), Some(760), "it waits for the read");
+        die.hold(60, 100);
+        assert_eq!((die.end(760), die.held_up()), (Err(800), 40));
+        assert_eq!(die.read(200, 60, &times), 280, "it is suspended");
+        die.hold(280, 300);
+        assert_eq!(die.end(800), Err(800 + 80 + 20));
+        assert!(die.end(900).is_ok());
+        assert_eq!(die.read(300, 60, &times), 360);
     }
 
     #[test]

@@ -7,8 +7,9 @@ use penstock_core::ReqId;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Event {
-    /// A die has fetched the `nth` page of a read.
-    Fetched { id: ReqId, nth: u32 },
+    /// A die has fetched the `nth` page of a read, if pages before it have not held it up for longer
+    /// than `held_up` since the die was made.
+    Fetched { id: ReqId, nth: u32, held_up: u64 },
     /// Bytes of a read have passed a channel.
     Out { id: ReqId, bytes: u32 },
     /// A die may have ended an operation for writes.

@@ -104,14 +104,30 @@ fn dies_work_side_by_side_and_the_link_takes_turns() {
     assert_eq!(reads(&facts(), &[page(0), page(1)]), [READ, READ + 10_192]);
     // Two dies on one channel: the second page has passed it when the first is on the link.
     assert_eq!(reads(&facts(), &[page(0), page(2)]), [READ, READ + 10_192]);
-    // One die: it fetches one page after the other.
-    assert_eq!(reads(&facts(), &[page(0), page(4)]), [READ, READ + 50_000]);
+    // One die: it fetches one page after the other, once that before has left over the channel.
+    assert_eq!(reads(&facts(), &[page(0), page(4)]), [READ, READ + 50_000 + 4_096]);
+    // A third one waits for both, also if it comes when the first is on its way.
+    let starts = [page(0), page(4), page(8)];
+    assert_eq!(reads(&facts(), &starts)[2], READ + 2 * (50_000 + 4_096));
+}
+
+#[test]
+fn a_page_that_waits_for_the_channel_holds_up_its_die() {
+    // The channel of two dies passes a page in 82 us, and a die fetches one in 50.
+    let facts = Facts { channel_rate: 50_000_000, ..facts() };
+    let passes = 81_920;
+    let fetched = 20_000 + 50_000;
+    let ended = reads(&facts, &[page(0), page(2), page(6)]);
+    let link = 8_192 + 2_000;
+    assert_eq!(ended[..2], [fetched + passes + link, fetched + 2 * passes + link]);
+    // The second die begins with its next page when its first has left: the channel is idle then.
+    assert_eq!(ended[2], fetched + 2 * passes + 50_000 + passes + link);
 }
 
 #[test]
 fn dies_of_a_chip_take_turns() {
     let facts = Facts { dies: 8, dies_per_chip: 2, ..facts() };
-    assert_eq!(reads(&facts, &[page(0), page(4)]), [READ, READ + 50_000]);
+    assert_eq!(reads(&facts, &[page(0), page(4)]), [READ, READ + 50_000 + 4_096]);
     assert_eq!(reads(&facts, &[page(0), page(1)]), [READ, READ + 10_192]);
 }
 
@@ -202,7 +218,7 @@ fn a_short_read_waits_for_a_page_of_each_long_one() {
     // Its die fetches it behind their pages; by then most of these wait for the link.
     all.push(request(8, Op::Read, 0, 4096));
     let ended = serve(&mut ssd, &all);
-    let fetched = 20_000 + 8 * 16 * 50_000 + 50_000 + 4_096;
+    let fetched = 20_000 + 8 * 16 * (50_000 + 16_384) + 50_000 + 4_096;
     assert!(ended[8] <= fetched + 8 * 32_768 + 10_192, "{ended:?}");
     assert_eq!(ended[..8].iter().filter(|&&long| long > ended[8]).count(), 7);
 }
