@@ -211,8 +211,9 @@ fn by_a_law_a_class_feels_its_weight() {
     }
 }
 
-/// What a class has of its own rate alone, of the sum of that of both, if its weight is three times
-/// that of the other; requests always wait, and `depth` of them are at the drive.
+/// The felt share of the first class, whose weight is three times that of the other: its throughput
+/// over that alone, of the sum of both such ratios. Requests always wait, and `depth` of them are at
+/// the drive.
 fn felt(sizes: [&str; 2], depth: u32) -> f64 {
     let policies = ["alone:short", "alone:long", "fairio"];
     let target = TargetOptions::on("ssd-nvme");
