@@ -11,7 +11,7 @@ from test_serve import HERE
 
 DAY = ROOT / "examples/bank-day.toml"
 
-GOALS = ("--goal", "tellers.p99 <= 110ms", "--goal", "balance.p99 <= 110ms")
+GOALS = ("--goal", "tellers.p99 <= 150ms", "--goal", "balance.p99 <= 150ms")
 
 USUAL = ("--batch", "batch,report", *GOALS, "--keep", "60%", "--set", "duration=60s")
 
@@ -31,7 +31,7 @@ def test_the_idle_class_protects_the_tellers_of_a_bank() -> None:
     answer = advised(*USUAL)
     means = by_name(answer)
     assert (answer["world"], answer["met"], answer["chosen"]) == ("simulated", True, "idle")
-    assert means["nothing"]["missed_by"] > 10
+    assert means["nothing"]["missed_by"] > 5
     assert means["nothing"]["batch_share"]["median"] == 1
     assert means["idle"]["missed_by"] <= 1
     assert means["idle"]["batch_share"]["median"] >= 0.6

@@ -312,20 +312,39 @@ def test_every_name_of_the_package_is_there() -> None:
         getattr(penstock, "compares")  # noqa: B009 - a type checker knows better
 
 
-@pytest.mark.parametrize("words", [("--version",), ("compare", "--policies", "noop")])
+SAMPLE = Path(__file__).parents[1] / "data/traces/sample.msr"
+
+HEAVY = {"altair", "jinja2", "narwhals", "polars", "textual", "vl_convert", "xlsxwriter"}
+"""Packages for pictures, data frames, pages, workbooks and screens."""
+
+WIDGETS = {"rich.live", "rich.progress", "penstock.charts", "penstock.watch.screen"}
+"""Modules for pictures, and for what moves on a terminal."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--version",),
+        ("run", "JOB", "--policy", "noop"),
+        ("compare", "JOB", "--policies", "noop,fcfs"),
+        ("replay", str(SAMPLE), "--on", "flash", "--fit", "scale", "--layout", "each"),
+    ],
+    ids=lambda words: words[0],
+)
 def test_the_command_does_not_wait_for_what_it_does_not_need(
     job: Path, words: tuple[str, ...]
 ) -> None:
-    asked = [*words, str(job)] if words[0] == "compare" else words
+    asked = [str(job) if word == "JOB" else word for word in words]
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "penstock", *asked],
         capture_output=True,
         text=True,
         check=True,
     )
-    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.split("\n")}
-    assert ("typer" in loaded) == (words[0] == "compare")
-    assert not loaded & {"polars", "altair", "vl_convert", "jinja2", "xlsxwriter", "narwhals"}
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.split("\n")}
+    assert ("typer" in loaded) == (words[0] != "--version")
+    assert not {name.partition(".")[0] for name in loaded} & HEAVY
+    assert not loaded & WIDGETS
 
 
 def test_modules_are_attributes_of_the_package_once_they_are_used() -> None:

@@ -25,6 +25,10 @@ ROUNDS = 3
 DEPTH = 4
 """Requests that the kernel gives a disk at once; one with a queue of its own takes more."""
 
+AHEAD = 1
+"""Requests that a scheduler of the kernel has sent before the disk has room for them, as
+docs/linux-agreement.md shows: nothing goes before them any more."""
+
 SCHEDULER = "mq-deadline"
 """The default scheduler of disks."""
 
@@ -161,7 +165,7 @@ def _depth(target: Target, depth: int) -> Iterator[str]:
         yield f"block.depth={depth}"
     elif not is_real(target):
         # They wait at the disk, in the order in which they came, and no policy overtakes them.
-        yield f"device.queue.depth={depth}"
+        yield f"device.queue.depth={depth + AHEAD}"
         yield "device.queue.overhead=in-service"
 
 
