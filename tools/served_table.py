@@ -94,13 +94,12 @@ def own_disk(folder: Path) -> Iterator[TableTarget]:
 
 @contextmanager
 def modelled_disk(folder: Path) -> Iterator[TableTarget]:
-    """A modelled disk that moves 300 MB/s, whose data are in a file in a folder."""
+    """A modelled disk that moves 300 MB/s, whose data are in memory."""
     path, line, instead = MODEL
     text = path.read_text()
     assert line in text
     (folder / "disk.toml").write_text(text.replace(line, instead))
-    keep = ("--size", f"{SIZE}B", "--keep", folder / "data")
-    with serving(folder / "disk.toml", *keep) as node:
+    with serving(folder / "disk.toml", "--size", f"{SIZE}B") as node:
         yield TableTarget(node, ["--i-will-lose-data", node])
 
 

@@ -248,14 +248,15 @@ def test_a_hundred_thousand_requests_of_the_command_follow_their_law(tmp_path: P
     shutil.which("fio") is None and "CI" not in os.environ, reason="fio is not installed"
 )
 @pytest.mark.parametrize(
-    ("ours", "theirs", "until", "count"),
+    ("ours", "theirs", "apart", "count"),
     [
-        ("{ zipf = { theta = 1.2 } }", "zipf:1.2", 100, 300_000),
-        ("{ pareto = { h = 0.2 } }", "pareto:0.2", 100, 500_000),
+        # Only the first two ranks of its law are exact.
+        ("{ zipf = { theta = 1.2 } }", "zipf:1.2", 0.05, 300_000),
+        ("{ pareto = { h = 0.2 } }", "pareto:0.2", 0.02, 500_000),
     ],
 )
 def test_ranks_are_as_frequent_as_fio_has_them(
-    tmp_path: Path, ours: str, theirs: str, until: int, count: int
+    tmp_path: Path, ours: str, theirs: str, apart: float, count: int
 ) -> None:
     """Ranks of fio's may share a place, which counts for more the more alike ranks are."""
     places = 10_000
@@ -270,9 +271,9 @@ def test_ranks_are_as_frequent_as_fio_has_them(
     found = Counter(start for _, start, _ in requests(log.read_text()))
     peer = [number for _, number in found.most_common()]
     own = drawn(tmp_path, ours, places, count)
-    for rank in [rank for rank in (1, 2, 3, 5, 10, 20, 50, 100) if rank <= until]:
+    for rank in (1, 2, 3, 5, 10, 20, 50, 100):
         mine, others = sum(own[:rank]), sum(peer[:rank])
-        assert mine / sum(own) == pytest.approx(others / sum(peer), rel=0.02), rank
+        assert mine / sum(own) == pytest.approx(others / sum(peer), rel=apart), rank
 
 
 def test_a_job_of_agents_with_a_stop_needs_no_duration(tmp_path: Path) -> None:

@@ -28,20 +28,20 @@ class Judged(NamedTuple):
 
 
 JUDGED = {
-    # Machines that boot share a drive with a backup: 59 times better for 46 % of the backup. Both
+    # Machines that boot share a drive with a backup: 57 times better for 46 % of the backup. Both
     # are loops, and all boots together get 21 times the throughput. The boot's requests wait within
     # the drive, which a queue of 32 fills: going first above it changes nothing.
     "boot-storm": Judged(
         {
-            "noop": {"boot": ("62.3 ms", "10.2"), "backup": ("62.4 ms", "538")},
-            "class-priority": {"boot": ("60.4 ms", "10.5"), "backup": ("62.4 ms", "538")},
-            "size-priority": {"boot": ("1.06 ms", "214"), "backup": ("116 ms", "290")},
+            "noop": {"boot": ("62.4 ms", "10.2"), "backup": ("62.4 ms", "538")},
+            "class-priority": {"boot": ("60.5 ms", "10.5"), "backup": ("62.4 ms", "538")},
+            "size-priority": {"boot": ("1.09 ms", "214"), "backup": ("116 ms", "290")},
         },
         [
             "best for boot (214 MB/s): size-priority; for backup (538 MB/s): noop or "
             "class-priority; no policy is best for all",
             "class-priority: no class differs by more than 20 % from noop",
-            "size-priority: boot's p99 59× better than noop; boot has 21× its throughput, backup "
+            "size-priority: boot's p99 57× better than noop; boot has 21× its throughput, backup "
             "keeps 54 %",
         ],
     ),
@@ -50,12 +50,12 @@ JUDGED = {
     "log-compaction": Judged(
         {
             "noop": {
-                "log": ("60.4 ms", "2.01"),
-                "compaction": ("114 ms", "547"),
+                "log": ("60.9 ms", "2.01"),
+                "compaction": ("113 ms", "546"),
             },
             "class-priority": {
-                "log": ("42.2 ms", "2.01"),
-                "compaction": ("115 ms", "547"),
+                "log": ("41.9 ms", "2.01"),
+                "compaction": ("117 ms", "546"),
             },
             "size-priority": {
                 "log": ("1.05 ms", "2.01"),
@@ -63,13 +63,13 @@ JUDGED = {
             },
         },
         [
-            "best for log (p99 1.05 ms): size-priority; for compaction (547 MB/s): noop or "
-            "class-priority; no policy is best for all",
+            "best for log (p99 1.05 ms): size-priority; for compaction (546 MB/s): class-priority "
+            "or noop; no policy is best for all",
             "worse for some class than another policy and better for none: noop (class-priority)",
-            "log waits below the policy under class-priority: 24.1 ms of its 27.6 ms are spent in "
+            "log waits below the policy under class-priority: 24.0 ms of its 27.5 ms are spent in "
             "the drive's queue, which no policy can reorder;",
             "  a shorter queue would help (--set live.depth=1)",
-            "class-priority: log's p99 1.4× better than noop; no throughput lost",
+            "class-priority: log's p99 1.5× better than noop; no throughput lost",
             "size-priority: log's p99 58× better than noop, compaction's p99 1.7× better but "
             "p50 1.2× worse; compaction keeps 92 %",
         ],
@@ -115,27 +115,27 @@ JUDGED = {
                 "other": ("2.02 s", "8.03"),
             },
             "class-priority": {
-                "online": ("83.0 ms", "40.8"),
+                "online": ("80.8 ms", "40.8"),
                 "backup": ("1.44 s", "147"),
-                "background": ("72.5 ms", "17.1"),
-                "other": ("266 ms", "8.03"),
+                "background": ("77.5 ms", "17.1"),
+                "other": ("256 ms", "8.03"),
             },
             "size-priority": {
-                "online": ("5.56 ms", "40.8"),
+                "online": ("6.50 ms", "40.8"),
                 "backup": ("1.16 s", "147"),
-                "background": ("7.63 ms", "17.1"),
-                "other": ("2.82 s", "8.03"),
+                "background": ("9.27 ms", "17.1"),
+                "other": ("2.96 s", "8.03"),
             },
         },
         [
-            "best for online (p99 5.56 ms), background (p99 7.63 ms): size-priority; for "
-            "backup (p99 1.11 s): noop or size-priority; for other (p99 266 ms): "
+            "best for online (p99 6.50 ms), background (p99 9.27 ms): size-priority; for "
+            "backup (p99 1.11 s): noop or size-priority; for other (p99 256 ms): "
             "class-priority;",
             "  no policy is best for all",
             "class-priority: online's p99 20× better than noop, backup's p99 1.3× worse, "
-            "background's p99 15× better, other's p99 7.6× better",
-            "size-priority: online's p99 290× better than noop, background's p99 150× better, "
-            "other's p99 1.4× worse but p50 1,400× better",
+            "background's p99 14× better, other's p99 7.9× better",
+            "size-priority: online's p99 250× better than noop, background's p99 120× better, "
+            "other's p99 1.5× worse but p50 1,400× better",
         ],
         on="ssd-sata",
         changes={"trace.timing.speed": "0.5"},
