@@ -105,7 +105,10 @@ def test_ended_at_any_moment_everything_is_what_it_was(
     choose = random.Random(seed)
     words = guard(node, programs, "--goal", "online.p99 <= 1us")
     changed = 0
-    for moment in range(moments):
+    for moment in range(5 * moments):
+        if moment >= moments and changed:
+            break
+        # Where other work delays it, a guard may have set nothing at any of the first moments.
         seconds = choose.uniform(0.2, LATEST_S)
         number = (signal.SIGTERM, signal.SIGKILL)[moment % 2]
         with subprocess.Popen(
