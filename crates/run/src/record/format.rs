@@ -40,7 +40,8 @@ pub enum Event {
         /// Error, if it failed.
         error: Option<Errno>,
     },
-    /// The bottom device was advanced. Recorded for devices that are not polled.
+    /// The bottom device was advanced. Of a device that is polled only recorded if no command came
+    /// back.
     Advance,
     /// The bottom device now has another room than follows from the commands started and finished.
     Room {

@@ -171,6 +171,9 @@ impl Played {
         let tape = &mut *self.tape.borrow_mut();
         if tape.next_of(self.queue) == Some(Event::Advance) {
             tape.pass();
+            if self.header.polled {
+                return;
+            }
         }
         while let Some(Event::Completion { id, service, len, error }) = tape.next_of(self.queue) {
             // A command that was never sent here: a decision before it differed, and is reported.

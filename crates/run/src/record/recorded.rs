@@ -96,11 +96,16 @@ impl<D: Device> Device for Recorded<D> {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        let from = done.len();
-        if !self.device.polled() {
+        let (from, polled) = (done.len(), self.device.polled());
+        if !polled {
             self.recorder.advanced();
         }
         self.device.advance(now, done);
+        if polled && done.len() == from {
+            // Requests of other threads may come now that were due before: those of a turn that
+            // begins with them have no advance before them.
+            self.recorder.advanced();
+        }
         done[from..].iter().for_each(|done| self.recorder.completed(done));
         self.room = self.room.saturating_add((done.len() - from) as u32);
         self.record_room();
