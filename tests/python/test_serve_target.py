@@ -192,6 +192,30 @@ def test_every_decision_is_made_alike_in_virtual_time(tmp_path: Path) -> None:
     assert another.code == 4
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("policy", POLICIES)
+def test_of_a_hundred_thousand_requests_every_decision_is_made_alike(
+    tmp_path: Path, policy: str
+) -> None:
+    record = tmp_path / "run.record"
+    words = ("--create", "64MiB", "--policy", policy, *VOLUMES, "--record", str(record))
+    with served(tmp_path, *words) as ((log, bulk), command):
+        each = ("--direct=1", "--ioengine=libaio", "--norandommap", "--time_based", "--runtime=60")
+        online = ("--rw=randrw", "--bsrange=4k-16k", "--iodepth=8", "--rate_iops=2500,2500")
+        batch = ("--rw=randwrite", "--bsrange=64k-512k", "--iodepth=4")
+        subprocess.run(
+            ["fio", *each, "--name=log", f"--filename={log}", *online, "--name=bulk",
+             *each, f"--filename={bulk}", *batch],
+            stdout=subprocess.DEVNULL, check=True,
+        )  # fmt: skip
+        report(command)
+    replayed = penstock("replay-decisions", record, "--json")
+    assert replayed.code == 0, replayed.err
+    found = json.loads(replayed.out)
+    assert found["requests"] > 100_000
+    assert found["alike"] == found["decisions"]
+
+
 def test_metrics_are_those_of_the_report(tmp_path: Path) -> None:
     exposed = tmp_path / "served.prom"
     with served(tmp_path, *NEW, *VOLUMES, "--metrics", str(exposed)) as (nodes, command):
