@@ -471,6 +471,14 @@ def measure(
 PLACES = {"own": ("The machine's own disk", own_disk), "loop": ("A loop device", loop_disk)}
 
 
+def write_page(page: Path, template: Path, tables: Sequence[str]) -> None:
+    """Write a page of its template and the lines of its tables, with this machine and day."""
+    machine = f"Linux {platform.release()}, {os.cpu_count()} processors"
+    text = template.read_text()
+    text = text.replace("{machine}", machine).replace("{date}", time.strftime("%Y-%m-%d"))
+    page.write_text(text.replace("{tables}\n", "\n".join(tables)))
+
+
 def main() -> None:
     """Measure the disks, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -485,10 +493,7 @@ def main() -> None:
         with place(chosen.folder) as (disk, work, lane):
             loads = [load for load in LOADS if chosen.load is None or load.name in chosen.load]
             lines += [*table(name, measure(disk, work, lane, loads, chosen.rounds)), ""]
-    machine = f"Linux {platform.release()}, {os.cpu_count()} processors"
-    text = TEXT.read_text()
-    text = text.replace("{machine}", machine).replace("{date}", time.strftime("%Y-%m-%d"))
-    PAGE.write_text(text.replace("{tables}\n", "\n".join(lines)))
+    write_page(PAGE, TEXT, lines)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,25 @@ medians over them.
 """
 
 import argparse
-import os
-import platform
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from guard_table import LOADS, Cell, FloodedDisk, OnlineProcess, middle, milliseconds, prepare, run
+from guard_table import (
+    LOADS,
+    Cell,
+    FloodedDisk,
+    OnlineProcess,
+    middle,
+    milliseconds,
+    prepare,
+    run,
+    write_page,
+)
+from penstock.served.process import OURS, served
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/served.md"
@@ -38,14 +46,12 @@ MB = 1_000_000
 MODEL = (ROOT / "examples/devices/ssd-sata.toml", 'link_rate = "550MB/s"', 'link_rate = "300MB/s"')
 """The file of a modelled disk, and a line of it with what is to stand there."""
 
-PENSTOCK = (sys.executable, "-m", "penstock", "serve")
-
 
 @contextmanager
-def serving(*words: str | Path) -> Iterator[str]:
-    """A device that is served for a block."""
+def behind_policy(target: str | Path, policy: str, *words: str) -> Iterator[str]:
+    """A device over a target that is served through a policy for a block."""
     server = subprocess.Popen(
-        [*PENSTOCK, *map(str, words)],
+        [*OURS, "serve", str(target), "--policy", policy, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
@@ -70,7 +76,7 @@ class TableTarget:
         """A block device for programs: itself, or under a policy."""
         if way == RAW:
             return self.as_it_is()
-        return serving(self.path, "--policy", way, "--keep-data")
+        return behind_policy(self.path, way, "--keep-data")
 
     @contextmanager
     def as_it_is(self) -> Iterator[str]:
@@ -99,8 +105,8 @@ def modelled_disk(folder: Path) -> Iterator[TableTarget]:
     text = path.read_text()
     assert line in text
     (folder / "disk.toml").write_text(text.replace(line, instead))
-    with serving(folder / "disk.toml", "--size", f"{SIZE}B") as node:
-        yield TableTarget(node, ["--i-will-lose-data", node])
+    with served(str(folder / "disk.toml"), "--size", f"{SIZE}B") as (node, _):
+        yield TableTarget(node, ["--i-will-lose-data", str(node)])
 
 
 PLACES = {
@@ -123,7 +129,7 @@ def rows_of(target: TableTarget, at: Path, rounds: int) -> dict[tuple[str, str],
     """Measure each load in each way, alone and during its flood, in rounds."""
     loads = [load for load in LOADS if not load.on_lane]
     rows: dict[tuple[str, str], list[Cell]] = {}
-    with serving(target.path, "--policy", "noop", *target.new) as node:
+    with behind_policy(target.path, "noop", *target.new) as node:
         run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", node)
         with mounted(node, at):
             prepare(at)
@@ -182,10 +188,7 @@ def main() -> None:
             at.mkdir()
             with place(Path(work)) as target:
                 lines += [f"## {name}", "", *table(rows_of(target, at, chosen.rounds)), ""]
-    machine = f"Linux {platform.release()}, {os.cpu_count()} processors"
-    text = TEXT.read_text()
-    text = text.replace("{machine}", machine).replace("{date}", time.strftime("%Y-%m-%d"))
-    PAGE.write_text(text.replace("{tables}\n", "\n".join(lines)))
+    write_page(PAGE, TEXT, lines)
 
 
 if __name__ == "__main__":
