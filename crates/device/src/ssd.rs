@@ -257,11 +257,9 @@ impl Ssd {
         let Io { start, len, .. } = flight(&mut self.flights, id).req.io;
         let number = start / page + u64::from(nth);
         let die = &mut self.dies[(number % dies) as usize];
-        let longer = die.held_up() - held_up;
-        if longer > 0 {
-            let held_up = die.held_up();
-            self.events.plan(at + longer, Event::Fetched { id, nth, held_up });
-            return;
+        if die.held_up() > held_up {
+            let (later, held_up) = (at + die.held_up() - held_up, die.held_up());
+            return self.events.plan(later, Event::Fetched { id, nth, held_up });
         }
         let end = start + u64::from(len);
         let bytes = (end.min((number + 1) * page) - start.max(number * page)) as u32;
