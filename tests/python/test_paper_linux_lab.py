@@ -16,8 +16,8 @@ from penstock.papers.linux_lab.modelled import Rows
 from penstock.papers.rows import levels, select
 from test_serve import HERE
 
-SETTINGS = ("scheduler", "nr_requests", "max_sectors_kb")
-"""What a run may change of a queue."""
+SETTINGS = ("scheduler", "nr_requests")
+"""What a run changes of a queue; the kernel sets the limits of a loop device as it is attached."""
 
 SHORT = ("duration=20s", "exercise.size=16MiB", "example.size=64MiB")
 
