@@ -113,6 +113,7 @@ bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'
 	$(BIN)/python benches/traces.py
 	$(BIN)/python benches/command.py
+	$(BIN)/python benches/costs.py
 	$(BIN)/python benches/replay.py
 	$(BIN)/python benches/cycles.py
 	$(BIN)/python benches/from_fio.py

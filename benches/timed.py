@@ -12,6 +12,8 @@ class Timed(NamedTuple):
     """One call of the command; of several the least is the fastest."""
 
     seconds: float
+    cpu_seconds: float
+    """Of all its threads, in user mode and in the kernel."""
     megabytes: float
     """Its largest memory."""
     out: bytes
@@ -31,4 +33,4 @@ def timed(*words: str) -> Timed:
         if command.returncode:
             raise SystemExit(f"penstock {' '.join(words)} failed")
         out.seek(0)
-        return Timed(took, used.ru_maxrss / 1000, out.read())
+        return Timed(took, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000, out.read())

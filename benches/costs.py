@@ -1,0 +1,106 @@
+"""What commands cost from start to end: time, processor time and memory, medians of some runs.
+
+The commands alternate, so that a machine that becomes slower meets all of them. The last rows are
+sizes that nobody works with daily: do they still run, and in how much memory?
+"""
+
+import statistics
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from timed import Timed, timed
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+RUNS = 5
+
+SECOND = """\
+duration = "1s"
+device = "hdd-7200"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 4 }
+"""
+
+POISSON = """\
+duration = "1000s"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = 100_000 }
+"""
+"""Read 10⁸ times."""
+
+
+def commands(folder: Path) -> dict[str, Sequence[str]]:
+    """Return the words of each command by what it does, with what it needs in a folder."""
+    second = folder / "second.toml"
+    second.write_text(SECOND)
+    bank = str(EXAMPLES / "bank-day.toml")
+    return {
+        "penstock --version": ["--version"],
+        "a job of one second": ["run", str(second)],
+        "the bank's day": ["compare", bank],
+        "the bank's day with its report": ["compare", bank, "--report", str(folder / "day.html")],
+    }
+
+
+def large(folder: Path) -> dict[str, Sequence[str]]:
+    """Return the words of commands that are large, by their size."""
+    poisson = folder / "poisson.toml"
+    poisson.write_text(POISSON)
+    disks = ["run", str(EXAMPLES / "four-disks.toml"), "--policy", "noop", "--set", "duration=1s"]
+    small = ["--set", "file.data.size=64MiB"]
+    return {
+        "10⁷ requests": ["run", str(poisson), "--on", "flash", "--set", "duration=100s"],
+        "10⁸ requests": ["run", str(poisson), "--on", "flash"],
+        "100 disks": [*disks, *small, *("--set", "file.data.count=100", "--on", "hdd-7200")],
+        "1,000 files on a disk": [
+            *disks,
+            *small,
+            *("--set", "file.data.count=1000", "--set", "file.data.device=disk.0"),
+        ],
+        "a study of 10,368 runs": ["paper", "ioagent"],
+    }
+
+
+def measured(rows: dict[str, Sequence[str]], runs: int) -> dict[str, list[Timed]]:
+    """Call every command some times, in turn."""
+    calls: dict[str, list[Timed]] = {name: [] for name in rows}
+    for _ in range(runs):
+        for name, words in rows.items():
+            calls[name].append(timed(*words))
+    return calls
+
+
+def line(name: str, calls: Sequence[Timed]) -> str:
+    """Return a row: medians of seconds, processor seconds and megabytes."""
+    wall, cpu, memory = (
+        statistics.median(getattr(call, field) for call in calls)
+        for field in ("seconds", "cpu_seconds", "megabytes")
+    )
+    return f"{name:34} {wall:8.3f} s {cpu:8.3f} s of processors {memory:6.0f} MB"
+
+
+def main() -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as folder:
+        for rows, runs in ((commands(Path(folder)), RUNS), (large(Path(folder)), 1)):
+            for name, calls in measured(rows, runs).items():
+                print(line(name, calls), flush=True)
+
+
+if __name__ == "__main__":
+    main()
