@@ -1,6 +1,6 @@
 //! First come, first served: the order of arrival, without merging or splitting.
 //!
-//! The baseline for every other policy, and the behaviour of a single I/O path without a scheduler.
+//! Use it as the baseline for every other policy: it is what an I/O path without a scheduler does.
 //! O(1) per request. Promise: no request overtakes another.
 
 use alloc::boxed::Box;

@@ -75,6 +75,8 @@ mod tests {
         for entry in POLICIES {
             let text = text(entry).expect("it is registered");
             assert!(text.lines().count() > 3 && text.ends_with(".\n"), "{}: {text}", entry.name);
+            let uses = text.split("\n\n").filter(|paragraph| paragraph.starts_with("Use it "));
+            assert_eq!(uses.count(), 1, "{}: {text}", entry.name);
         }
     }
 

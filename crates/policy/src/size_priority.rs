@@ -1,11 +1,12 @@
 //! Short requests go before long ones; long ones are split, so that short ones wait for a piece.
 //!
-//! The control of online and batch work on one disk. Tasks need not be named: the length of a
-//! request alone separates them. At every piece boundary the oldest short request goes, otherwise
-//! the next piece of a long one. Without the guard this is the paper's rule, under which enough
-//! short requests starve the long ones. With the guard a long piece goes after `guard.after` short
-//! requests, or when no long piece has gone for `guard.stall`. O(log n) per request, to find its
-//! neighbours.
+//! Use it if short requests of online work share a disk with long ones of batch work. Tasks need
+//! not be named: the length of a request alone separates them.
+//!
+//! At every piece boundary the oldest short request goes, otherwise the next piece of a long one.
+//! Without the guard this is the paper's rule, under which enough short requests starve the long
+//! ones. With the guard a long piece goes after `guard.after` short requests, or when no long piece
+//! has gone for `guard.stall`. O(log n) per request, to find its neighbours.
 //!
 //! Neighbours of one class are merged, short ones with short ones and long ones with long ones; the
 //! first request of a chain decides whether the chain is short or long. A long chain goes in pieces
