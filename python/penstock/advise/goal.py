@@ -77,27 +77,39 @@ _NOTHING = Standing(float("inf"), float("-inf"))
 """Standing of a setting in which a class finishes nothing, or requests fail or never finish."""
 
 
+def misses(policy: Rounds, goals: Sequence[Goal]) -> dict[Goal, float]:
+    """Returns for each goal the ratio of its figure to its limit, by the median of the rounds.
+
+    A goal is met at 1 or less. The ratio is infinite if the class finishes nothing, or if its
+    requests fail or never finish.
+    """
+    return {goal: _missed(policy, goal) for goal in goals}
+
+
+def _missed(policy: Rounds, goal: Goal) -> float:
+    value = goal.figure.over(policy)
+    if value is None or _is_broken(policy, goal.figure.of):
+        return float("inf")
+    return goal.missed_by(value.median)
+
+
+def _is_broken(policy: Rounds, name: str) -> bool:
+    """Whether requests of a class fail, or most of them never finish."""
+    return any(
+        class_["errors"] or class_["unfinished"] > class_["requests"] for class_ in policy.of(name)
+    )
+
+
 def standing(policy: Rounds, goals: Sequence[Goal], best: Figure) -> Standing:
     """Returns the standing of a setting, by the medians of its rounds."""
-    names = {best.of, *(goal.figure.of for goal in goals)}
-    for name in names:
-        for class_ in policy.of(name):
-            if class_["errors"] or class_["unfinished"] > class_["requests"]:
-                return _NOTHING
-    values = {goal: goal.figure.over(policy) for goal in goals}
-    wanted = best.over(policy)
-    if wanted is None or None in values.values():
+    missed, wanted = misses(policy, goals).values(), best.over(policy)
+    if wanted is None or _is_broken(policy, best.of) or float("inf") in missed:
         return _NOTHING
-    missed = [goal.missed_by(value.median) for goal, value in values.items() if value]
     score = wanted.median if best.kind.more_is_better else -wanted.median
     return Standing(max(missed, default=0.0), score)
 
 
 def rounds_met(policy: Rounds, goals: Sequence[Goal]) -> int:
     """Returns the number of rounds in which all goals were met."""
-    met = 0
-    for run in policy.whole():
-        alone = Rounds(policy.label, [run])
-        values = [(goal, goal.figure.over(alone)) for goal in goals]
-        met += all(value and goal.missed_by(value.median) <= 1 for goal, value in values)
-    return met
+    alone = (Rounds(policy.label, [run]) for run in policy.whole())
+    return sum(max(misses(run, goals).values(), default=0.0) <= 1 for run in alone)
