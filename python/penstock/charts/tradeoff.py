@@ -6,16 +6,14 @@ lines show the range.
 
 from collections.abc import Iterator
 from itertools import pairwise
-from math import log
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import altair as alt
 import polars as pl
 
 from penstock.charts import palette
-from penstock.charts.style import UNIT, dressed, log_ticks, span_of
-from penstock.results.figure import Figure
-from penstock.results.rounds import Spread
+from penstock.charts.figure_axis import FigureAxis, scaled
+from penstock.charts.style import dressed
 from penstock.results.tradeoff import Tradeoff
 
 WIDTH = 480
@@ -43,13 +41,13 @@ def tradeoff(candidates: Tradeoff) -> alt.TopLevelMixin:
     for point in candidates.placed():
         assert point.x is not None
         assert point.y is not None
-        figures = (*_scaled(candidates.x, point.x), *_scaled(candidates.y, point.y))
+        figures = (*scaled(candidates.x, point.x), *scaled(candidates.y, point.y))
         rows.append((point.label, point.on_frontier, *figures))
     columns = ["label", "frontier", "x", "x_low", "x_high", "y", "y_low", "y_high"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
     across, up = (
-        _Axis.of(candidates.x, frame, "x", WIDTH),
-        _Axis.of(candidates.y, frame, "y", HEIGHT),
+        FigureAxis.of(candidates.x, frame, "x", WIDTH),
+        FigureAxis.of(candidates.y, frame, "y", HEIGHT),
     )
     x = alt.X("x:Q", **across.encoding())
     y = alt.Y("y:Q", **up.encoding())
@@ -88,56 +86,7 @@ def tradeoff(candidates: Tradeoff) -> alt.TopLevelMixin:
     return dressed(alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT))
 
 
-class _Axis(NamedTuple):
-    """The axis of a figure."""
-
-    figure: Figure
-    low: float
-    high: float
-    pixels: int
-
-    @classmethod
-    def of(cls, figure: Figure, frame: pl.DataFrame, column: str, pixels: int) -> Self:
-        """Create an axis for a column with its ranges; that of a throughput begins at 0."""
-        values = [value for end in ("low", "high") for value in frame[f"{column}_{end}"].to_list()]
-        if figure.is_latency:
-            return cls(figure, *span_of(values or [1e6]), pixels)
-        return cls(figure, 0.0, 1.08 * max([*values, 1e-9]), pixels)
-
-    @property
-    def more(self) -> bool:
-        """Whether more is better."""
-        return self.figure.kind.more_is_better
-
-    def encoding(self) -> dict[str, Any]:
-        """Return its title, scale and ticks."""
-        unit = {"bw": ", MB/s", "iops": ", 1/s"}.get(self.figure.what, "")
-        better = "more is better" if self.more else "less is better"
-        title = f"{self.figure.title}{unit} ({better})"
-        domain = [self.low, self.high]
-        if not self.figure.is_latency:
-            return {"title": title, "scale": alt.Scale(domain=domain, nice=False)}
-        return {
-            "title": title,
-            "scale": alt.Scale(type="log", domain=domain, nice=False),
-            "axis": alt.Axis(values=log_ticks(self.low, self.high), labelExpr=UNIT),
-        }
-
-    def pixel(self, value: float) -> float:
-        """Return the pixel of a value, from the low end."""
-        if self.figure.is_latency:
-            return self.pixels * log(value / self.low) / log(self.high / self.low)
-        return self.pixels * (value - self.low) / (self.high - self.low)
-
-    def value(self, pixel: float) -> float:
-        """Return the value at a pixel."""
-        share = pixel / self.pixels
-        if self.figure.is_latency:
-            return float(self.low * (self.high / self.low) ** share)
-        return self.low + share * (self.high - self.low)
-
-
-def _names(frame: pl.DataFrame, across: _Axis, up: _Axis) -> pl.DataFrame:
+def _names(frame: pl.DataFrame, across: FigureAxis, up: FigureAxis) -> pl.DataFrame:
     """Place names clear of marks and other names, frontier first; the rest have no name."""
     at = [
         (label, front, across.pixel(x), up.pixel(y))
@@ -187,8 +136,3 @@ class _Box(NamedTuple):
             and self.low < box.high
             and box.low < self.high
         )
-
-
-def _scaled(figure: Figure, spread: Spread) -> Spread:
-    """Convert to the unit of the axis: nanoseconds, megabytes a second, requests a second."""
-    return spread.map(lambda value: value / 1e6) if figure.what == "bw" else spread

@@ -11,6 +11,7 @@ from penstock.advise.measure import TURNS
 from penstock.advise.split import BLOCK, FEWEST_ROUNDS, LONG, ROUNDS, TOLERANCE, split_on
 from penstock.answer.table import NONE, Table
 from penstock.answer.value import Answer, Blocks, headline
+from penstock.cli.advise_capacity import run as capacity
 from penstock.cli.advise_cycle import run as cycle
 from penstock.cli.advise_goal import goal
 from penstock.cli.advise_guard import guard
@@ -33,6 +34,7 @@ app = group(cls=or_else(GOAL))
 app.command(GOAL, short_help="Which policy and parameters meet a goal (`penstock advise JOB`).")(
     goal
 )
+app.command("capacity", short_help="Find how much of a class fits while goals hold.")(capacity)
 app.command("cycle", short_help="Find how long a cycle of fairio should be.")(cycle)
 app.command("guard", short_help="Which of the kernel's means protects programs from a batch.")(
     guard

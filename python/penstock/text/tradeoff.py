@@ -1,12 +1,12 @@
 """Trade-offs as text: a row for each setting, and which setting to choose."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from penstock.answer.table import NONE, Table
 from penstock.answer.value import Line, headline
 from penstock.results import judge, rounds
 from penstock.results.figure import Figure
-from penstock.results.json_types import Comparison
+from penstock.results.json_types import Comparison, Run
 from penstock.results.rounds import Spread
 from penstock.results.tradeoff import Tradeoff, TradeoffPoint
 from penstock.text import failures, prose, ranges, schedule, units
@@ -50,7 +50,7 @@ def lines(comparison: Comparison, tradeoff: Tradeoff) -> list[str]:
         *failures.most_failed(comparison["runs"]),
         *_overload(comparison, tradeoff),
         *_answer(tradeoff),
-        *_few(comparison, tradeoff),
+        *few(comparison["runs"], tradeoff[:2], "take a longer run, or rounds (--repeat)"),
         *schedule.caveats(rounds.by_policy(comparison)),
     ]
     return [part for line in answer for part in prose.fold(line, WIDTH)]
@@ -114,19 +114,20 @@ def _overload(comparison: Comparison, tradeoff: Tradeoff) -> Iterator[str]:
         )
 
 
-def _few(comparison: Comparison, tradeoff: Tradeoff) -> Iterator[str]:
-    for name in dict.fromkeys((tradeoff.x.of, tradeoff.y.of)):
+def few(runs: Sequence[Run], figures: Sequence[Figure], hint: str) -> Iterator[str]:
+    """Report the classes of which too few requests finished for a p99, with what to do."""
+    for name in dict.fromkeys(figure.of for figure in figures):
         finished = [
             class_["requests"]
-            for run in comparison["runs"]
+            for run in runs
             for class_ in run["classes"]
             if class_["name"] == name
         ]
-        tail = any(figure.of == name and figure.what in ("p99", "p99.9") for figure in tradeoff[:2])
+        tail = any(figure.of == name and figure.what in ("p99", "p99.9") for figure in figures)
         if tail and finished and min(finished) < 100:
             yield (
                 f"of {name} as few as {min(finished)} requests finished: a p99 of fewer than 100 "
-                "is the slowest of them; take a longer run, or rounds (--repeat)"
+                f"is the slowest of them; {hint}"
             )
 
 

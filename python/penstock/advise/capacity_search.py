@@ -1,0 +1,340 @@
+"""Search for the largest load of a class at which every goal holds.
+
+Each seed has a search of its own, and equal seeds at every load, so that two loads differ in little
+but the load. The first seed doubles the load until a goal fails and halves what lies between; the
+others begin where it ended. Loads around the answer then run from all seeds. On a model loads far
+from it do so too, for the curve; elsewhere from one seed, and from all if it contradicts the
+answer.
+"""
+
+import json
+import tomllib
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import log2
+from typing import Any, NamedTuple, TypeAlias
+
+from penstock import _native
+from penstock.advise.capacity import Capacity, LoadPoint, PolicyCapacity
+from penstock.advise.capacity_load import By, Load, load_of
+from penstock.advise.goal import Goal, rounds_met
+from penstock.errors import PenstockError, wrong
+from penstock.experiment.bench import Bench
+from penstock.experiment.trial import Setup, only_run
+from penstock.job import plain
+from penstock.results.figure import check
+from penstock.results.json_types import Run
+from penstock.results.rounds import ALONE, Rounds, Spread
+from penstock.results.steps import Progress, as_part
+from penstock.session import Variant
+from penstock.sweeps.vary import ALL
+from penstock.target import Target
+
+SEEDS = 5
+"""Seeds on a model."""
+
+SEEDS_LIVE = 3
+"""Seeds on a target that runs in real time."""
+
+WITHIN = 100
+"""An answer is exact to one part in so many, or to one step."""
+
+FAR = (0.25, 0.5, 0.75, 1.25, 1.5)
+"""Multiples of the answer that are tried for a contradiction, and for the curve."""
+
+FARTHEST = 2.0
+"""Multiple that is tried for a contradiction only: overload may take long to run."""
+
+PART = 0.25
+"""Part of what is left of a stage of the search that the next runs take, for the progress."""
+
+
+class Cell(NamedTuple):
+    """A run: a policy, a load and a seed."""
+
+    policy: str
+    steps: int
+    seed: int
+
+
+Search: TypeAlias = Generator[int, bool, int]
+"""Yields the loads to run, is sent whether every goal held, and returns the largest that held."""
+
+
+def search(start: int, stride: int, most: int) -> Search:
+    """Searches from `start` for the largest load that holds, of those from 1 to `most`.
+
+    Strides double until both sides are known; then the middle decides. Returns 0 if none holds.
+    """
+    holds, fails, load = 0, most + 1, start
+    while True:
+        if (yield load):
+            holds = load
+        else:
+            fails = load
+        if fails - holds <= resolution(holds):
+            return holds
+        if fails > most:
+            load = min(holds + stride, most)
+        elif holds == 0:
+            load = max(fails - stride, 1)
+        else:
+            load = (holds + fails) // 2
+        stride *= 2
+
+
+def resolution(steps: int) -> int:
+    """Returns the distance of two loads that is not looked into."""
+    return max(1, steps // WITHIN)
+
+
+@dataclass
+class _Runs:
+    """Runs that were made, and the bench that makes more."""
+
+    bench: Bench[Run]
+    job: Variant
+    load: Load
+    goals: Sequence[Goal]
+    first_seed: int
+    seeds: int
+    modelled: bool
+    """Whether runs take no real time, so that many may be made."""
+    progress: Progress | None
+    done: float = 0.0
+    """Part of the whole search that is done."""
+    results: dict[Cell, Run] = field(default_factory=dict)
+    holding: dict[Cell, bool] = field(default_factory=dict)
+
+    def make(self, cells: Iterable[Cell], until: float) -> None:
+        """Runs the cells that have not run; then this part of the search is done."""
+        fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.results]
+        label = f"run {len(self.results) + 1}"
+        step = as_part(self.progress, label, self.done, until)
+        variants = [self._variant(cell) for cell in fresh]
+        for cell, run in zip(fresh, self.bench.run(variants, progress=step), strict=True):
+            self.results[cell] = run
+            self.holding[cell] = rounds_met(Rounds(cell.policy, [run]), self.goals) == 1
+        self.done = until
+
+    def _variant(self, cell: Cell) -> Variant:
+        sets = [*self.job.sets, *self.load.sets(cell.steps), self._seed(cell.seed)]
+        return replace(self.job, sets=sets, policies=[cell.policy])
+
+    def _seed(self, seed: int) -> str:
+        return f"seed={self.first_seed + seed}"
+
+    def drive(self, searches: Mapping[Cell, Search], until: float) -> dict[Cell, int]:
+        """Runs searches side by side, each for the policy and the seed of its cell, to their end.
+
+        Each cell has the first load of its search.
+        """
+        answers: dict[Cell, int] = {}
+        waiting = {key: next(run) for key, run in searches.items()}
+        while waiting:
+            cells = {key: key._replace(steps=steps) for key, steps in waiting.items()}
+            self.make(cells.values(), self.done + PART * (until - self.done))
+            for key, cell in cells.items():
+                try:
+                    waiting[key] = searches[key].send(self.holding[cell])
+                except StopIteration as end:
+                    answers[key] = end.value
+                    del waiting[key]
+        return answers
+
+    def without(
+        self, text: str, goals: Sequence[Goal], policies: Sequence[str]
+    ) -> dict[str, LoadPoint]:
+        """Runs the job in `text`, which lacks the class, from every seed, for the other goals."""
+        variants = [
+            Variant(name=self.job.name, text=text, sets=[self._seed(seed)], policies=[policy])
+            for policy in policies
+            for seed in range(self.seeds)
+        ]
+        runs = self.bench.run(variants)
+        return {
+            policy: _point(policy, 0, runs[at * self.seeds : (at + 1) * self.seeds], goals)
+            for at, policy in enumerate(policies)
+        }
+
+    def points(self, policy: str) -> list[LoadPoint]:
+        """Returns the loads of a policy that ran, the least first."""
+        by_load: dict[int, list[Run]] = {}
+        for cell in sorted(self.results):
+            if cell.policy == policy:
+                by_load.setdefault(cell.steps, []).append(self.results[cell])
+        return [_point(policy, steps, runs, self.goals) for steps, runs in by_load.items()]
+
+
+def _point(policy: str, steps: int, runs: list[Run], goals: Sequence[Goal]) -> LoadPoint:
+    rounds = Rounds(policy, runs)
+    return LoadPoint(steps, rounds, rounds_met(rounds, goals))
+
+
+def capacity(
+    job: Variant,
+    name: str,
+    goals: Sequence[Goal],
+    target: Target,
+    *,
+    by: By | None = None,
+    up_to: str | None = None,
+    policies: Sequence[str] = (),
+    seeds: int | None = None,
+    progress: Progress | None = None,
+    announce: Callable[[str, float | None, int], object] = lambda *_: None,
+) -> Capacity:
+    """Find the largest load of the class `name` at which all goals hold, under each policy.
+
+    Before the first run in real time `announce` gets the target, the seconds of a run if they are
+    known, and about how many runs there will be.
+    """
+    if not goals:
+        hint = "as --goal 'tellers.p99 <= 20ms'; without one any load will do"
+        raise wrong("found no --goal; expected one or more", hint)
+    policies = _named(policies, by)
+    asked = replace(job, policies=policies)
+    with Bench(Setup(target=target, reduce=only_run), [asked]) as bench:
+        (known,) = bench.check([asked])
+        text, world = known["job"]["text"], known["world"]
+        load = load_of(text, name, by)
+        written = tomllib.loads(text)
+        for goal in goals:
+            check(goal.figure, list(written["class"]))
+        load = _fitting(bench, asked, load, up_to)
+        modelled = world == "simulated"
+        seeds = seeds or (SEEDS if modelled else SEEDS_LIVE)
+        if not modelled:
+            expected = len(policies) * _expected(load, seeds)
+            duration = written.get("duration")
+            seconds = None if duration is None else _native.duration(duration) / 1e9
+            announce(known["device"], seconds, expected)
+        runs = _Runs(
+            bench=bench,
+            job=job,
+            load=load,
+            goals=goals,
+            first_seed=known["seed"],
+            seeds=seeds,
+            modelled=modelled,
+            progress=progress,
+        )
+        largest = _largest(runs, policies)
+        _check(runs, largest)
+        none = [policy for policy in policies if largest[policy].median == 0]
+        without = _without(runs, written, none)
+        return Capacity(
+            load=load,
+            goals=goals,
+            policies=[
+                PolicyCapacity(
+                    policy=policy,
+                    steps=largest[policy],
+                    most=load.most,
+                    points=runs.points(policy),
+                    without=without.get(policy),
+                    seeds=seeds,
+                )
+                for policy in policies
+            ],
+            job=known["job"]["file"],
+            text=text,
+            changes=job.sets,
+            world=world,
+            device=known["device"],
+            first_seed=known["seed"],
+            seeds=seeds,
+            runs=len(runs.results) + seeds * len(without),
+        )
+
+
+def _named(policies: Sequence[str], by: By | None) -> list[str]:
+    """Returns the policies, or if none are named those that differ most, each once."""
+    facts = {policy["name"]: policy for policy in json.loads(_native.policies())}
+    relevant = "weights" if by == "weight" else "usual"
+    if not policies:
+        return [name for name, policy in facts.items() if policy[relevant]]
+    expanded = [name for word in policies for name in (facts if word == ALL else [word])]
+    for name in expanded:
+        if name.startswith(ALONE):
+            message = f"--policies: found {name}, under which no other class runs"
+            raise wrong(message, "leave it out: capacity is that of all classes together")
+        if by == "weight" and name in facts and not facts[name][relevant]:
+            using = ",".join(policy for policy in facts if facts[policy][relevant])
+            raise wrong(f"--by weight: {name} does not use weights", f"as --policies {using}")
+    return list(dict.fromkeys(expanded))
+
+
+def _fitting(bench: Bench[Run], job: Variant, load: Load, up_to: str | None) -> Load:
+    """Returns the load with its limit: as given, or as large as the job can take."""
+    load = load.up_to(up_to)
+    while True:
+        try:
+            bench.check([replace(job, sets=[*job.sets, *load.sets(load.most)])])
+        except PenstockError:
+            if up_to is not None or load.most <= load.start:
+                raise
+            load = replace(load, most=max(load.start, load.most // 2))
+        else:
+            return load
+
+
+def _expected(load: Load, seeds: int) -> int:
+    """Returns about how many runs a policy takes on a target that runs in real time."""
+    doublings, halvings = log2(load.most / load.start) / 2, log2(min(load.most, WITHIN))
+    return round(doublings + halvings) + 4 * (seeds - 1) + len(FAR)
+
+
+def _largest(runs: _Runs, policies: Sequence[str]) -> dict[str, Spread]:
+    """Returns the largest load that holds under each policy, over seeds."""
+    start, most = runs.load.start, runs.load.most
+    first = {Cell(policy, start, 0): search(start, max(1, start // 2), most) for policy in policies}
+    answers = {cell.policy: [steps] for cell, steps in runs.drive(first, 0.4).items()}
+    others: dict[Cell, Search] = {}
+    for policy, (steps,) in answers.items():
+        near = max(1, steps)
+        for seed in range(1, runs.seeds):
+            others[Cell(policy, near, seed)] = search(near, resolution(near), most)
+    for cell, steps in runs.drive(others, 0.7).items():
+        answers[cell.policy].append(steps)
+    return {policy: Spread.of(of_seeds) for policy, of_seeds in answers.items()}
+
+
+def _check(runs: _Runs, largest: Mapping[str, Spread]) -> None:
+    """Runs loads around each answer from all seeds, and loads far from it from at least one."""
+    most = runs.load.most
+    every = range(runs.seeds)
+    near, far = [], []
+    for policy, over_seeds in largest.items():
+        answer = int(over_seeds.median)
+        around = {max(answer, 1), min(answer + resolution(answer), most)}
+        near += [Cell(policy, steps, seed) for steps in around for seed in every]
+        scale = answer or runs.load.start
+        for factor in (*FAR, FARTHEST):
+            steps = round(factor * scale)
+            if 1 <= steps <= most and steps not in around:
+                drawn = runs.modelled and answer and factor != FARTHEST
+                far += [Cell(policy, steps, seed) for seed in (every if drawn else every[:1])]
+    runs.make([*near, *far], 0.9)
+    surprising = [
+        cell for cell in far if runs.holding[cell] != (cell.steps <= largest[cell.policy].median)
+    ]
+    runs.make((cell._replace(seed=seed) for cell in surprising for seed in every), 1.0)
+
+
+def _without(runs: _Runs, job: Mapping[str, Any], policies: Sequence[str]) -> dict[str, LoadPoint]:
+    """Runs a job without the class under policies, if goals and work of others are left."""
+    name = runs.load.class_
+    goals = [goal for goal in runs.goals if goal.figure.of != name]
+    sections = ("agent", "program")
+    left = {
+        section: [member for member in job[section] if member["class"] != name]
+        for section in sections
+        if section in job
+    }
+    text = "\n".join(f"{key} = {plain(value)}" for key, value in {**job, **left}.items())
+    if not (policies and goals and any(left.values())):
+        return {}
+    if not _native.is_right(runs.job.name, text, []):
+        return {}
+    return runs.without(text, goals, policies)
