@@ -1,10 +1,10 @@
 """Search for the largest load of a class at which every goal holds.
 
-Each seed has a search of its own, and equal seeds at every load, so that two loads differ in little
-but the load. The first seed doubles the load until a goal fails and halves what lies between; the
-others begin where it ended. Loads around the answer then run from all seeds. On a model loads far
-from it do so too, for the curve; elsewhere from one seed, and from all if it contradicts the
-answer.
+Each seed has a search of its own, with random numbers that are the same at every load. The first
+seed doubles the load until a goal fails and halves what lies between; the others begin where it
+ended. From the median of their answers a last search goes on, in which most of the seeds decide.
+Then loads far from the answer run: on a model from all seeds, for the curve; elsewhere from one,
+and from all if it contradicts the answer.
 """
 
 import json
@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log2
+from statistics import median_low
 from typing import Any, NamedTuple, TypeAlias
 
 from penstock import _native
@@ -42,8 +43,11 @@ WITHIN = 100
 FAR = (0.25, 0.5, 0.75, 1.25, 1.5)
 """Multiples of the answer that are tried for a contradiction, and for the curve."""
 
-FARTHEST = 2.0
-"""Multiple that is tried for a contradiction only: overload may take long to run."""
+FARTHEST = (2.0,)
+"""Multiples that are tried for a contradiction only: overload may take long to run."""
+
+INSTEAD = (2.0, 4.0)
+"""Multiples of the job's own load that are tried if not even the least load holds."""
 
 PART = 0.25
 """Part of what is left of a stage of the search that the next runs take, for the progress."""
@@ -55,6 +59,17 @@ class Cell(NamedTuple):
     policy: str
     steps: int
     seed: int
+
+
+class Group(NamedTuple):
+    """Runs of a policy that decide together, by majority, whether goals hold."""
+
+    policy: str
+    seeds: Sequence[int]
+
+    def at(self, steps: int) -> list[Cell]:
+        """Returns its runs at one load."""
+        return [Cell(self.policy, steps, seed) for seed in self.seeds]
 
 
 Search: TypeAlias = Generator[int, bool, int]
@@ -124,22 +139,21 @@ class _Runs:
     def _seed(self, seed: int) -> str:
         return f"seed={self.first_seed + seed}"
 
-    def drive(self, searches: Mapping[Cell, Search], until: float) -> dict[Cell, int]:
-        """Runs searches side by side, each for the policy and the seed of its cell, to their end.
-
-        Each cell has the first load of its search.
-        """
-        answers: dict[Cell, int] = {}
-        waiting = {key: next(run) for key, run in searches.items()}
+    def drive(self, searches: Mapping[Group, Search], until: float) -> dict[Group, int]:
+        """Runs searches side by side to their end; each load from every seed of its group."""
+        answers: dict[Group, int] = {}
+        waiting = {group: next(run) for group, run in searches.items()}
         while waiting:
-            cells = {key: key._replace(steps=steps) for key, steps in waiting.items()}
-            self.make(cells.values(), self.done + PART * (until - self.done))
-            for key, cell in cells.items():
+            cells = {group: group.at(steps) for group, steps in waiting.items()}
+            every = [cell for of_group in cells.values() for cell in of_group]
+            self.make(every, self.done + PART * (until - self.done))
+            for group, of_group in cells.items():
+                held = sum(self.holding[cell] for cell in of_group)
                 try:
-                    waiting[key] = searches[key].send(self.holding[cell])
+                    waiting[group] = searches[group].send(2 * held > len(of_group))
                 except StopIteration as end:
-                    answers[key] = end.value
-                    del waiting[key]
+                    answers[group] = end.value
+                    del waiting[group]
         return answers
 
     def without(
@@ -286,38 +300,51 @@ def _expected(load: Load, seeds: int) -> int:
 
 
 def _largest(runs: _Runs, policies: Sequence[str]) -> dict[str, Spread]:
-    """Returns the largest load that holds under each policy, over seeds."""
-    start, most = runs.load.start, runs.load.most
-    first = {Cell(policy, start, 0): search(start, max(1, start // 2), most) for policy in policies}
-    answers = {cell.policy: [steps] for cell, steps in runs.drive(first, 0.4).items()}
-    others: dict[Cell, Search] = {}
-    for policy, (steps,) in answers.items():
-        near = max(1, steps)
-        for seed in range(1, runs.seeds):
-            others[Cell(policy, near, seed)] = search(near, resolution(near), most)
-    for cell, steps in runs.drive(others, 0.7).items():
-        answers[cell.policy].append(steps)
-    return {policy: Spread.of(of_seeds) for policy, of_seeds in answers.items()}
+    """Returns the largest load that holds under each policy, and its range over seeds."""
+    start, most, every = runs.load.start, runs.load.most, tuple(range(runs.seeds))
+    first = {
+        Group(policy, every[:1]): search(start, max(1, start // 2), most) for policy in policies
+    }
+    answers = {group.policy: [steps] for group, steps in runs.drive(first, 0.4).items()}
+    others = {
+        Group(policy, (seed,)): _near(steps, most)
+        for policy, (steps,) in answers.items()
+        for seed in every[1:]
+    }
+    for group, steps in runs.drive(others, 0.6).items():
+        answers[group.policy].append(steps)
+    together = {
+        Group(policy, every): _near(median_low(of_seeds), most)
+        for policy, of_seeds in answers.items()
+    }
+    return {
+        group.policy: Spread(
+            steps, min(steps, *answers[group.policy]), max(steps, *answers[group.policy])
+        )
+        for group, steps in runs.drive(together, 0.8).items()
+    }
+
+
+def _near(steps: int, most: int) -> Search:
+    """Returns a search that begins at a likely answer."""
+    start = max(steps, 1)
+    return search(start, resolution(start), most)
 
 
 def _check(runs: _Runs, largest: Mapping[str, Spread]) -> None:
-    """Runs loads around each answer from all seeds, and loads far from it from at least one."""
-    most = runs.load.most
+    """Runs loads far from each answer, from all seeds for the curve or if one contradicts it."""
     every = range(runs.seeds)
-    near, far = [], []
+    cells = []
     for policy, over_seeds in largest.items():
-        answer = int(over_seeds.median)
-        around = {max(answer, 1), min(answer + resolution(answer), most)}
-        near += [Cell(policy, steps, seed) for steps in around for seed in every]
-        scale = answer or runs.load.start
-        for factor in (*FAR, FARTHEST):
-            steps = round(factor * scale)
-            if 1 <= steps <= most and steps not in around:
-                drawn = runs.modelled and answer and factor != FARTHEST
-                far += [Cell(policy, steps, seed) for seed in (every if drawn else every[:1])]
-    runs.make([*near, *far], 0.9)
+        answer, start = int(over_seeds.median), runs.load.start
+        factors = (*FAR, *FARTHEST) if answer else INSTEAD
+        for steps in {start, *(round(factor * (answer or start)) for factor in factors)}:
+            if 1 <= steps <= runs.load.most:
+                drawn = runs.modelled and answer and steps <= FAR[-1] * answer
+                cells += [Cell(policy, steps, seed) for seed in (every if drawn else every[:1])]
+    runs.make(sorted(cells), 0.9)
     surprising = [
-        cell for cell in far if runs.holding[cell] != (cell.steps <= largest[cell.policy].median)
+        cell for cell in cells if runs.holding[cell] != (cell.steps <= largest[cell.policy].median)
     ]
     runs.make((cell._replace(seed=seed) for cell in surprising for seed in every), 1.0)
 
