@@ -29,8 +29,8 @@ pub trait PolicyObserver {
     /// The policy has decided to send `go`, with the `chain` behind it.
     fn decided(&mut self, _now: Time, _go: Go, _chain: &[ReqId]) {}
 
-    /// The policy gets a completion of a request or of a piece of one.
-    fn completed(&mut self, _now: Time, _part: &Part) {}
+    /// The policy gets a completion of `req` or of a piece of it.
+    fn completed(&mut self, _now: Time, _req: &Request, _part: &Part) {}
 }
 
 impl<F: FnMut(Time, Go, &[ReqId])> PolicyObserver for F {
@@ -78,7 +78,7 @@ impl<P: Policy, O: PolicyObserver> Policy for Witness<P, O> {
 
     fn complete(&mut self, now: Time, req: &Request, part: &Part) {
         self.observer.before(now, &self.policy);
-        self.observer.completed(now, part);
+        self.observer.completed(now, req, part);
         self.policy.complete(now, req, part);
     }
 

@@ -67,6 +67,7 @@ fn a_watched_run_has_the_result_of_an_unwatched_one() {
 #[test]
 fn steps_report_how_each_class_fares_and_what_has_ended() {
     let (mut seen, mut ended) = (Vec::<Snapshot>::new(), Vec::new());
+    let mut completed = Vec::new();
     let options = options("20");
     compare_text("job.toml", JOB, &[], &options, &mut |step| {
         match step {
@@ -76,6 +77,13 @@ fn steps_report_how_each_class_fares_and_what_has_ended() {
             }
             Step::Finished { policy, classes, .. } => {
                 ended.push((policy.to_owned(), classes.len()));
+                let last = seen.last().expect("a run reports its end");
+                for (last, class) in last.classes.iter().zip(classes) {
+                    assert_eq!((last.requests, last.bytes), (class.requests, class.bytes));
+                    let buckets = serde_json::to_value(&last.latency_buckets).unwrap();
+                    assert_eq!(buckets["count"], class.requests);
+                    completed.push(class.requests);
+                }
             }
             Step::Creating { .. } => unreachable!("a model has no file"),
         }
@@ -87,6 +95,14 @@ fn steps_report_how_each_class_fares_and_what_has_ended() {
     assert_eq!(filled.classes.iter().map(|one| &one.name).collect::<Vec<_>>(), ["people", "batch"]);
     let batch = &filled.classes[1];
     assert!(batch.iops > 0.0 && batch.p99_ns >= batch.p50_ns && batch.p50_ns > Some(0));
+    assert!(completed.iter().all(|&requests| requests > 0), "{completed:?}");
+    let (mut queued, mut in_flight) = (0, 0);
+    for class in seen.iter().flat_map(|now| &now.classes) {
+        let level = class.level.expect("a policy holds them");
+        assert_eq!(level.queued + level.in_flight, class.outstanding);
+        (queued, in_flight) = (queued.max(level.queued), in_flight.max(level.in_flight));
+    }
+    assert!(queued > 0 && in_flight > 0, "two of the batch are always outstanding");
     let shares: f64 = filled.classes.iter().map(|one| one.share).sum();
     assert!((shares - 1.0).abs() < 1e-9, "{shares}");
 }

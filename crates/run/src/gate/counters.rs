@@ -5,6 +5,8 @@ use std::io;
 use penstock_core::{ClassInfo, Done, Op, Request, Span, Time};
 use serde::Serialize;
 
+use super::levels::Levels;
+use crate::measures::buckets::LatencyBuckets;
 use crate::measures::values::Values;
 use crate::result::Distribution;
 
@@ -58,6 +60,10 @@ pub struct GateStats {
 pub struct LengthStats {
     /// Number of answered requests.
     pub requests: u64,
+    /// Requests of which no piece is sent yet.
+    pub queued: u64,
+    /// Requests of which a piece is sent, and which are not answered.
+    pub in_flight: u64,
     /// Their bytes.
     pub bytes: u64,
     /// Number of pieces in which they were sent.
@@ -70,6 +76,8 @@ pub struct LengthStats {
     pub service_ns: Distribution,
     /// Time from the request until all was done.
     pub latency_ns: Distribution,
+    /// These times in buckets.
+    pub latency_buckets: LatencyBuckets,
 }
 
 impl GateStats {
@@ -92,6 +100,7 @@ impl GateStats {
 /// Counts the requests of a gate, in a book for each kind that its opener tells apart.
 pub(super) struct Counters {
     books: Vec<LengthCounters>,
+    levels: Levels,
     /// Latencies of each book since they were taken last; none if they are not taken.
     window: Vec<Values>,
     pub(super) busy: Span,
@@ -107,19 +116,22 @@ struct LengthCounters {
     wait: Values,
     service: Values,
     latency: Values,
+    buckets: LatencyBuckets,
 }
 
 impl Counters {
-    /// Creates counters with `books` books. `windows`: whether latencies are taken window by window too.
-    pub(super) fn new(books: usize, windows: bool) -> Self {
+    /// Creates counters with `books` books, whose requests `levels` counts on their way. `windows`:
+    /// whether latencies are taken window by window too.
+    pub(super) fn new(books: usize, levels: Levels, windows: bool) -> Self {
         let book = |_| {
             let values = Values::new;
             let (wait, service, latency) = (values(), values(), values());
-            LengthCounters { bytes: 0, pieces: 0, errors: 0, wait, service, latency }
+            let buckets = LatencyBuckets::new();
+            LengthCounters { bytes: 0, pieces: 0, errors: 0, wait, service, latency, buckets }
         };
         let window = (0..if windows { books } else { 0 }).map(|_| Values::new()).collect();
         let books = (0..books).map(book).collect();
-        Self { books, window, busy: Span::ZERO, long_first: 0, record_error: None }
+        Self { books, levels, window, busy: Span::ZERO, long_first: 0, record_error: None }
     }
 
     /// Counts a finished request of `pieces` pieces in `book`; `long_first` is the number of pieces
@@ -141,6 +153,7 @@ impl Counters {
         book.wait.add(done.begun.since(req.due));
         book.service.add(done.service);
         book.latency.add(done.at.since(req.due));
+        book.buckets.add(done.at.since(req.due));
         self.busy += done.service;
         self.long_first = long_first;
     }
@@ -152,20 +165,25 @@ impl Counters {
 
     /// The statistics of `book`.
     pub(super) fn stats(&self, book: usize) -> LengthStats {
-        self.books[book].stats()
+        self.books[book].stats(|answered| self.levels.of(book, answered))
     }
 }
 
 impl LengthCounters {
-    fn stats(&self) -> LengthStats {
+    fn stats(&self, levels: impl Fn(u64) -> (u64, u64)) -> LengthStats {
+        let requests = self.latency.count();
+        let (queued, in_flight) = levels(requests);
         LengthStats {
-            requests: self.latency.count(),
+            requests,
+            queued,
+            in_flight,
             bytes: self.bytes,
             pieces: self.pieces,
             errors: self.errors,
             wait_ns: self.wait.distribution(),
             service_ns: self.service.distribution(),
             latency_ns: self.latency.distribution(),
+            latency_buckets: self.buckets.clone(),
         }
     }
 }

@@ -23,6 +23,7 @@ mod counters;
 mod dispatcher;
 mod files;
 mod inbox;
+mod levels;
 mod locks;
 mod open;
 mod register;
@@ -44,6 +45,7 @@ use self::counters::{Class, Counters};
 pub use self::counters::{GateStats, LengthStats};
 use self::files::Files;
 use self::inbox::{Answer, Closed, Inbox, Order, Reply};
+use self::levels::Levels;
 use self::locks::lock;
 pub use self::open::{GateFile, GateOptions};
 use self::open::{Kinds, Opened, open};
@@ -62,6 +64,7 @@ pub struct Gate {
     inbox: Arc<Inbox<Order>>,
     stopwatch: Stopwatch,
     counters: Arc<Mutex<Counters>>,
+    levels: Levels,
     /// The longest request that counts as short, in bytes.
     threshold: u32,
     dispatcher: Mutex<Option<Handover<()>>>,
@@ -115,10 +118,20 @@ impl Gate {
         let (books, longest, most) = (3, LONGEST, MOST);
         let kinds = Kinds { classes, books, longest, most, by_class: None, record: None };
         let opened = open(options, targets, kinds)?;
-        let Opened { files, inbox, stopwatch, counters, threshold, dispatcher } = opened;
+        let Opened { files, inbox, stopwatch, counters, levels, threshold, dispatcher } = opened;
         let (dispatcher, interrupted) = (Mutex::new(Some(dispatcher)), options.interrupted);
         let process = std::process::id();
-        Ok(Self { files, inbox, stopwatch, counters, threshold, dispatcher, interrupted, process })
+        Ok(Self {
+            files,
+            inbox,
+            stopwatch,
+            counters,
+            levels,
+            threshold,
+            dispatcher,
+            interrupted,
+            process,
+        })
     }
 
     /// Writes `bytes` from byte `offset` of the file numbered `file` on. With `sync` they are on
@@ -236,6 +249,7 @@ impl Gate {
         let order = Order { op, file, offset, bytes, len, sync, class, prio, book, reply };
         let put = self.inbox.put(self.now(), order, BEAT, || self.is_interrupted());
         put.map_err(|why| Failed::before(&why))?;
+        self.levels.arrived(book);
         let answer = self.answer(&answer)?;
         match answer.error {
             None => Ok(answer),

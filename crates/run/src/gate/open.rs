@@ -23,6 +23,7 @@ use super::counters::Counters;
 use super::dispatcher::GateLoop;
 use super::files::Files;
 use super::inbox::{Inbox, Order};
+use super::levels::Levels;
 use super::register::Register;
 use crate::ask::engines;
 use crate::ask::target_options::TargetOptions;
@@ -202,6 +203,7 @@ pub(super) struct Opened {
     pub(super) inbox: Arc<Inbox<Order>>,
     pub(super) stopwatch: Stopwatch,
     pub(super) counters: Arc<Mutex<Counters>>,
+    pub(super) levels: Levels,
     /// The longest request that counts as short, in bytes.
     pub(super) threshold: u32,
     pub(super) dispatcher: Handover<()>,
@@ -220,14 +222,16 @@ pub(super) fn open(
     let timeout = timeout(options)?;
     let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
     let files = Files::new(targets.clone(), bound);
-    let counters = Arc::new(Mutex::new(Counters::new(kinds.books, kinds.by_class.is_some())));
+    let levels = Levels::new(kinds.books);
+    let counters = Counters::new(kinds.books, levels.clone(), kinds.by_class.is_some());
+    let counters = Arc::new(Mutex::new(counters));
     let (depth, threshold, most) = (options.depth, decider.threshold(), kinds.most);
     let parts = Parts { targets, model, engine, depth, timeout, decider, kinds };
     let (started, starts) = sync_channel(1);
-    let shared = Arc::clone(&counters);
+    let (shared, begun) = (Arc::clone(&counters), levels.clone());
     let dispatcher = Handover::spawn("penstock-gate", move || {
         let cargo = Cargo::default();
-        let register = Register::default();
+        let register = Register::new(begun);
         let (stack, mut clock, recorder) = match parts.build(&cargo, &register) {
             Ok(built) => built,
             Err(failure) => return drop(started.send(Err(failure))),
@@ -244,7 +248,7 @@ pub(super) fn open(
         .map_err(|source| EngineError::System { doing: "start the gate's thread", source })?;
     let started: Started = starts.recv().expect("the thread reports how it started");
     let (inbox, stopwatch) = started?;
-    Ok(Opened { files, inbox, stopwatch, counters, threshold, dispatcher })
+    Ok(Opened { files, inbox, stopwatch, counters, levels, threshold, dispatcher })
 }
 
 impl Parts {

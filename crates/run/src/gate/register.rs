@@ -6,6 +6,7 @@ use std::rc::Rc;
 use penstock_core::{Errno, Op, StreamId};
 
 use super::inbox::Reply;
+use super::levels::Levels;
 
 /// A request in flight.
 pub(super) struct Entry {
@@ -25,11 +26,11 @@ pub(super) struct Entry {
 }
 
 /// Requests by stream. Clones share their contents.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Register(Rc<RefCell<Entries>>);
 
-#[derive(Default)]
 struct Entries {
+    levels: Levels,
     by_stream: Vec<Option<Entry>>,
     /// Short requests of which no piece has been sent.
     short_waiting: u32,
@@ -38,6 +39,12 @@ struct Entries {
 }
 
 impl Register {
+    /// Creates an empty register, which counts in `levels` the requests that begin.
+    pub(super) fn new(levels: Levels) -> Self {
+        let entries = Entries { levels, by_stream: Vec::new(), short_waiting: 0, long_first: 0 };
+        Self(Rc::new(RefCell::new(entries)))
+    }
+
     pub(super) fn put(&self, stream: StreamId, entry: Entry) {
         let mut this = self.0.borrow_mut();
         let place = stream.0 as usize;
@@ -61,6 +68,10 @@ impl Register {
         entry.pieces += 1;
         let answer = entry.failed.map_or(Ok(entry.sync), |(_, error)| Err(error));
         let (short, flush, first) = (entry.short, entry.op == Op::Flush, entry.pieces == 1);
+        let book = entry.book;
+        if first {
+            this.levels.begun(book);
+        }
         if short && first {
             this.short_waiting -= 1;
         }

@@ -15,7 +15,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,6 +29,7 @@ use super::block_node::BlockNode;
 use super::by_class::SharedCounters;
 use super::counters::{Counters, LengthStats};
 use super::inbox::{Inbox, Order, Pool, Reply};
+use super::levels::Levels;
 use super::locks::lock;
 use super::open::{GateFile, GateOptions, Kinds, Opened, open};
 use crate::failure::Failure;
@@ -60,8 +60,6 @@ pub struct ServedTarget {
     inbox: Arc<Inbox<Order>>,
     counters: Arc<Mutex<Counters>>,
     policy: SharedCounters,
-    /// Requests that each volume got.
-    arrived: Vec<Arc<AtomicU64>>,
     remarks: Vec<String>,
     record: Option<PathBuf>,
     dispatcher: Handover<()>,
@@ -91,8 +89,6 @@ pub struct ServedTargetReport {
 pub struct VolumeReport {
     /// Its name.
     pub name: String,
-    /// Requests that are not answered.
-    pub outstanding: u64,
     /// Reads.
     pub read: LengthStats,
     /// Writes.
@@ -139,7 +135,7 @@ struct VolumeFront {
     inbox: Arc<Inbox<Order>>,
     stopwatch: Stopwatch,
     pool: Arc<Pool>,
-    arrived: Arc<AtomicU64>,
+    levels: Levels,
 }
 
 impl Front for VolumeFront {
@@ -160,9 +156,10 @@ impl Front for VolumeFront {
         let book = book(self.number.into(), op);
         let reply = Reply::Kernel(request, Arc::clone(&self.pool));
         let order = Order { op, file, offset, bytes, len, sync, class, prio, book, reply };
-        self.arrived.fetch_add(1, Ordering::Relaxed);
         // A request that is not taken is dropped, which answers it with an error.
-        let _ = self.inbox.put(self.stopwatch.now(), order, BEAT, || true);
+        if self.inbox.put(self.stopwatch.now(), order, BEAT, || true).is_ok() {
+            self.levels.arrived(book);
+        }
     }
 
     fn report(&self) -> String {
@@ -225,17 +222,16 @@ impl ServedTarget {
             format!("{} {instead}: a real target does not say what each would cost", entry.name)
         }));
         let opened = open(gate, vec![target.clone()], kinds)?;
-        let Opened { inbox, stopwatch, counters, dispatcher, .. } = opened;
+        let Opened { inbox, stopwatch, counters, levels, dispatcher, .. } = opened;
         let record = options.record.clone();
-        let arrived: Vec<Arc<AtomicU64>> = volumes.iter().map(|_| Arc::default()).collect();
         let nodes = Vec::new();
         let mut this =
-            Self { nodes, volumes, inbox, counters, policy, arrived, remarks, record, dispatcher };
-        for ((number, volume), arrived) in (0..).zip(&this.volumes).zip(&this.arrived) {
-            let (inbox, arrived) = (Arc::clone(&this.inbox), Arc::clone(arrived));
+            Self { nodes, volumes, inbox, counters, policy, remarks, record, dispatcher };
+        for (number, volume) in (0..).zip(&this.volumes) {
+            let (inbox, levels) = (Arc::clone(&this.inbox), levels.clone());
             let (volume, pool) = (volume.clone(), Arc::default());
             let shown = format!("penstock {}", volume.class.name);
-            let front = VolumeFront { volume, number, inbox, stopwatch, pool, arrived };
+            let front = VolumeFront { volume, number, inbox, stopwatch, pool, levels };
             let depth = options.depth.map(|depth| Setting::new("nr_requests", depth.to_string()));
             this.nodes.push(BlockNode::new(front, block, &shown, depth.into_iter().collect())?);
         }
@@ -269,11 +265,8 @@ impl ServedTarget {
         // The dispatcher waits for the lock, so it is taken for each book anew.
         let stats = |number, op| lock(&self.counters).stats(book(number, op));
         let report = |(number, volume): (usize, &Volume)| {
-            let arrived = self.arrived[number].load(Ordering::Relaxed);
             let [read, write, flush, discard] = OPS.map(|op| stats(number, op));
-            let answered = read.requests + write.requests + flush.requests + discard.requests;
-            let (name, outstanding) = (volume.class.name.clone(), arrived.saturating_sub(answered));
-            VolumeReport { name, outstanding, read, write, flush, discard }
+            VolumeReport { name: volume.class.name.clone(), read, write, flush, discard }
         };
         let volumes = self.volumes.iter().enumerate().map(report).collect();
         let (policy, long_first) = (self.policy.read(), lock(&self.counters).long_first);

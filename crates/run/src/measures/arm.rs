@@ -194,7 +194,7 @@ impl PolicyObserver for HoldObserver {
         course.look(now);
     }
 
-    fn completed(&mut self, now: Time, part: &Part) {
+    fn completed(&mut self, now: Time, _: &Request, part: &Part) {
         let course = &mut *self.0.borrow_mut();
         course.sent -= 1;
         course.outstanding -= u32::from(part.last);

@@ -71,6 +71,13 @@ impl<'a> Reporter<'a> {
         !self.timer.due() || self.report(now)
     }
 
+    /// Reports the state at the end of the run, if a person watches.
+    pub(crate) fn ended(&mut self, end: Time) {
+        if self.watched.is_some() {
+            self.report(end);
+        }
+    }
+
     fn report(&mut self, now: Time) -> bool {
         self.reported = now;
         let fraction = now.ns() as f64 / self.duration.ns() as f64;

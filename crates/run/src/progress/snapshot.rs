@@ -1,16 +1,18 @@
 //! The current state of a run, for a person who watches.
 //!
 //! Kept only when a person watches. Figures are those of the last window that has ended, of about a
-//! second of the run's time; requests outstanding and errors are those of the moment.
+//! second of the run's time; requests outstanding, errors and totals are those of the moment.
 
 use penstock_core::{Request, Span, Time};
 use penstock_live::Pace;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::measures::buckets::LatencyBuckets;
 use crate::measures::ledger::Spent;
 use crate::measures::measure::Finished;
 use crate::measures::windows::{Counts, Windows};
+use crate::progress::policy_levels::{PolicyLevel, PolicyLevels};
 
 /// A run at one moment.
 #[derive(Clone, Debug, Serialize)]
@@ -40,8 +42,7 @@ impl Snapshot {
             joined.at_s = joined.at_s.max(other.at_s);
             joined.windows = joined.windows.max(other.windows);
             for (class, other) in joined.classes.iter_mut().zip(&other.classes) {
-                class.outstanding += other.outstanding;
-                class.errors += other.errors;
+                class.join(other);
             }
             if joined.counts.is_empty() {
                 joined.counts.clone_from(&other.counts);
@@ -54,10 +55,13 @@ impl Snapshot {
         Some(joined)
     }
 
-    /// Turns this into the snapshot of a loop that has ended: its errors stay.
+    /// Turns this into the snapshot of a loop that has ended: its errors and totals stay.
     pub(crate) fn ended(mut self) -> Self {
         self.counts.clear();
-        self.classes.iter_mut().for_each(|class| class.outstanding = 0);
+        for class in &mut self.classes {
+            class.outstanding = 0;
+            class.level = class.level.map(|_| PolicyLevel::default());
+        }
         self
     }
 
@@ -93,6 +97,46 @@ pub struct ClassSnapshot {
     pub outstanding: u64,
     /// Requests that have failed since the run began.
     pub errors: u64,
+    /// Requests that have completed since the run began.
+    pub requests: u64,
+    /// Bytes of these requests.
+    pub bytes: u64,
+    /// Their latencies.
+    pub latency_buckets: LatencyBuckets,
+    /// Requests at the policies now; `None` if there is no policy.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub level: Option<PolicyLevel>,
+}
+
+impl ClassSnapshot {
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            iops: 0.0,
+            bw_bytes: 0.0,
+            p50_ns: None,
+            p99_ns: None,
+            share: 0.0,
+            outstanding: 0,
+            errors: 0,
+            requests: 0,
+            bytes: 0,
+            latency_buckets: LatencyBuckets::new(),
+            level: None,
+        }
+    }
+
+    /// Adds what was counted so far in another loop, or is there now.
+    fn join(&mut self, other: &Self) {
+        self.outstanding += other.outstanding;
+        self.errors += other.errors;
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.latency_buckets.join(&other.latency_buckets);
+        if let (Some(level), Some(other)) = (&mut self.level, other.level) {
+            level.join(other);
+        }
+    }
 }
 
 /// Default length of a window, in time of the run: short enough for a person to follow.
@@ -165,31 +209,28 @@ pub(crate) struct Watched {
     windows: Windows,
     /// Counts of each class in the window that ended last.
     last: Vec<Counts>,
+    levels: Option<PolicyLevels>,
     shown: Snapshot,
 }
 
 impl Watched {
-    /// Creates the snapshot of the classes `names` in a run of `duration`, in windows of `window`.
-    pub(crate) fn new(names: &[&str], duration: Span, window: Span) -> Self {
-        let class = |name: &&str| ClassSnapshot {
-            name: (*name).to_owned(),
-            iops: 0.0,
-            bw_bytes: 0.0,
-            p50_ns: None,
-            p99_ns: None,
-            share: 0.0,
-            outstanding: 0,
-            errors: 0,
-        };
+    /// Creates the snapshot of the classes `names` in a run of `duration`, in windows of `window`; the
+    /// requests at the policies are `levels`.
+    pub(crate) fn new(
+        names: &[&str],
+        duration: Span,
+        window: Span,
+        levels: Option<PolicyLevels>,
+    ) -> Self {
         let shown = Snapshot {
             at_s: 0.0,
             planned_s: seconds(duration),
             window_s: seconds(window),
             windows: 0,
-            classes: names.iter().map(class).collect(),
+            classes: names.iter().copied().map(ClassSnapshot::new).collect(),
             counts: Vec::new(),
         };
-        Self { windows: Windows::new(names.len(), window), last: Vec::new(), shown }
+        Self { windows: Windows::new(names.len(), window), last: Vec::new(), levels, shown }
     }
 
     pub(crate) fn arrived(&mut self, now: Time, req: &Request) {
@@ -200,7 +241,14 @@ impl Watched {
     pub(crate) fn finished(&mut self, now: Time, req: &Request, how: &Finished) {
         self.roll(now);
         self.windows.finished(now, req, how);
-        self.shown.classes[req.class.index()].errors += u64::from(how.error.is_some());
+        let class = &mut self.shown.classes[req.class.index()];
+        if how.error.is_some() {
+            class.errors += 1;
+            return;
+        }
+        class.requests += 1;
+        class.bytes += req.moved();
+        class.latency_buckets.add(how.latency);
     }
 
     /// Counts device time that was spent below a page cache.
@@ -220,6 +268,7 @@ impl Watched {
         self.shown.at_s = seconds(now.since(Time::ZERO));
         for (number, class) in self.shown.classes.iter_mut().enumerate() {
             class.outstanding = self.windows.outstanding(number);
+            class.level = self.levels.as_ref().map(|levels| levels.of(number));
         }
         &self.shown
     }
@@ -258,7 +307,7 @@ mod tests {
 
     #[test]
     fn figures_are_of_the_last_window_and_the_queue_of_now() {
-        let mut watched = Watched::new(&["a", "b"], Span::from_secs(10), Span::from_secs(1));
+        let mut watched = Watched::new(&["a", "b"], Span::from_secs(10), Span::from_secs(1), None);
         for begin in (0..1000).step_by(10) {
             watched.arrived(at(begin), &request(0));
             watched.finished(at(begin + 5), &request(0), &finished(None));
@@ -285,7 +334,8 @@ mod tests {
     #[test]
     fn what_classes_get_of_several_loops_is_the_sum() {
         let look = |requests: u64, ms: u64, at_ms: u64| {
-            let mut watched = Watched::new(&["a", "b"], Span::from_secs(10), Span::from_secs(1));
+            let mut watched =
+                Watched::new(&["a", "b"], Span::from_secs(10), Span::from_secs(1), None);
             let how = samples::finished(&request(0), Span::ZERO, Span::from_ms(ms), None);
             for begin in (0..1000).step_by(1000 / requests as usize) {
                 watched.arrived(at(begin), &request(0));

@@ -12,6 +12,7 @@ use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
 use crate::measures::merge::MergeBook;
 use crate::measures::programs::ProgramBook;
+use crate::progress::policy_levels::PolicyLevels;
 use crate::progress::report::{Progress, Reporter, Rhythm};
 use crate::progress::snapshot::{Watch, Watched};
 use crate::result::RunResult;
@@ -70,7 +71,7 @@ impl StackRun<'_> {
         stack: &mut impl Device,
         clock: &mut impl Clock,
     ) -> Result<RunResult, Failure> {
-        let Self { runner, ends, recorder, measures: below, progress, .. } = self;
+        let Self { runner, ends, levels, recorder, measures: below, progress, .. } = self;
         let Runner { job, load, policy, .. } = **runner;
         let most = job.max_outstanding;
         let merge = load.workload.merges().map(MergeBook::new);
@@ -88,7 +89,7 @@ impl StackRun<'_> {
         // First: others ask the source for what did not take place.
         let book = merge.clone().map(|book| Box::new(book) as Box<dyn Measure>);
         let measures = book.into_iter().chain(measures::all(&subject)).collect();
-        let reporter = reporter(runner, &names, ends.guard.is_some(), *progress);
+        let reporter = reporter(runner, &names, ends.guard.is_some(), levels.clone(), *progress);
         let mut observer = CellObserver::new(
             subject.warmup,
             measures,
@@ -126,15 +127,18 @@ impl StackRun<'_> {
     }
 }
 
-/// The reporter of a run of the classes `names`; `live`: it runs in real time.
+/// The reporter of a run of the classes `names`, whose requests at the policies are `levels`; `live`:
+/// it runs in real time.
 fn reporter<'a>(
     runner: &Runner<'a>,
     names: &[&str],
     live: bool,
+    levels: Option<PolicyLevels>,
     progress: &'a mut dyn Progress,
 ) -> Reporter<'a> {
     let duration = runner.load.duration;
-    let watch = |watch: Watch<'_>| Watched::new(names, duration, watch.window(duration, live));
+    let watch =
+        |watch: Watch<'_>| Watched::new(names, duration, watch.window(duration, live), levels);
     let rhythm = match runner.watch.and_then(Watch::paced) {
         _ if live => Rhythm::Live,
         Some((_, pace)) => Rhythm::Paced(pace),

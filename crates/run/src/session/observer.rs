@@ -113,6 +113,7 @@ impl<'a> CellObserver<'a> {
         for measure in &mut self.measures {
             measure.ended(source, end, until);
         }
+        self.reporter.ended(end);
     }
 
     /// Writes what was measured until `end` into `result`; as a part to join with those of other

@@ -17,6 +17,7 @@ use crate::measures::last_sent::LastSent;
 use crate::measures::measure::Measure;
 use crate::place::model_data::ModelData;
 use crate::place::{Backend, Place};
+use crate::progress::policy_levels::PolicyLevels;
 use crate::progress::report::Progress;
 use crate::record::recorded::Recorded;
 use crate::record::{Header, RecordedDisk, RecordedLane, RecordedServed, Recorder};
@@ -33,6 +34,8 @@ pub(super) struct StackRun<'a> {
     pub(super) ends: Ends,
     /// The series over time, if details are wanted.
     courses: Option<Courses>,
+    /// The requests at the policies, if a person watches.
+    pub(super) levels: Option<PolicyLevels>,
     pub(super) recorder: Option<Recorder>,
     /// Measures of the devices and of programs.
     pub(super) measures: Vec<Box<dyn Measure>>,
@@ -102,7 +105,10 @@ impl Runner<'_> {
         let unscheduled = self.policy.kernel().is_some() && sent.is_none() && courses.is_none();
         let ends = Ends { quit: QuitFlag::default(), guard, programs, sent, data };
         let recorded = recorder.clone();
-        let mut run = StackRun { runner: self, ends, courses, recorder, measures, progress };
+        let is_watched = self.watch.is_some() && !unscheduled;
+        let levels = is_watched.then(|| PolicyLevels::new(self.load.classes.len()));
+        let mut run =
+            StackRun { runner: self, ends, courses, levels, recorder, measures, progress };
         let result = if unscheduled {
             let (device, _) = devices.swap_remove(0);
             run.drive_any(&mut Unscheduled::new(device), clock)
@@ -139,6 +145,9 @@ impl StackRun<'_> {
         let (mut policy, mut device) = (policy.build(&served, &ends.quit), device);
         if let Some(sent) = &ends.sent {
             policy = Box::new(sent.counting(policy));
+        }
+        if let Some(levels) = &self.levels {
+            policy = Box::new(levels.counting(policy));
         }
         if let Some(courses) = &self.courses {
             policy = courses.over(policy, disks.get());

@@ -17,6 +17,7 @@ use super::*;
 use crate::gate::counters::Counters;
 use crate::gate::dispatcher::GateLoop;
 use crate::gate::inbox::{Answer, Inbox, Order, Reply};
+use crate::gate::levels::Levels;
 
 /// Bytes to which ranges are rounded.
 const GRAIN: u32 = 512;
@@ -123,7 +124,8 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
         let (rng, log) = (Seed(7).stream("file", number), Rc::clone(&log));
         Box::new(Failing { number, rng, errors, log, serving: Vec::new() }) as Box<dyn Device>
     };
-    let register = Register::default();
+    let levels = Levels::new(1);
+    let register = Register::new(levels.clone());
     let carrier = Carrier::new((0..3).map(file).collect(), depth, GRAIN, register.clone());
     let entry = penstock_policy::find(policy).expect("a policy");
     let mut params: Params = entry.defaults();
@@ -149,7 +151,7 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
         })
         .collect();
     inbox.close();
-    let counters = Arc::new(Mutex::new(Counters::new(1, false)));
+    let counters = Arc::new(Mutex::new(Counters::new(1, levels, false)));
     let mut desk = GateLoop {
         inbox,
         cargo: Cargo::default(),

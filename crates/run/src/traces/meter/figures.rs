@@ -1,9 +1,11 @@
 //! Figures of requests in a window.
 
 use hdrhistogram::Histogram;
+use penstock_core::Span;
 use serde::Serialize;
 
 use super::letters::Direction;
+use crate::measures::buckets::LatencyBuckets;
 
 /// Significant digits of the percentiles.
 const DIGITS: u8 = 3;
@@ -21,6 +23,8 @@ pub(super) struct Figures {
     waiting: u64,
     /// Age of the oldest of them.
     oldest_ns: Option<u64>,
+    /// Latencies of all requests that ended since the meter began, in buckets.
+    latency_buckets: LatencyBuckets,
 }
 
 /// Latencies from queueing to the completion of the last sector.
@@ -42,6 +46,8 @@ pub(super) struct RequestCounts {
     /// Ages of those that wait at the end of the window.
     waiting: Histogram<u64>,
     oldest_ns: u64,
+    /// Latencies of all windows.
+    buckets: LatencyBuckets,
 }
 
 /// The counts of a class by direction.
@@ -73,7 +79,8 @@ pub(super) struct ClassWindow {
 impl Default for RequestCounts {
     fn default() -> Self {
         let histogram = || Histogram::new(DIGITS).expect("valid digits");
-        Self { ended: histogram(), bytes: 0, waiting: histogram(), oldest_ns: 0 }
+        let (ended, waiting, buckets) = (histogram(), histogram(), LatencyBuckets::new());
+        Self { ended, bytes: 0, waiting, oldest_ns: 0, buckets }
     }
 }
 
@@ -82,6 +89,7 @@ impl RequestCounts {
     pub(super) fn ended(&mut self, bytes: u64, latency_ns: u64) {
         self.bytes += bytes;
         self.ended.record(latency_ns).expect("a histogram that grows");
+        self.buckets.add(Span::from_ns(latency_ns));
     }
 
     /// Counts a request that waits.
@@ -91,13 +99,14 @@ impl RequestCounts {
     }
 
     fn take(&mut self) -> Figures {
-        let Self { ended, bytes, waiting, oldest_ns } = self;
+        let Self { ended, bytes, waiting, oldest_ns, buckets } = self;
         let figures = Figures {
             count: ended.len(),
             bytes: std::mem::take(bytes),
             latency_ns: latency(ended, waiting),
             waiting: waiting.len(),
             oldest_ns: (!waiting.is_empty()).then_some(std::mem::take(oldest_ns)),
+            latency_buckets: buckets.clone(),
         };
         for latencies in [ended, waiting] {
             // Most classes have no requests of most directions.
