@@ -8,6 +8,7 @@ out its decisions. A waiting call releases the interpreter.
 """
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -17,6 +18,10 @@ from typing import Self
 from penstock import _native
 from penstock.errors import translated, wrong
 from penstock.job import Plain, plain
+from penstock.metrics.by_class import ClassTotals, of_classes
+from penstock.metrics.outlet import outlet
+from penstock.metrics.text import Metric, exposition
+from penstock.results.buckets import LatencyBuckets
 from penstock.results.build import build
 from penstock.results.typed import Distribution
 from penstock.target import Target
@@ -27,6 +32,10 @@ class LengthStats:
     """Results of the requests of one kind."""
 
     requests: int
+    queued: int
+    """Requests of which no piece is sent yet."""
+    in_flight: int
+    """Requests of which a piece is sent, and which are not answered."""
     bytes: int
     pieces: int
     """Pieces that were sent."""
@@ -37,6 +46,8 @@ class LengthStats:
     """Device time."""
     latency_ns: Distribution
     """From the call until the last piece was done."""
+    latency_buckets: LatencyBuckets
+    """These times in buckets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +102,15 @@ class Gate:
         engine: str | None = None,
         depth: int = 32,
         timeout: str | None = None,
+        metrics: str | None = None,
         **parameters: Plain,
     ) -> None:
         """Open a gate before `paths`, with up to `depth` commands at the disk.
 
         A command without an answer after `timeout` (by default `"30s"`; `"off"` waits for ever)
-        ends the gate: every waiting and every later call raises `TimeoutError`.
+        ends the gate: every waiting and every later call raises `TimeoutError`. `metrics` is a file
+        that gets metrics for Prometheus once a second, for a node exporter's textfile collector, or
+        a `HOST:PORT` that serves them at `/metrics`, until the gate is closed.
 
         Wrong input raises `penstock.PenstockError` with the command's message.
         """
@@ -109,17 +123,30 @@ class Gate:
             }
         )
         self._files = max(len(paths), 1)
-        with translated():
-            self._native = _native.Gate(
-                [fspath(path) for path in paths],
-                target=target,
-                adopt=adopt,
-                policy=policy,
-                sets=[part for name, value in parameters.items() for part in _sets(name, value)],
-                emulate=emulate,
-                depth=depth,
-                timeout=timeout,
-            )
+        self._target = ", ".join(fspath(path) for path in paths) or str(emulate)
+        self._policy = policy
+        sets = [part for name, value in parameters.items() for part in _sets(name, value)]
+        self._outlet = None if metrics is None else outlet(metrics)
+        if self._outlet is not None:
+            self._outlet.open()
+        try:
+            with translated():
+                self._native = _native.Gate(
+                    [fspath(path) for path in paths],
+                    target=target,
+                    adopt=adopt,
+                    policy=policy,
+                    sets=sets,
+                    emulate=emulate,
+                    depth=depth,
+                    timeout=timeout,
+                )
+        except BaseException:
+            if self._outlet is not None:
+                self._outlet.close()
+            raise
+        if self._outlet is not None:
+            self._outlet.follow(self._metrics)
 
     def write(
         self,
@@ -160,12 +187,42 @@ class Gate:
         """Return the results so far."""
         return build(GateStats, json.loads(self._native.stats()))
 
+    def metrics(self) -> str:
+        """Return the results so far in the text format of Prometheus."""
+        return exposition(self._metrics())
+
+    def _metrics(self) -> list[Metric]:
+        stats = self.stats()
+        classes = {"short": stats.short, "long": stats.long, "flush": stats.flush}
+        return of_classes(
+            "gate",
+            self._target,
+            [
+                ClassTotals(
+                    labels={"policy": self._policy, "class": name},
+                    requests=totals.requests,
+                    bytes=totals.bytes,
+                    errors=totals.errors,
+                    latency=totals.latency_buckets,
+                    outstanding=totals.queued + totals.in_flight,
+                    queued=totals.queued,
+                    in_flight=totals.in_flight,
+                )
+                for name, totals in classes.items()
+            ],
+        )
+
     def close(self) -> None:
         """Carry out the waiting requests and close the gate; a second call does nothing.
 
         If the disk does not answer, this waits until the time-out.
         """
         self._native.close()
+        if self._outlet is not None:
+            self._outlet.close()
+            if self._outlet.failure is not None:
+                warnings.warn(self._outlet.failure, RuntimeWarning, stacklevel=2)
+                self._outlet.failure = None
 
     def __enter__(self) -> Self:
         """Return the gate, which closes when the block ends."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock import _native, tracing
 from penstock.errors import translated
+from penstock.results.buckets import LatencyBuckets
 from penstock.tracing import Disk, Events
 
 SETTLING_S = 0.002
@@ -49,6 +50,8 @@ class RequestFigures:
     """Requests that wait at the end of the window."""
     oldest_ns: int | None
     """Age of the oldest of them."""
+    latency_buckets: LatencyBuckets
+    """Latencies of all requests that ended since the meter began."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +118,11 @@ def _class(directions: dict[str, dict[str, Any]]) -> ClassFigures:
 
 def _figures(figures: dict[str, Any]) -> RequestFigures:
     latency = figures["latency_ns"]
-    return RequestFigures(**figures | {"latency_ns": latency and Latencies(**latency)})
+    times = {
+        "latency_ns": latency and Latencies(**latency),
+        "latency_buckets": LatencyBuckets(**figures["latency_buckets"]),
+    }
+    return RequestFigures(**figures | times)
 
 
 @contextmanager

@@ -75,6 +75,16 @@ def let_in() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def kept_from_threads() -> Iterator[None]:
+    """Let threads that start in the block get no signals: the main thread gets them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, DEFAULTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def as_usual() -> None:
     """Let a new process have the signals that the one that started it holds back."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, DEFAULTS)

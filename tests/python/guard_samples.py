@@ -11,6 +11,7 @@ from penstock.guard.session import GoalState, Guarded, GuardStatus
 from penstock.guard.steps import GuardStep
 from penstock.guard.who import Scan
 from penstock.metering import ClassFigures, Latencies, MeterWindow, RequestFigures
+from penstock.results.buckets import LatencyBuckets
 
 MS = 1_000_000
 
@@ -50,6 +51,13 @@ def decided(
     )
 
 
+def buckets(count: int, latency_ns: int) -> LatencyBuckets:
+    """So many latencies of one length."""
+    bounds = [1 * MS, 2 * MS, 5 * MS]
+    upto = [(bound, count if latency_ns <= bound else 0) for bound in bounds]
+    return LatencyBuckets(count=count, sum_ns=count * latency_ns, upto_ns=upto)
+
+
 def requests(count: int, *, waiting: int = 0, p99: int = 2 * MS) -> RequestFigures:
     """Requests of 4 KiB."""
     latency = Latencies(p50=p99 // 4, p95=p99 // 2, p99=p99, max=2 * p99)
@@ -60,6 +68,7 @@ def requests(count: int, *, waiting: int = 0, p99: int = 2 * MS) -> RequestFigur
         latency_ns=latency if some else None,
         waiting=waiting,
         oldest_ns=p99 if waiting else None,
+        latency_buckets=buckets(count, p99),
     )
 
 

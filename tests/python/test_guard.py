@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from command import as_nobody, on_a_terminal, penstock, running
+from exposed import checked
 from penstock import _native
 from test_linux import state
-from test_metrics import checked
 from test_serve import HERE
 
 pytestmark = [
@@ -183,7 +183,7 @@ def test_it_begins_with_the_plan_and_writes_metrics(
     goals = ("--goal", "online.p99 <= 1h", "--goal", "online.iops >= 1/s")
     with running(tmp_path, *guard(node, programs, *goals, *files, "--json")) as command:
         command.wait_for(exposed.exists)
-        decided = f'penstock_guard_decided{{disk="{name}"}} 1'
+        decided = f'penstock_guard_decided{{target="{name}"}} 1'
         command.wait_for(lambda: decided in exposed.read_text())
         assert priorities(programs[1]) == {"idle"}
         during = checked(exposed.read_text())
@@ -191,8 +191,8 @@ def test_it_begins_with_the_plan_and_writes_metrics(
     assert during.value("penstock_guard_means_info", means="idle") == 1
     assert during.value("penstock_guard_goals_met") == 1
     counted = {"class": "online", "direction": "read"}
-    assert during.value("penstock_guard_requests_total", **counted) > 20
-    assert during.value("penstock_guard_latency_seconds", percentile="99", **counted) > 0
+    assert during.value("penstock_requests_total", **counted) > 20
+    assert during.value("penstock_latency_seconds_sum", **counted) > 0
     assert checked(exposed.read_text()).value("penstock_guard_running") == 0
     result = json.loads(done.out)
     assert (result["kept"], result["met"], result["remembered"]) == ("idle", True, True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.widgets import DataTable, Static
 
+from exposed import checked
 from guard_samples import GOAL, decided, status
 from penstock.advise.goal import Goal
 from penstock.answer.table import NONE
@@ -18,8 +19,8 @@ from penstock.guard.selectors import Selector
 from penstock.guard.session import Guarded, GuardPlan, GuardStatus
 from penstock.guard.steps import GuardStep
 from penstock.guard.used_disks import UsedDisk
+from penstock.metrics.outlet import outlet
 from penstock.signals import StopSignal
-from test_metrics import checked
 
 POSTGRES = Selector("command:postgres", lambda: lambda _: False)
 
@@ -90,18 +91,23 @@ def test_a_line_for_each_change_and_for_each_thing_that_it_waits_for() -> None:
 
 def test_metrics_count_and_keep_to_the_rules_of_prometheus(tmp_path: Path) -> None:
     path = tmp_path / "guard.prom"
-    metrics = GuardMetrics(path=path, disk="sda")
+    metrics = GuardMetrics(outlet(str(path)), "sda")
+    metrics.begin()
+    assert checked(path.read_text()).values == {
+        ("penstock_guard_running", frozenset({("target", "sda")})): 1
+    }, "nothing is measured yet"
     for _ in range(3):
         metrics.take(status(decided()))
     exposed = checked(path.read_text())
-    online = {"disk": "sda", "class": "online", "direction": "read"}
+    online = {"source": "guard", "target": "sda", "class": "online", "direction": "read"}
     read = exposed.value
-    assert read("penstock_guard_requests_total", **online) == 600
-    assert read("penstock_guard_bytes_total", **online) == 600 * 4096
-    assert read("penstock_guard_requests_total", **(online | {"direction": "write"})) == 0
-    assert read("penstock_guard_latency_seconds", percentile="99", **online) == 0.003
-    assert exposed.labels("penstock_guard_latency_seconds", "percentile") == {"50", "95", "99"}
-    assert read("penstock_guard_waiting_requests", **online) == 1
+    # The meter counts latencies from its beginning on, and bytes window by window.
+    assert read("penstock_requests_total", **online) == 200
+    assert read("penstock_latency_seconds_count", **online) == 200
+    assert read("penstock_latency_seconds_bucket", le="0.005", **online) == 200
+    assert read("penstock_bytes_total", **online) == 600 * 4096
+    assert read("penstock_requests_total", **(online | {"direction": "write"})) == 0
+    assert read("penstock_outstanding_requests", **online) == 1
     assert read("penstock_guard_goal_ratio", goal=GOAL) == 1.5
     assert read("penstock_guard_goals_met") == 0
     assert read("penstock_guard_means_info", means="idle") == 1
@@ -114,12 +120,11 @@ def test_metrics_without_online_requests_have_no_goals_and_end_without_gauges(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "guard.prom"
-    metrics = GuardMetrics(path=path, disk="sda")
+    metrics = GuardMetrics(outlet(str(path)), "sda")
     metrics.take(status(idle(), p99=None))
     exposed = checked(path.read_text())
     assert "penstock_guard_goals_met" not in exposed.kinds
     assert "penstock_guard_goal_ratio" not in exposed.kinds
-    assert exposed.labels("penstock_guard_latency_seconds", "class") == {"batch"}
     metrics.end()
     ended = checked(path.read_text())
     assert ended.value("penstock_guard_running") == 0
@@ -131,7 +136,7 @@ def test_metrics_without_online_requests_have_no_goals_and_end_without_gauges(
 def test_a_guard_goes_on_if_its_metrics_cannot_be_written(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
-    metrics = GuardMetrics(path=folder / "guard.prom", disk="sda")
+    metrics = GuardMetrics(outlet(str(folder / "guard.prom")), "sda")
     folder.rmdir()
     metrics.take(status(decided()))
     assert metrics.failure is not None

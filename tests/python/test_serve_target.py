@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from command import Running, as_nobody, on_a_terminal, penstock, running
-from test_metrics import checked
+from exposed import checked
 from test_serve import HERE, NOTES, is_served
 
 pytestmark = [
@@ -94,7 +94,8 @@ def test_no_byte_is_wrong_on_two_volumes(tmp_path: Path, policy: str, passes: in
         reads, writes = volume["read"], volume["write"]
         assert writes["requests"] > 50 * passes
         assert reads["requests"] > 100 * passes
-        assert reads["errors"] + writes["errors"] + volume["outstanding"] == 0
+        assert reads["errors"] + writes["errors"] == 0
+        assert reads["queued"] + reads["in_flight"] + writes["queued"] + writes["in_flight"] == 0
 
 
 def test_a_file_system_is_whole_and_its_data_is_there_the_next_time(tmp_path: Path) -> None:
@@ -228,8 +229,10 @@ def test_metrics_are_those_of_the_report(tmp_path: Path) -> None:
     assert ended.value("penstock_served_running") == 0
     for volume in counted["volumes"]:
         for way in ("read", "write"):
-            labels = {"volume": volume["name"], "direction": way}
-            assert ended.value("penstock_served_bytes_total", **labels) == volume[way]["bytes"] > 0
+            labels = {"class": volume["name"], "direction": way}
+            assert ended.value("penstock_bytes_total", **labels) == volume[way]["bytes"] > 0
+            counted_latencies = ended.value("penstock_latency_seconds_count", **labels)
+            assert counted_latencies == volume[way]["requests"] > 0
 
 
 def test_after_a_kill_its_users_get_errors_and_it_can_be_served_again(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from penstock.guard.metrics import GuardMetrics
 from penstock.guard.plan_file import PlanFile
 from penstock.guard.selectors import selectors
 from penstock.guard.session import Guarded, GuardPlan, GuardStatus, guard
+from penstock.metrics.outlet import HELP, PLACE, outlet
 from penstock.report.outputs import check_distinct
 from penstock.signals import StopSignal
 
@@ -107,9 +108,8 @@ Metrics = Annotated[
     str | None,
     typer.Option(
         "--metrics",
-        metavar="FILE.prom",
-        help="Write metrics for Prometheus once a second, for a node exporter's textfile "
-        "collector.",
+        metavar=PLACE,
+        help=HELP,
     ),
 ]
 
@@ -170,7 +170,7 @@ def run(
         dirty_bytes=None if dirty_bytes is None else _native.size(dirty_bytes),
     )
     session.check(plan.goals)
-    exposed = None if metrics is None else GuardMetrics(path=Path(metrics), disk=name)
+    exposed = None if metrics is None else GuardMetrics(outlet(metrics), name)
     if dry_run:
         writes = planned(plan)
         data = json.dumps([asdict(write) for write in writes], indent=2)
@@ -181,6 +181,8 @@ def run(
         return
     # Before a view opens, which would hide it.
     session.check_root()
+    if exposed is not None:
+        exposed.begin()
     _guard(plan, [file for file in (saved, exposed) if file is not None], as_json=as_json)
 
 

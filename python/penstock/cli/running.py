@@ -55,6 +55,7 @@ def work(
     repeat: int | None = None,
     baseline: str | None = None,
     watcher: Watcher | None = None,
+    failed_writes: Callable[[], list[str]] = list,
     stop_signal: StopSignal | None = None,
 ) -> None:
     """Run a job under each policy, show the result, and write what is asked for.
@@ -62,7 +63,7 @@ def work(
     With `text` that is the job, and `job` only what it is called; `-` is a job on stdin.
     The verdict compares with the policy `baseline`, or with the first.
     `watcher` has the engine run and shows how far it has come, by a bar if not given; with `pace`
-    at `speed`, as one who watches.
+    at `speed`, as one who watches. `failed_writes` has what could not be written meanwhile.
     """
     outputs.check()
     if baseline is not None:
@@ -104,6 +105,7 @@ def work(
                 *(f"error: {why}" for why in failed),
                 *_early(comparison, planned),
                 *(undrawn(outputs) if early else []),
+                *failed_writes(),
             ],
             exit_code=DIFFERS if differs else RUN_FAILED if failed else 0,
             partial=any(ran.get("ended") == "asked" for ran in comparison["runs"]),

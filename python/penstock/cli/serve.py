@@ -17,6 +17,7 @@ from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs, wrong
+from penstock.metrics.outlet import HELP, PLACE
 from penstock.served.model import ServedModel
 from penstock.served.target import IN_FLIGHT, ServedTarget
 from penstock.served.window import ServedWindow
@@ -115,9 +116,8 @@ def serve(
     metrics: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE.prom",
-            help="Write metrics for Prometheus once a second, for a node exporter's textfile "
-            "collector.",
+            metavar=PLACE,
+            help=HELP,
         ),
     ] = None,
     lent: Annotated[str | None, typer.Option(hidden=True)] = None,

@@ -23,13 +23,19 @@ from penstock.cli.running import Engine, work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
+from penstock.metrics.outlet import HELP, PLACE, outlet
 from penstock.report.outputs import Outputs
 from penstock.results.steps import Step
 from penstock.signals import StopSignal
 from penstock.target import Target
 from penstock.watch.lines import Lines
+from penstock.watch.metrics import WatchMetrics
 
 app = verb()
+
+Metrics = Annotated[
+    str | None, typer.Option("--metrics", metavar=PLACE, help=HELP, show_default=False)
+]
 
 Speed = Annotated[
     str | None,
@@ -57,6 +63,7 @@ def watch(
     dark: Dark = False,
     xlsx: Xlsx = None,
     requests: Requests = None,
+    metrics: Metrics = None,
     as_json: Json = False,
 ) -> None:
     """Watch a workload run under several policies: what each class gets, second by second.
@@ -67,6 +74,12 @@ def watch(
     """
     pace = _native.Pace()
     stop_signal = StopSignal()
+    exposed = None if metrics is None else WatchMetrics(outlet(metrics))
+
+    def failed_writes() -> list[str]:
+        failure = None if exposed is None else exposed.failure
+        return [] if failure is None else [failure]
+
     on_screen = output.on_a_terminal()
     if on_screen:
         needs("textual", feature="the live view")
@@ -76,6 +89,7 @@ def watch(
 
         return Screen(job, engine, pace=pace, speed=speed, stop_signal=stop_signal).to_its_end()
 
+    watcher = on_its_screen if on_screen else _in_lines
     work(
         job,
         policies=named(policies),
@@ -87,7 +101,8 @@ def watch(
         repeat=repeat,
         pace=pace,
         speed=speed,
-        watcher=on_its_screen if on_screen else _in_lines,
+        watcher=watcher if exposed is None else lambda engine: watcher(exposed.of(engine)),
+        failed_writes=failed_writes,
         stop_signal=stop_signal,
     )
 

@@ -1,82 +1,85 @@
 """Metrics of a guard, for Prometheus."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from penstock import metrics
-from penstock.errors import PenstockError
-from penstock.guard.session import OTHERS, PERCENTILES, GoalState, GuardStatus
-from penstock.guard.who import BATCH, ONLINE
+from penstock.guard.session import GoalState, GuardStatus
 from penstock.metering import RequestFigures
-from penstock.metrics import Metric, Sample
+from penstock.metrics.by_class import ClassTotals, of_classes
+from penstock.metrics.outlet import Outlet
+from penstock.metrics.text import Kind, Metric, Sample
 
 DIRECTIONS = ("read", "write", "flush", "discard")
-
-CLASSES = (ONLINE, BATCH, OTHERS)
 
 
 @dataclass
 class _Total:
-    requests: int = 0
+    """Requests of a class in a direction."""
+
+    last: RequestFigures
     bytes: int = 0
 
 
-@dataclass(kw_only=True)
 class GuardMetrics:
-    """The metrics of a guard, in a file that is written with each window."""
+    """The metrics of a guard, which are new with each window."""
 
-    path: Path
-    disk: str
-    failure: str | None = None
-    """Message of the first write that failed: the guard goes on without."""
-    _totals: dict[tuple[str, str], _Total] = field(
-        default_factory=lambda: {(name, way): _Total() for name in CLASSES for way in DIRECTIONS}
-    )
-    _last: GuardStatus | None = None
+    def __init__(self, outlet: Outlet, disk: str) -> None:
+        """Write them to `outlet`."""
+        self._outlet, self._disk = outlet, disk
+        self._totals: dict[tuple[str, str], _Total] = {}
+        self._last: GuardStatus | None = None
 
-    def __post_init__(self) -> None:
-        """Raise an error unless the file may be written."""
-        metrics.check(self.path)
+    @property
+    def failure(self) -> str | None:
+        """Message of the first write that failed: the guard goes on without."""
+        return self._outlet.failure
+
+    def begin(self) -> None:
+        """Begin before there is anything to measure.
+
+        # Errors
+        Metrics cannot be written there.
+        """
+        self._outlet.open()
+        self._outlet.put([self._running(1)])
 
     def take(self, status: GuardStatus) -> None:
         """Write the metrics with those of the last window."""
-        for (name, way), total in self._totals.items():
-            figures = _figures(status, name, way)
-            if figures is not None:
-                total.requests += figures.count
+        for name, directions in status.measured.classes.items():
+            for way in DIRECTIONS:
+                figures: RequestFigures = getattr(directions, way)
+                total = self._totals.setdefault((name, way), _Total(figures))
+                total.last = figures
                 total.bytes += figures.bytes
         self._last = status
-        self._write([*self._counters(status), *self._gauges(status)])
+        self._outlet.put(
+            [
+                *of_classes("guard", self._disk, self._classes()),
+                *self._counters(status),
+                *self._gauges(status),
+            ]
+        )
 
     def end(self) -> None:
         """Write that the guard has ended: what was of the last window only goes."""
-        if self._last is not None:
-            self._write([*self._counters(self._last), self._running(0)])
+        classes = of_classes("guard", self._disk, [totals.ended() for totals in self._classes()])
+        counters = () if self._last is None else self._counters(self._last)
+        self._outlet.put([*classes, *counters, self._running(0)])
+        self._outlet.close()
 
-    def _write(self, written: list[Metric]) -> None:
-        try:
-            metrics.write(self.path, written)
-        except PenstockError as error:
-            self.failure = self.failure or str(error)
-
-    def _running(self, value: int) -> Metric:
-        meaning = "Whether the guard runs; 0 once it has put everything back."
-        return self._single("running", meaning, value)
+    def _classes(self) -> list[ClassTotals]:
+        return [
+            ClassTotals(
+                labels={"class": name, "direction": way},
+                requests=total.last.latency_buckets.count,
+                bytes=total.bytes,
+                latency=total.last.latency_buckets,
+                outstanding=total.last.waiting,
+            )
+            for (name, way), total in self._totals.items()
+        ]
 
     def _counters(self, status: GuardStatus) -> Iterator[Metric]:
-        yield self._metric(
-            "requests_total",
-            "Requests that ended.",
-            {key: total.requests for key, total in self._totals.items()},
-            kind="counter",
-        )
-        yield self._metric(
-            "bytes_total",
-            "Bytes of the requests that ended.",
-            {key: total.bytes for key, total in self._totals.items()},
-            kind="counter",
-        )
         so_far = status.so_far
         for name, meaning, value in (
             ("changes_total", "Changes of what is set.", so_far.changes),
@@ -88,28 +91,9 @@ class GuardMetrics:
             ),
             ("lost_events_total", "Events that the kernel dropped.", so_far.lost),
         ):
-            yield Metric(
-                f"penstock_guard_{name}", "counter", meaning, [Sample({"disk": self.disk}, value)]
-            )
+            yield self._single(name, meaning, value, kind="counter")
 
     def _gauges(self, status: GuardStatus) -> Iterator[Metric]:
-        known = {key: figures for key in self._totals if (figures := _figures(status, *key))}
-        yield Metric(
-            "penstock_guard_latency_seconds",
-            "gauge",
-            "Latency of requests from queueing to completion in the last window.",
-            [
-                Sample(self._labels(key) | {"percentile": figure[1:]}, getattr(times, figure) / 1e9)
-                for key, figures in known.items()
-                if (times := figures.latency_ns) is not None
-                for figure in PERCENTILES
-            ],
-        )
-        yield self._metric(
-            "waiting_requests",
-            "Requests that had not ended at the end of the last window.",
-            {key: known[key].waiting if key in known else 0 for key in self._totals},
-        )
         yield Metric(
             "penstock_guard_goal_ratio",
             "gauge",
@@ -123,34 +107,19 @@ class GuardMetrics:
             "penstock_guard_means_info",
             "gauge",
             "The means that is in force.",
-            [Sample({"disk": self.disk, "means": status.means.name}, 1)],
+            [Sample({"target": self._disk, "means": status.means.name}, 1)],
         )
         meaning = "Whether the search is over, and the means is kept."
         yield self._single("decided", meaning, int(status.decided))
         yield self._running(1)
 
-    def _single(self, name: str, meaning: str, value: float) -> Metric:
-        samples = [Sample({"disk": self.disk}, value)]
-        return Metric(f"penstock_guard_{name}", "gauge", meaning, samples)
+    def _running(self, value: int) -> Metric:
+        meaning = "Whether the guard runs; 0 once it has put everything back."
+        return self._single("running", meaning, value)
 
-    def _metric(
-        self,
-        name: str,
-        meaning: str,
-        values: Mapping[tuple[str, str], float],
-        kind: "metrics.Kind" = "gauge",
-    ) -> Metric:
-        samples = [Sample(self._labels(key), value) for key, value in values.items()]
+    def _single(self, name: str, meaning: str, value: float, *, kind: Kind = "gauge") -> Metric:
+        samples = [Sample({"target": self._disk}, value)]
         return Metric(f"penstock_guard_{name}", kind, meaning, samples)
 
-    def _labels(self, key: tuple[str, str]) -> dict[str, str]:
-        return {"disk": self.disk, "class": key[0], "direction": key[1]}
-
     def _goal_labels(self, state: GoalState) -> dict[str, str]:
-        return {"disk": self.disk, "goal": state.goal.text}
-
-
-def _figures(status: GuardStatus, name: str, way: str) -> RequestFigures | None:
-    classes = status.measured.classes
-    figures: RequestFigures | None = getattr(classes[name], way) if name in classes else None
-    return figures
+        return {"target": self._disk, "goal": state.goal.text}

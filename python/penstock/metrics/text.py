@@ -1,27 +1,25 @@
-"""Figures in the text format of Prometheus, in a file that a node exporter's collector reads.
+"""Figures in the text format of Prometheus.
 
-Source: Prometheus, "Exposition formats".
+Source: Prometheus, "Exposition formats" and "Metric and label naming".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from penstock.report import files
+from penstock.results.buckets import LatencyBuckets
 
-MARK = b"# HELP penstock_"
-"""At the beginning of every such file of ours."""
+BEGINNING = "# HELP penstock_"
+"""At the beginning of every text of ours."""
 
-
-Kind: TypeAlias = Literal["counter", "gauge"]
+Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 
 
 class Sample(NamedTuple):
     """A value with the labels that tell it from others of its metric."""
 
     labels: Mapping[str, str]
-    value: float
+    value: float | LatencyBuckets
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,24 @@ def _lines(metric: Metric) -> Iterator[str]:
     yield f"# HELP {metric.name} {_escaped(metric.meaning)}"
     yield f"# TYPE {metric.name} {metric.kind}"
     for labels, value in metric.samples:
-        pairs = ",".join(f'{name}="{_escaped(text, quoted=True)}"' for name, text in labels.items())
-        yield f"{metric.name}{f'{{{pairs}}}' if pairs else ''} {_number(value)}"
+        if isinstance(value, LatencyBuckets):
+            yield from _histogram(metric.name, labels, value)
+        else:
+            yield _line(metric.name, labels, value)
+
+
+def _histogram(name: str, labels: Mapping[str, str], value: LatencyBuckets) -> Iterator[str]:
+    """Yield the lines of a histogram in seconds."""
+    for bound_ns, count in value.upto_ns:
+        yield _line(f"{name}_bucket", {**labels, "le": _number(bound_ns / 1e9)}, count)
+    yield _line(f"{name}_bucket", {**labels, "le": "+Inf"}, value.count)
+    yield _line(f"{name}_sum", labels, value.sum_ns / 1e9)
+    yield _line(f"{name}_count", labels, value.count)
+
+
+def _line(name: str, labels: Mapping[str, str], value: float) -> str:
+    pairs = ",".join(f'{label}="{_escaped(text, quoted=True)}"' for label, text in labels.items())
+    return f"{name}{f'{{{pairs}}}' if pairs else ''} {_number(value)}"
 
 
 def _escaped(text: str, *, quoted: bool = False) -> str:
@@ -56,26 +70,3 @@ def _number(value: float) -> str:
     if value in (float("inf"), float("-inf")):
         return "+Inf" if value > 0 else "-Inf"
     return repr(value)
-
-
-def check(path: Path) -> None:
-    """Raise an error unless metrics may be written to `path`."""
-    files.check(path, is_ours=_is_ours, kind="metrics file")
-
-
-def _is_ours(path: Path) -> bool:
-    with path.open("rb") as file:
-        text = file.read(len(MARK))
-    return text in (MARK, b"")
-
-
-def write(path: Path, metrics: Sequence[Metric]) -> None:
-    """Write metrics to `path`, whole or not at all.
-
-    They are not flushed to the disk: they are worth nothing after a crash, and a flush every second
-    would be a load of its own on the disk that they may be about.
-
-    # Errors
-    The file cannot be written.
-    """
-    files.write(path, exposition(metrics).encode(), durable=False)

@@ -1,7 +1,7 @@
 """Steps of long work that the engine reports; a key that may be absent is `NotRequired`."""
 
 from collections.abc import Callable
-from typing import Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from penstock.results.json_types import Class, World
 
@@ -15,7 +15,10 @@ class Creating(TypedDict):
 
 
 class ClassNow(TypedDict):
-    """Current figures of a class: its queue, all errors, and the rest of the last window."""
+    """Current figures of a class: what is outstanding, totals, and figures of the last window.
+
+    `queued` and `in_flight` are present if policies have its requests.
+    """
 
     name: str
     iops: float
@@ -25,6 +28,11 @@ class ClassNow(TypedDict):
     share: float
     outstanding: int
     errors: int
+    requests: NotRequired[int]
+    bytes: NotRequired[int]
+    latency_buckets: NotRequired[dict[str, Any]]
+    queued: NotRequired[int]
+    in_flight: NotRequired[int]
 
 
 class Now(TypedDict):

@@ -4,13 +4,13 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import fspath
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from penstock import _native
 from penstock.answer.table import Table
 from penstock.answer.value import Blocks, headline
+from penstock.metrics.outlet import outlet
 from penstock.served.metrics import ServedMetrics
 from penstock.served.window import WAYS, ServedWindow
 from penstock.target import Target
@@ -41,8 +41,9 @@ class ServedTarget:
         lent: tuple[str, int, int] | None,
     ) -> None:
         """Take what it is to be: nothing is served before it is entered."""
-        self._metrics = None if metrics is None else ServedMetrics(Path(metrics), policy)
-        self.name = f"{target.on} under {policy}"
+        on = str(target.on)
+        self._metrics = None if metrics is None else ServedMetrics(outlet(metrics), on, policy)
+        self.name = f"{on} under {policy}"
         self._make: Callable[[], _native.ServedTarget] = lambda: _native.ServedTarget(
             target,
             keep_data=keep_data,
@@ -59,10 +60,12 @@ class ServedTarget:
     def __enter__(self) -> Self:
         """Serve it."""
         if self._metrics is not None:
-            self._metrics.check()
+            self._metrics.begin()
         self._served = self._make()
         self._began = self._seen = time.monotonic()
         self._before = self.report()
+        if self._metrics is not None:
+            self._metrics.take(self._before)
         self._nodes = [(name, fspath(node)) for name, node in self._served.nodes]
         return self
 
@@ -131,7 +134,7 @@ class ServedTarget:
         )
         self._before, self._seen = report, now
         if self._metrics is not None:
-            self._metrics.take(window)
+            self._metrics.take(report)
         return window
 
     def remarks(self) -> list[str]:

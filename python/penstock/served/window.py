@@ -9,6 +9,11 @@ WAYS = {"read": "reads", "write": "writes", "flush": "flushes", "discard": "disc
 """Operations that are counted, and their names in tables."""
 
 
+def outstanding(figures: Mapping[str, Any]) -> int:
+    """Return the requests of an operation that are not answered."""
+    return int(figures["queued"] + figures["in_flight"])
+
+
 class ServedWindow(NamedTuple):
     """A window of a served target, and all until then."""
 
@@ -37,7 +42,7 @@ class ServedWindow(NamedTuple):
                 "p50_ns": max((latencies["50.000000"] for latencies in known), default=None),
                 "p99_ns": max((latencies["99.000000"] for latencies in known), default=None),
                 "share": 0.0,
-                "outstanding": volume["outstanding"],
+                "outstanding": sum(outstanding(volume[way]) for way in WAYS),
                 "errors": sum(volume[way]["errors"] for way in WAYS),
             }
 

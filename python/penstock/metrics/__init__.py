@@ -1,0 +1,1 @@
+"""Metrics for Prometheus: what is written, and where it goes."""
