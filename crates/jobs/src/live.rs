@@ -14,7 +14,7 @@ use crate::tree::{self, Node};
 
 /// Bounds of the commands in flight at a real target or submitted together: deeper than any
 /// device's queue.
-const COMMANDS: Count = Count(1, 4096);
+pub(crate) const COMMANDS: Count = Count(1, 4096);
 
 keys! {
     /// Settings of a live run.

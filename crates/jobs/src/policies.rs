@@ -32,7 +32,11 @@ pub(crate) fn all(
 }
 
 /// Reads the parameters of `policy` from its section of a job.
-fn own(policy: &'static Entry, section: &Node, folder: &Path) -> Result<Params, JobError> {
+pub(crate) fn own(
+    policy: &'static Entry,
+    section: &Node,
+    folder: &Path,
+) -> Result<Params, JobError> {
     let names: Vec<&str> = policy.params.iter().map(|param| param.name).collect();
     let title = format!("policy {}", policy.name);
     let reader = Reader::with(section, &title, names)?;

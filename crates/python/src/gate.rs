@@ -39,8 +39,18 @@ impl Gate {
         let files = paths.into_iter().map(file).collect::<Vec<_>>();
         let (engine, emulate) = (target.engine, emulate.map(|device| device.0));
         let interrupted = Some(interrupted as fn() -> bool);
-        let options =
-            GateOptions { files, policy, sets, emulate, engine, depth, timeout, interrupted };
+        let classes = Vec::new();
+        let options = GateOptions {
+            files,
+            policy,
+            sets,
+            emulate,
+            engine,
+            depth,
+            timeout,
+            classes,
+            interrupted,
+        };
         let opened = py.detach(|| Opened::open(&options));
         opened.map(Self).map_err(|failure| raise(py, &failure))
     }

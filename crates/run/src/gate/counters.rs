@@ -2,6 +2,7 @@
 
 use std::io;
 
+use indexmap::IndexMap;
 use penstock_core::{ClassInfo, Done, Op, Request, Span, Time};
 use serde::Serialize;
 
@@ -53,6 +54,9 @@ pub struct GateStats {
     /// Pieces of long requests that were sent while a short one waited: allowed by the guard
     /// against starvation, or by a policy without priority.
     pub long_first: u64,
+    /// Requests of each class that the opener has declared, in that order.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub classes: IndexMap<String, LengthStats>,
 }
 
 /// Statistics of requests of one kind.
@@ -81,8 +85,13 @@ pub struct LengthStats {
 }
 
 impl GateStats {
-    /// Reads `counters`, whose books are those of the classes, at `now`.
-    pub(super) fn new(counters: &Counters, threshold: u32, now: Time) -> Self {
+    /// Reads `counters`, whose books are those of the kinds, and whose classes have `names`, at `now`.
+    pub(super) fn new(
+        counters: &Counters,
+        names: impl Iterator<Item = String>,
+        threshold: u32,
+        now: Time,
+    ) -> Self {
         let open = now.ns().max(1) as f64;
         let of = |class: Class| counters.stats(class as usize);
         Self {
@@ -93,6 +102,7 @@ impl GateStats {
             long: of(Class::Long),
             flush: of(Class::Flush),
             long_first: counters.long_first,
+            classes: names.zip(counters.class_stats()).collect(),
         }
     }
 }
@@ -100,6 +110,8 @@ impl GateStats {
 /// Counts the requests of a gate, in a book for each kind that its opener tells apart.
 pub(super) struct Counters {
     books: Vec<LengthCounters>,
+    /// A further book for each class that the opener has declared.
+    classes: Vec<LengthCounters>,
     levels: Levels,
     /// Latencies of each book since they were taken last; none if they are not taken.
     window: Vec<Values>,
@@ -120,9 +132,9 @@ struct LengthCounters {
 }
 
 impl Counters {
-    /// Creates counters with `books` books, whose requests `levels` counts on their way. `windows`:
-    /// whether latencies are taken window by window too.
-    pub(super) fn new(books: usize, levels: Levels, windows: bool) -> Self {
+    /// Creates counters with `books` books, and one more for each of `classes` classes; `levels` counts
+    /// their requests on their way. `windows`: whether latencies are taken window by window too.
+    pub(super) fn new(books: usize, classes: usize, levels: Levels, windows: bool) -> Self {
         let book = |_| {
             let values = Values::new;
             let (wait, service, latency) = (values(), values(), values());
@@ -130,8 +142,9 @@ impl Counters {
             LengthCounters { bytes: 0, pieces: 0, errors: 0, wait, service, latency, buckets }
         };
         let window = (0..if windows { books } else { 0 }).map(|_| Values::new()).collect();
+        let classes = (0..classes).map(book).collect();
         let books = (0..books).map(book).collect();
-        Self { books, levels, window, busy: Span::ZERO, long_first: 0, record_error: None }
+        Self { books, classes, levels, window, busy: Span::ZERO, long_first: 0, record_error: None }
     }
 
     /// Counts a finished request of `pieces` pieces in `book`; `long_first` is the number of pieces
@@ -146,14 +159,10 @@ impl Counters {
         if let Some(window) = self.window.get_mut(book) {
             window.add(done.at.since(req.due));
         }
-        let book = &mut self.books[book];
-        book.bytes += u64::from(req.len);
-        book.pieces += pieces;
-        book.errors += u64::from(done.error.is_some());
-        book.wait.add(done.begun.since(req.due));
-        book.service.add(done.service);
-        book.latency.add(done.at.since(req.due));
-        book.buckets.add(done.at.since(req.due));
+        self.books[book].finished(req, done, pieces);
+        if let Some(class) = self.classes.get_mut(usize::from(req.class.0)) {
+            class.finished(req, done, pieces);
+        }
         self.busy += done.service;
         self.long_first = long_first;
     }
@@ -167,9 +176,26 @@ impl Counters {
     pub(super) fn stats(&self, book: usize) -> LengthStats {
         self.books[book].stats(|answered| self.levels.of(book, answered))
     }
+
+    /// Yields the statistics of each declared class.
+    fn class_stats(&self) -> impl Iterator<Item = LengthStats> {
+        let numbered = self.classes.iter().enumerate();
+        numbered.map(|(class, book)| book.stats(|answered| self.levels.of_class(class, answered)))
+    }
 }
 
 impl LengthCounters {
+    fn finished(&mut self, req: &Request, done: &Done, pieces: u64) {
+        self.bytes += u64::from(req.len);
+        self.pieces += pieces;
+        self.errors += u64::from(done.error.is_some());
+        self.wait.add(done.begun.since(req.due));
+        self.service.add(done.service);
+        self.latency.add(done.at.since(req.due));
+        self.buckets.add(done.at.since(req.due));
+    }
+
+    /// Returns the statistics; `levels` has the requests on their way when so many are answered.
     fn stats(&self, levels: impl Fn(u64) -> (u64, u64)) -> LengthStats {
         let requests = self.latency.count();
         let (queued, in_flight) = levels(requests);

@@ -57,7 +57,7 @@ impl Source for GateLoop {
         let start = u64::from(file) * WINDOW + offset;
         let short = op != Op::Flush && len <= self.threshold;
         let stream = self.cargo.put(Load { start: offset, bytes });
-        let entry = Entry { op, reply, short, book, sync, start, pieces: 0, failed: None };
+        let entry = Entry { op, reply, short, book, class, sync, start, pieces: 0, failed: None };
         self.register.put(stream, entry);
         // A merged command would carry the bytes of its first request alone. FUA keeps a policy
         // from merging; the carrier removes the flag where the caller did not ask for it.

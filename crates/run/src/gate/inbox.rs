@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub(super) enum Reply {
     Thread(SyncSender<Answer>),
     /// To the kernel, whose request it answers; the buffer goes to the pool.
     Kernel(BlockRequest, Arc<Pool>),
+    /// To a function, on the thread of the gate.
+    Function(Callback),
 }
 
 impl Reply {
@@ -49,7 +52,29 @@ impl Reply {
                 request.answer(answer.error.map_or(Ok(&answer.bytes[..]), Err));
                 pool.put(answer.bytes);
             }
+            Self::Function(mut callback) => callback.call(Some(answer)),
         }
+    }
+}
+
+/// A function that is called once: with the answer, or with `None` when the gate has ended without one.
+pub(super) struct Callback(Option<Box<dyn FnOnce(Option<Answer>) + Send>>);
+
+impl Callback {
+    pub(super) fn new(function: impl FnOnce(Option<Answer>) + Send + 'static) -> Self {
+        Self(Some(Box::new(function)))
+    }
+
+    fn call(&mut self, answer: Option<Answer>) {
+        if let Some(function) = self.0.take() {
+            function(answer);
+        }
+    }
+}
+
+impl Drop for Callback {
+    fn drop(&mut self) {
+        self.call(None);
     }
 }
 
@@ -162,6 +187,28 @@ impl<T> Inbox<T> {
         if let Some(why) = &state.closed {
             return Err(why.clone());
         }
+        self.push(state, at, order);
+        Ok(())
+    }
+
+    /// Adds an order of the time `at`, which is made only if there is room for it now.
+    ///
+    /// # Errors
+    /// The reason why no order is taken any more; `None` if there is no room.
+    pub(super) fn try_put(
+        &self,
+        at: Time,
+        order: impl FnOnce() -> T,
+    ) -> Result<(), Option<Closed>> {
+        let state = self.lock();
+        if state.closed.is_some() || state.outstanding >= self.most {
+            return Err(state.closed.clone());
+        }
+        self.push(state, at, order());
+        Ok(())
+    }
+
+    fn push(&self, mut state: MutexGuard<'_, InboxState<T>>, at: Time, order: T) {
         state.outstanding += 1;
         state.orders.push_back((at, order));
         // A caller whose order was not the first relies on the ring for the first.
@@ -170,7 +217,6 @@ impl<T> Inbox<T> {
         if first {
             self.bell.ring();
         }
-        Ok(())
     }
 
     /// Closes the inbox. Earlier orders are still served.
@@ -187,7 +233,9 @@ impl<T> Inbox<T> {
     /// Records that the dispatcher has ended, which every waiting thread gets as its answer.
     pub(super) fn end(&self) {
         self.shut(Closed::ended);
-        self.lock().orders.clear();
+        // Outside the lock: the replies of orders may ask why it is closed.
+        let orders = mem::take(&mut self.lock().orders);
+        drop(orders);
     }
 
     fn shut(&self, why: fn() -> Closed) {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use penstock_core::{ClassInfo, Device, Queued, Seed, Served, Span};
 use penstock_jobs::devices::DeviceSpec;
 use penstock_jobs::diagnose::JobError;
-use penstock_jobs::{params, policies, timeout_in};
+use penstock_jobs::{Class, params, policies, timeout_in};
 use penstock_live::{
     Cargo, Emulated, Engine, EngineError, Handover, LiveClock, Settings, Speed, Stage, Stopwatch,
     Target, User,
@@ -52,6 +52,9 @@ pub struct GateOptions {
     /// Time that a command may take at a file, as `30s` or `off`, before the gate ends with an
     /// error; 30 s if not given.
     pub timeout: Option<String>,
+    /// Classes of work, one of which each request then names; if there are none, requests are told apart by
+    /// their length alone.
+    pub classes: Vec<Class>,
     /// Called ten times a second on a thread that waits; `true` ends its wait with an error. The
     /// request may still be carried out.
     pub interrupted: Option<fn() -> bool>,
@@ -63,7 +66,8 @@ impl Default for GateOptions {
         let (files, sets) = (Vec::new(), Vec::new());
         let policy = size_priority::ENTRY.name.into();
         let (emulate, engine, timeout, interrupted) = (None, None, None, None);
-        Self { files, policy, sets, emulate, engine, depth: 32, timeout, interrupted }
+        let (depth, classes) = (32, Vec::new());
+        Self { files, policy, sets, emulate, engine, depth, timeout, classes, interrupted }
     }
 }
 
@@ -184,6 +188,8 @@ pub(super) struct Kinds {
     pub(super) classes: Vec<ClassInfo>,
     /// Number of books in which they are counted.
     pub(super) books: usize,
+    /// Whether latencies are taken window by window too.
+    pub(super) windows: bool,
     /// Bytes of the longest request that carries data.
     pub(super) longest: u32,
     /// Most requests at once.
@@ -222,8 +228,9 @@ pub(super) fn open(
     let timeout = timeout(options)?;
     let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
     let files = Files::new(targets.clone(), bound);
-    let levels = Levels::new(kinds.books);
-    let counters = Counters::new(kinds.books, levels.clone(), kinds.by_class.is_some());
+    let (books, classes) = (kinds.books, options.classes.len());
+    let levels = Levels::new(books, classes);
+    let counters = Counters::new(books, classes, levels.clone(), kinds.windows);
     let counters = Arc::new(Mutex::new(counters));
     let (depth, threshold, most) = (options.depth, decider.threshold(), kinds.most);
     let parts = Parts { targets, model, engine, depth, timeout, decider, kinds };

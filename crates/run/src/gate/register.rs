@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use penstock_core::{Errno, Op, StreamId};
+use penstock_core::{ClassId, Errno, Op, StreamId};
 
 use super::inbox::Reply;
 use super::levels::Levels;
@@ -16,6 +16,7 @@ pub(super) struct Entry {
     pub(super) short: bool,
     /// Number of the counters in which it is booked.
     pub(super) book: usize,
+    pub(super) class: ClassId,
     /// Whether it must be on stable media when it is answered.
     pub(super) sync: bool,
     /// Position of its first byte in the address space of all files.
@@ -68,9 +69,9 @@ impl Register {
         entry.pieces += 1;
         let answer = entry.failed.map_or(Ok(entry.sync), |(_, error)| Err(error));
         let (short, flush, first) = (entry.short, entry.op == Op::Flush, entry.pieces == 1);
-        let book = entry.book;
+        let (book, class) = (entry.book, entry.class);
         if first {
-            this.levels.begun(book);
+            this.levels.begun(book, class);
         }
         if short && first {
             this.short_waiting -= 1;

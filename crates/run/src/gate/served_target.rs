@@ -158,7 +158,7 @@ impl Front for VolumeFront {
         let order = Order { op, file, offset, bytes, len, sync, class, prio, book, reply };
         // A request that is not taken is dropped, which answers it with an error.
         if self.inbox.put(self.stopwatch.now(), order, BEAT, || true).is_ok() {
-            self.levels.arrived(book);
+            self.levels.arrived(book, class);
         }
     }
 
@@ -210,6 +210,7 @@ impl ServedTarget {
         let kinds = Kinds {
             classes,
             books,
+            windows: true,
             longest: Served::LONGEST,
             most: MOST,
             by_class: Some(policy.clone()),

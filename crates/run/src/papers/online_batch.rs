@@ -195,8 +195,7 @@ fn open(trial: &Trial) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
         engine: trial.target.engine.clone(),
         // One request in service at a time, as a disk has one arm.
         depth: 1,
-        timeout: None,
-        interrupted: None,
+        ..GateOptions::default()
     };
     let targets = options.targets(User::Run)?;
     let unit = targets.iter().map(penstock_live::Target::unit).max().unwrap_or(1);

@@ -124,7 +124,7 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
         let (rng, log) = (Seed(7).stream("file", number), Rc::clone(&log));
         Box::new(Failing { number, rng, errors, log, serving: Vec::new() }) as Box<dyn Device>
     };
-    let levels = Levels::new(1);
+    let levels = Levels::new(1, 0);
     let register = Register::new(levels.clone());
     let carrier = Carrier::new((0..3).map(file).collect(), depth, GRAIN, register.clone());
     let entry = penstock_policy::find(policy).expect("a policy");
@@ -151,7 +151,7 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
         })
         .collect();
     inbox.close();
-    let counters = Arc::new(Mutex::new(Counters::new(1, levels, false)));
+    let counters = Arc::new(Mutex::new(Counters::new(1, 0, levels, false)));
     let mut desk = GateLoop {
         inbox,
         cargo: Cargo::default(),
