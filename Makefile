@@ -72,6 +72,19 @@ sdist: $(VENV)/tools ## the package's sources in target/wheels
 	@rm -f $(PACKAGES)/*.tar.gz
 	$(BIN)/maturin sdist --out $(PACKAGES)
 
+# Debug information is only of use to who builds it here, and most of the archive.
+PREFIX := target/capi
+.PHONY: capi
+capi: rust ## the gate for C: library, header and pkg-config file, below PREFIX=target/capi
+	cargo build --quiet --release --locked -p penstock-capi
+	install -D -m 755 -t $(PREFIX)/lib target/release/libpenstock_gate.so
+	install -D -m 644 -t $(PREFIX)/lib target/release/libpenstock_gate.a
+	strip --strip-debug $(PREFIX)/lib/libpenstock_gate.*
+	install -D -m 644 -t $(PREFIX)/include crates/capi/penstock_gate.h
+	@mkdir -p $(PREFIX)/lib/pkgconfig
+	sed "s/@VERSION@/$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)/" crates/capi/penstock_gate.pc.in \
+	  > $(PREFIX)/lib/pkgconfig/penstock_gate.pc
+
 # Twice as many at a time as a small machine has processors: many tests wait for real time. While those
 # of Python wait, those of Rust are compiled, so these yield to them.
 RUST_TESTS := --workspace --locked --exclude penstock-architecture
@@ -148,7 +161,7 @@ fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-jobs -p penstock-policy -p penstock-run --lib
 
 .PHONY: sanitize
-sanitize: ## AddressSanitizer over the crate with unsafe code, and Miri over what it can run; needs nightly
+sanitize: ## AddressSanitizer over the crates with unsafe code, and Miri over what it can run; needs nightly
 	tools/sanitize
 
 # A finding ends its part, not the others. `make --jobs=4 soak` runs four at a time.

@@ -101,7 +101,7 @@ def test_a_sanitizer_that_is_missing_is_a_failure(programs: Path) -> None:
     ended = make("sanitize", env={"PATH": str(programs)})
     assert ended.code == 2
     assert "+nightly miri test --locked --no-fail-fast --lib -p penstock-live -- " in ended.out
-    assert "error: failed: AddressSanitizer: live\n" in ended.err
+    assert "error: failed: AddressSanitizer: live and capi\n" in ended.err
     put(programs, "cargo", 'echo "$@"')
     assert make("sanitize", env={"PATH": str(programs)}).code == 0
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, Meta, Visibility};
 
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "crates/core",
     "crates/policy",
     "crates/device",
@@ -14,6 +14,7 @@ const CRATES: [&str; 10] = [
     "crates/live",
     "crates/jobs",
     "crates/run",
+    "crates/capi",
     "crates/python",
     "validation",
     "tests",

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, Meta, UseTree};
 
-const CRATES: [&str; 8] = ["core", "policy", "device", "workload", "live", "jobs", "run", "python"];
+const CRATES: [&str; 9] =
+    ["core", "policy", "device", "workload", "live", "jobs", "run", "capi", "python"];
 
 /// Files and folders on the first floor of a crate, at most.
 const MOST_ROOMS: usize = 18;
