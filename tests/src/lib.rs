@@ -243,54 +243,61 @@ pub fn any_params(entry: &Entry, seed: u64) -> Params {
 }
 
 fn draw(declared: &'static [penstock_policy::Param], params: &mut Params, rng: &mut Rng) {
-    let pick = |rng: &mut Rng, of: usize| rng.random_range(0..of);
     for param in declared {
-        let sizes = [4096, 10_000, 65_536, 1 << 20];
-        let times = [0, 1, 20, 500];
-        let value = match &param.kind {
-            Kind::Size => Value::Size(sizes[pick(rng, 4)]),
-            Kind::SizeOr(words) => match pick(rng, 4 + words.len()) {
-                n @ 0..4 => Value::Size(sizes[n]),
-                n => Value::Word(words[n - 4]),
-            },
-            Kind::SizeOrGroup(words, members) => match pick(rng, 8 + words.len()) {
-                n @ 0..4 => Value::Size(sizes[n]),
-                4..8 => {
-                    let mut group = Params::defaults(members);
-                    draw(members, &mut group, rng);
-                    Value::Group(group)
-                }
-                n => Value::Word(words[n - 8]),
-            },
-            Kind::Duration => Value::Duration(Span::from_ms(times[pick(rng, 4)])),
-            Kind::DurationOr(words) => match pick(rng, 4 + words.len()) {
-                n @ 0..4 => Value::Duration(Span::from_ms(times[n])),
-                n => Value::Word(words[n - 4]),
-            },
-            Kind::PositiveDurationOr(words) => match pick(rng, 4 + words.len()) {
-                n @ 0..4 => Value::Duration(Span::from_ms(times[n].max(2))),
-                n => Value::Word(words[n - 4]),
-            },
-            Kind::Count(least) => Value::Count(least + [0, 1, 4, 16][pick(rng, 4)]),
-            Kind::CountIn(least, most) => {
-                Value::Count((least + [0, 1, 4, 16][pick(rng, 4)]).min(*most))
-            }
-            Kind::CountOr(least, words) => match pick(rng, 4 + words.len()) {
-                n @ 0..4 => Value::Count(least + [0, 1, 4, 16][n]),
-                n => Value::Word(words[n - 4]),
-            },
-            Kind::Switch => Value::Switch(pick(rng, 2) == 1),
-            Kind::Choice(words) => Value::Word(words[pick(rng, words.len())]),
-            Kind::Group(members) | Kind::GroupOrDevice(members) => {
-                match params.group(param.name).cloned() {
-                    Some(mut group) if pick(rng, 3) > 0 => {
-                        draw(members, &mut group, rng);
-                        Value::Group(group)
-                    }
-                    _ => Value::Word("off"),
-                }
-            }
-        };
+        let value = drawn(&param.kind, params.group(param.name), rng);
         params.set(param.name, value);
+    }
+}
+
+/// Draws a value of `kind`; `group` is the present one of a group.
+fn drawn(kind: &'static Kind, group: Option<&Params>, rng: &mut Rng) -> Value {
+    let pick = |rng: &mut Rng, of: usize| rng.random_range(0..of);
+    let sizes = [4096, 10_000, 65_536, 1 << 20];
+    let times = [0, 1, 20, 500];
+    match kind {
+        Kind::Size => Value::Size(sizes[pick(rng, 4)]),
+        Kind::SizeOr(words) => match pick(rng, 4 + words.len()) {
+            n @ 0..4 => Value::Size(sizes[n]),
+            n => Value::Word(words[n - 4]),
+        },
+        Kind::SizeOrGroup(words, members) => match pick(rng, 8 + words.len()) {
+            n @ 0..4 => Value::Size(sizes[n]),
+            4..8 => {
+                let mut group = Params::defaults(members);
+                draw(members, &mut group, rng);
+                Value::Group(group)
+            }
+            n => Value::Word(words[n - 8]),
+        },
+        Kind::Duration => Value::Duration(Span::from_ms(times[pick(rng, 4)])),
+        Kind::DurationOr(words) => match pick(rng, 4 + words.len()) {
+            n @ 0..4 => Value::Duration(Span::from_ms(times[n])),
+            n => Value::Word(words[n - 4]),
+        },
+        Kind::PositiveDurationOr(words) => match pick(rng, 4 + words.len()) {
+            n @ 0..4 => Value::Duration(Span::from_ms(times[n].max(2))),
+            n => Value::Word(words[n - 4]),
+        },
+        Kind::Count(least) => Value::Count(least + [0, 1, 4, 16][pick(rng, 4)]),
+        Kind::CountIn(least, most) => {
+            Value::Count((least + [0, 1, 4, 16][pick(rng, 4)]).min(*most))
+        }
+        Kind::CountOr(least, words) => match pick(rng, 4 + words.len()) {
+            n @ 0..4 => Value::Count(least + [0, 1, 4, 16][n]),
+            n => Value::Word(words[n - 4]),
+        },
+        Kind::Switch => Value::Switch(pick(rng, 2) == 1),
+        Kind::Choice(words) => Value::Word(words[pick(rng, words.len())]),
+        Kind::Group(members) | Kind::GroupOrDevice(members) => match group.cloned() {
+            Some(mut group) if pick(rng, 3) > 0 => {
+                draw(members, &mut group, rng);
+                Value::Group(group)
+            }
+            _ => Value::Word("off"),
+        },
+        Kind::PerClass(kind) => match pick(rng, 2) {
+            0 => drawn(kind, None, rng),
+            _ => Value::List((0..2).map(|_| drawn(kind, None, rng)).collect()),
+        },
     }
 }

@@ -80,8 +80,9 @@ impl GateSpec {
         let reader = Reader::new(&root, "the options of the gate", &[KEYS, &[&TIMEOUT, &CLASS]])?;
         let policy = reader.get(&POLICY)?;
         let entry = params::policy(&policy).map_err(|error| error.at(reader.place(&POLICY)))?;
-        let params = reader.find(&PARAMETERS)?;
-        let params = params.map(|node| policies::own(entry, &node, Path::new(""))).transpose()?;
+        let classes = reader.node(&CLASS).map(classes::classes).transpose()?;
+        let own = |node| policies::own(entry, &node, Path::new(""), classes.as_deref());
+        let params = reader.find(&PARAMETERS)?.map(own).transpose()?;
         reader.get(&TIMEOUT)?;
         let word = |node: &Node| node.word().map(str::to_owned);
         let sized =
@@ -98,7 +99,7 @@ impl GateSpec {
             timeout: reader.node(&TIMEOUT).and_then(word),
             policy,
             sets: params.map_or_else(Vec::new, |params| params::arguments(&params)),
-            classes: reader.node(&CLASS).map_or_else(|| Ok(Vec::new()), classes::classes)?,
+            classes: classes.unwrap_or_default(),
         })
     }
 }

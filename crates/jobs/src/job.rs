@@ -319,7 +319,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let memory = memory.copied();
     let device = device(&reader, on, &mut workload)?;
     let stop = reader.get(&STOP)?.resolve(reader.place(&STOP), earliest, &classes, &workload)?;
-    let policies = policies::all(reader.node(&POLICY), folder)?;
+    let policies = policies::all(reader.node(&POLICY), folder, Some(&classes))?;
     let kernel = kernel_tunables::all(reader.node(&POLICY))?;
     let buffered = workload.agents().iter().any(|agent| agent.buffered);
     let job = Job {

@@ -49,41 +49,47 @@ pub fn devices() -> Value {
 fn params(declared: &'static [Param], prefix: &str) -> Vec<Value> {
     let listed = |param: &'static Param| {
         let name = format!("{prefix}{}", param.name);
-        let (kind, members) = match &param.kind {
-            Kind::Size => ("size".to_owned(), vec![]),
-            Kind::SizeOr(words) => (format!("size | {}", words.join(" | ")), vec![]),
-            Kind::SizeOrGroup(words, members) => (
-                format!("size | {} | table", words.join(" | ")),
-                params(members, &format!("{name}.")),
-            ),
-            Kind::Duration => ("time".to_owned(), vec![]),
-            Kind::DurationOr(words) => (format!("time | {}", words.join(" | ")), vec![]),
-            Kind::PositiveDurationOr(words) => {
-                let kinds = std::iter::once("time above zero").chain(words.iter().copied());
-                (kinds.collect::<Vec<_>>().join(" | "), vec![])
-            }
-            Kind::Count(least) => (format!("count, {least} or more"), vec![]),
-            Kind::CountIn(least, most) => (format!("count, {least} to {most}"), vec![]),
-            Kind::CountOr(least, words) => {
-                (format!("count, {least} or more | {}", words.join(" | ")), vec![])
-            }
-            Kind::Switch => ("true | false".to_owned(), vec![]),
-            Kind::Choice(words) => (words.join(" | "), vec![]),
-            Kind::Group(members) => {
-                ("table | off".to_owned(), params(members, &format!("{name}.")))
-            }
-            Kind::GroupOrDevice(members) => {
-                ("table | device | off".to_owned(), params(members, &format!("{name}.")))
-            }
-        };
+        let members = params(members(&param.kind), &format!("{name}."));
         let default = match &param.default {
             Setting::Group(_) => Value::from("on"),
             other => param_json(other),
         };
         let (doc, source) = (param.doc, param.source);
-        let own =
-            json!({"name": name, "kind": kind, "default": default, "doc": doc, "source": source});
+        let own = json!({"name": name, "kind": kind(&param.kind), "default": default, "doc": doc, "source": source});
         std::iter::once(own).chain(members)
     };
     declared.iter().flat_map(listed).collect()
+}
+
+/// Describes the values of a kind.
+fn kind(kind: &Kind) -> String {
+    let or = |kind: &str, words: &[&str]| {
+        std::iter::once(kind).chain(words.iter().copied()).collect::<Vec<_>>().join(" | ")
+    };
+    match *kind {
+        Kind::Size => "size".into(),
+        Kind::SizeOr(words) => or("size", words),
+        Kind::SizeOrGroup(words, _) => or("size", words) + " | table",
+        Kind::Duration => "time".into(),
+        Kind::DurationOr(words) => or("time", words),
+        Kind::PositiveDurationOr(words) => or("time above zero", words),
+        Kind::Count(least) => format!("count, {least} or more"),
+        Kind::CountIn(least, most) => format!("count, {least} to {most}"),
+        Kind::CountOr(least, words) => or(&format!("count, {least} or more"), words),
+        Kind::Switch => "true | false".into(),
+        Kind::Choice(words) => words.join(" | "),
+        Kind::Group(_) => "table | off".into(),
+        Kind::GroupOrDevice(_) => "table | device | off".into(),
+        Kind::PerClass(each) => self::kind(each) + " | list",
+    }
+}
+
+/// Returns the members of a group.
+fn members(kind: &Kind) -> &'static [Param] {
+    match *kind {
+        Kind::SizeOrGroup(_, members) | Kind::Group(members) | Kind::GroupOrDevice(members) => {
+            members
+        }
+        _ => &[],
+    }
 }

@@ -68,18 +68,19 @@ pub(crate) fn change(
 ) -> Result<Params, JobError> {
     for param in params {
         if let Some(node) = reader.named(param.name) {
-            values.set(param.name, value(param, node, device)?);
+            values.set(param.name, value(&param.kind, param.name, node, device)?);
         }
     }
     Ok(values)
 }
 
-fn value(param: &Param, node: &Node, device: Device<'_>) -> Result<Value, JobError> {
-    match param.kind {
+/// Reads a value of `kind`, of the parameter called `name`.
+fn value(kind: &Kind, name: &str, node: &Node, device: Device<'_>) -> Result<Value, JobError> {
+    match *kind {
         Kind::Size => size(node),
         Kind::SizeOr(words) => word_or(node, words, &units::SIZE, "", size),
         Kind::SizeOrGroup(_, members) if matches!(node.value, tree::Value::Table(_)) => {
-            Ok(Value::Group(group(members, node, param.name, device)?))
+            Ok(Value::Group(group(members, node, name, device)?))
         }
         Kind::SizeOrGroup(words, members) => {
             let example = members.first().map_or("", |member| member.name);
@@ -126,9 +127,24 @@ fn value(param: &Param, node: &Node, device: Device<'_>) -> Result<Value, JobErr
                     );
                     Err(node.expected("a table or `off`").hint(hint))
                 }
-                (None, None) => Ok(Value::Group(group(members, node, param.name, device)?)),
+                (None, None) => Ok(Value::Group(group(members, node, name, device)?)),
             }
         }
+        Kind::PerClass(kind) => match &node.value {
+            tree::Value::List(_) | tree::Value::Word(_) => {
+                let values = node.list("a value, or a list of values")?;
+                let values = values.iter().map(|node| value(kind, name, node, device));
+                let mut values = values.collect::<Result<Vec<_>, _>>()?;
+                match values.len() {
+                    0 => Err(node
+                        .expected("a value for each class")
+                        .hint("leave the key out, or write a value for all classes")),
+                    1 => Ok(values.remove(0)),
+                    _ => Ok(Value::List(values)),
+                }
+            }
+            _ => value(kind, name, node, device),
+        },
     }
 }
 
@@ -173,16 +189,25 @@ pub fn params_json(params: &Params) -> Json {
     text::params_json(params)
 }
 
+/// Returns a value as an argument has it.
+fn word(value: &Value) -> String {
+    match text::param_json(value) {
+        Json::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 /// Returns the arguments that give a policy `params`, without its name: `split=64KiB`, `guard.after=16`.
 pub fn arguments(params: &Params) -> Vec<String> {
     let argument = |(name, value): &(&'static str, Value)| match value {
         Value::Group(members) => {
             arguments(members).iter().map(|member| format!("{name}.{member}")).collect()
         }
-        _ => match text::param_json(value) {
-            Json::String(text) => vec![format!("{name}={text}")],
-            other => vec![format!("{name}={other}")],
-        },
+        Value::List(values) => {
+            let words = values.iter().map(word).collect::<Vec<_>>();
+            vec![format!("{name}={}", words.join(","))]
+        }
+        _ => vec![format!("{name}={}", word(value))],
     };
     params.iter().flat_map(argument).collect()
 }

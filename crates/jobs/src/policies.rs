@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use penstock_policy::{Entry, POLICIES, Params};
+use penstock_policy::{Entry, POLICIES, Params, Value};
 
-use crate::diagnose::{JobError, Source};
+use crate::classes::Class;
+use crate::diagnose::{JobError, Source, quote};
 use crate::kernel_tunables;
 use crate::policy_keys::POLICY;
 use crate::reader::Reader;
@@ -12,10 +13,12 @@ use crate::tree::{self, Node};
 use crate::{named_device, params, sets};
 
 /// Returns the parameters of every registered policy: the sections of `node` over the defaults.
-/// Device files are relative to `folder`.
+/// Device files are relative to `folder`. A list of values has one for each of `classes`, if these
+/// are known.
 pub(crate) fn all(
     node: Option<&Node>,
     folder: &Path,
+    classes: Option<&[Class]>,
 ) -> Result<Vec<(&'static str, Params)>, JobError> {
     let of_kernel = node.map(kernel_tunables::sections).into_iter().flatten().map(|(name, _)| name);
     let names = POLICIES.iter().map(|policy| policy.name).chain(of_kernel).collect();
@@ -23,7 +26,7 @@ pub(crate) fn all(
     let params = |policy: &'static Entry| {
         let section = reader.as_ref().and_then(|reader| reader.named(policy.name));
         let params = match section {
-            Some(section) => own(policy, section, folder)?,
+            Some(section) => own(policy, section, folder, classes)?,
             None => policy.defaults(),
         };
         Ok((policy.name, params))
@@ -36,17 +39,28 @@ pub(crate) fn own(
     policy: &'static Entry,
     section: &Node,
     folder: &Path,
+    classes: Option<&[Class]>,
 ) -> Result<Params, JobError> {
     let names: Vec<&str> = policy.params.iter().map(|param| param.name).collect();
     let title = format!("policy {}", policy.name);
     let reader = Reader::with(section, &title, names)?;
     let params =
         params::read(policy.params, &reader, &|node| named_device::path_or_name(node, folder))?;
+    let place = |param| &reader.named(param).unwrap_or(section).origin;
+    for (name, value) in params.iter() {
+        if let (Value::List(values), Some(classes)) = (value, classes)
+            && values.len() != classes.len()
+        {
+            let message = format!("{} values for {} classes", values.len(), classes.len());
+            let names: Vec<String> = classes.iter().map(|class| quote(&class.name)).collect();
+            let hint = format!("write one value for all, or one each for {}", names.join(", "));
+            return Err(JobError::new(message).at(place(*name)).hint(hint));
+        }
+    }
     match (policy.facts.conflict)(&params) {
         None => Ok(params),
         Some(conflict) => {
-            let place = reader.named(conflict.param).unwrap_or(section);
-            Err(JobError::new(conflict.message).at(&place.origin).hint(conflict.hint))
+            Err(JobError::new(conflict.message).at(place(conflict.param)).hint(conflict.hint))
         }
     }
 }
@@ -61,7 +75,7 @@ pub fn set(policy: &'static Entry, sets: &[String]) -> Result<Params, JobError> 
         sets::apply(&mut root, &format!("{}.{set}", policy.name), &[], 0)?;
     }
     let reader = Reader::new(&root, "the parameters", &[&[&POLICY]])?;
-    let params = all(reader.node(&POLICY), Path::new(""))?
+    let params = all(reader.node(&POLICY), Path::new(""), None)?
         .into_iter()
         .find(|(name, _)| *name == policy.name);
     Ok(params.expect("it is one of all").1)

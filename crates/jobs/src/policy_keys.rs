@@ -4,7 +4,8 @@ use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
 
 use crate::describe::{
-    NAMED_DEVICE, any, count, defined, described, from_digit, matching, switch, table, with, words,
+    NAMED_DEVICE, any, count, defined, described, from_digit, matching, some, switch, table, with,
+    words,
 };
 use crate::kernel_tunables::KERNEL;
 use crate::keys::keys;
@@ -44,8 +45,9 @@ pub(crate) fn properties(
     params.into_iter().map(|declared| (declared.name, param(declared)))
 }
 
-fn param(param: &'static Param) -> Value {
-    let schema = match param.kind {
+/// Describes a value of `kind`.
+fn value(kind: &'static Kind) -> Value {
+    match *kind {
         Kind::Size => defined("size-above-zero"),
         Kind::SizeOr(these) => any([words(these.iter().copied()), from_digit("size-above-zero")]),
         Kind::SizeOrGroup(these, members) => {
@@ -68,10 +70,19 @@ fn param(param: &'static Param) -> Value {
         Kind::GroupOrDevice(members) => {
             any([words(["on", "off"]), params(members), defined(NAMED_DEVICE)])
         }
-    };
+        Kind::PerClass(kind) => {
+            let value = value(kind);
+            let list = some(&value);
+            any([value, list])
+        }
+    }
+}
+
+fn param(param: &'static Param) -> Value {
     let default = match &param.default {
         Setting::Group(_) => json!("on"),
         other => param_json(other),
     };
-    described(schema, &format!("{} Default: {}.", param.doc, param.source), Some(default))
+    let meaning = format!("{} Default: {}.", param.doc, param.source);
+    described(value(&param.kind), &meaning, Some(default))
 }

@@ -42,6 +42,7 @@ pub(crate) fn param_json(value: &Value) -> Json {
         Value::Word(word) => (*word).into(),
         Value::Device(name) => name.as_str().into(),
         Value::Group(members) => params_json(members),
+        Value::List(values) => values.iter().map(param_json).collect(),
     }
 }
 

@@ -46,6 +46,9 @@ pub enum Kind {
     Switch,
     /// A choice among these words.
     Choice(&'static [&'static str]),
+    /// One value of this kind for all classes, or a list with one for each class in the order of
+    /// the job.
+    PerClass(&'static Self),
     /// A table of parameters, or the word `off`.
     Group(&'static [Param]),
     /// A table of parameters, the word `off`, or a device whose costs fill the table when a run
@@ -66,6 +69,8 @@ pub enum Value {
     Switch(bool),
     /// A word that its kind allows.
     Word(&'static str),
+    /// A value for each class.
+    List(Vec<Self>),
     /// The members of a group. As a default, an empty group stands for the defaults of its members.
     Group(Params),
     /// A device: its name, or the path of its file.

@@ -63,10 +63,12 @@ def _params(policy: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _levels(param: Mapping[str, Any]) -> Iterator[str]:
-    """Other values than the default."""
+    """Other values than the default; none of a parameter that each class has a value of."""
     default = param["default"]
     default = str(default).lower() if isinstance(default, bool) else str(default)
     kinds = param["kind"]
+    if kinds.endswith("| list"):
+        return
     for word in _WORD.findall(kinds):
         if word not in _NO_WORDS and word != default:
             yield word

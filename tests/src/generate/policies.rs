@@ -115,6 +115,8 @@ fn value(draw: &mut Draw<'_>, kind: &Kind) -> String {
         Kind::Group(_) | Kind::GroupOrDevice(_) if draw.one_in(3) => "\"off\"".into(),
         // A drive's own queue takes no device, and probing one takes longer than a job.
         Kind::Group(members) | Kind::GroupOrDevice(members) => group(draw, members),
+        // A list would need the number of classes.
+        Kind::PerClass(kind) => value(draw, kind),
     }
 }
 
