@@ -95,6 +95,8 @@ LEFT_TO_THE_PARSER = re.compile(
             "the agent names the file",
             "the job has .* files; at most",
             "agents with their copies",
+            # Which classes there are.
+            "expected a value for each class, found [0-9]",
         ]
     )
 )

@@ -67,7 +67,7 @@ impl PolicyObserver for Entries<'_> {
 const MODES: &[(&str, &str, &str)] = &[("cfq", "mode", "slices")];
 
 /// Policies that distinguish classes, and use nothing else of them.
-const BY_CLASS: &[&str] = &["round-robin", "max-queued"];
+const BY_CLASS: &[&str] = &["round-robin", "max-queued", "token-bucket", "latency-target"];
 
 /// Runs the scenario and lists each command: when it was sent, its length, and its requests. `mode`
 /// is a parameter and its value.
@@ -148,6 +148,18 @@ fn settings(entry: &Entry, mode: Option<(&str, &'static str)>) -> Params {
     // Cycles that fit the scenario.
     if entry.params.iter().any(|param| param.name == "cycle") {
         params.set("cycle", Value::Duration(Span::from_ms(6)));
+    }
+    // So low that the class with most requests waits for tokens.
+    if entry.params.iter().any(|param| param.name == "iops") {
+        params.set("iops", Value::List([Value::Count(200), Value::Word("off")].into()));
+        params.set("iops_burst", Value::Count(2));
+    }
+    // Windows of some commands, the first of which misses the target of the second class.
+    if entry.params.iter().any(|param| param.name == "target") {
+        let target = Value::Duration(Span::from_ms(4));
+        params.set("target", Value::List([Value::Word("off"), target].into()));
+        params.set("window", Value::Duration(Span::from_ms(4)));
+        params.set("recovery", Value::Count(1));
     }
     // So short that a request waits for too long.
     if entry.params.iter().any(|param| param.name == "prio_aging_expire") {

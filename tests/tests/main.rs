@@ -18,6 +18,7 @@ mod page_cache;
 mod protection;
 mod seeds;
 mod shares;
+mod token_bucket;
 mod trace_properties;
 mod unscheduled;
 mod write_back;

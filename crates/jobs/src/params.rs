@@ -215,7 +215,7 @@ pub fn arguments(params: &Params) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use penstock_core::Span;
-    use penstock_policy::{POLICIES, charge};
+    use penstock_policy::{POLICIES, Value, charge, find};
 
     use super::arguments;
     use crate::job::Job;
@@ -281,6 +281,52 @@ arrivals = { kind = "closed", depth = 1 }
             let message = fairio(&[set]).unwrap_err();
             assert!(message.contains(said), "{set}: {message}");
         }
+    }
+
+    const TWO_CLASSES: &str = r#"duration = "10s"
+[class.web]
+[class.batch]
+[[agent]]
+class = "web"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 1 }
+"#;
+
+    /// Returns `token-bucket.iops` of a job with two classes and further `lines`.
+    fn iops(lines: &str, sets: &[String]) -> Result<Value, String> {
+        let text = TWO_CLASSES.to_owned() + lines;
+        let job = Job::parse("job.toml", &text, sets).map_err(|error| error.to_string())?;
+        let again = Job::parse("job.toml", &job.text(), &[]).expect("its own text");
+        assert_eq!(again.policies, job.policies);
+        Ok(job.params("token-bucket").expect("a policy").get("iops").clone())
+    }
+
+    #[test]
+    fn one_value_holds_for_all_classes_or_each_has_its_own() {
+        let set = |value: &str| iops("", &[format!("token-bucket.iops={value}")]);
+        let list = Value::List(vec![Value::Word("off"), Value::Count(200)]);
+        assert_eq!(set("200"), Ok(Value::Count(200)));
+        assert_eq!(set("off, 200"), Ok(list.clone()));
+        let file = "[policy.token-bucket]\niops = [\"off\", 200]\n";
+        assert_eq!(iops(file, &[]), Ok(list.clone()));
+        let entry = find("token-bucket").expect("a policy");
+        let params = entry.defaults().with("iops", list);
+        assert_eq!(policies::set(entry, &arguments(&params)).unwrap(), params);
+        for (value, said) in [
+            ("1,2,3", "expected a value for each class, found 3"),
+            ("1,2,3", "the classes are `web`, `batch`; one value holds for all"),
+            ("0,1", "expected a whole number of at least 1"),
+            ("1,", "expected a whole number of at least 1, or `off`, found nothing"),
+            ("1,of", "expected a whole number of at least 1, or `off`, found `of`"),
+            ("[1,2]", "lists of --set are values with commas, no brackets"),
+        ] {
+            let message = set(value).unwrap_err();
+            assert!(message.contains(said), "{value}: {message}");
+        }
+        let message = iops("[policy.token-bucket]\niops = []\n", &[]).unwrap_err();
+        assert!(message.contains("expected a value for each class, found a list"), "{message}");
     }
 
     #[test]

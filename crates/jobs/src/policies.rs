@@ -51,9 +51,9 @@ pub(crate) fn own(
         if let (Value::List(values), Some(classes)) = (value, classes)
             && values.len() != classes.len()
         {
-            let message = format!("{} values for {} classes", values.len(), classes.len());
+            let message = format!("expected a value for each class, found {}", values.len());
             let names: Vec<String> = classes.iter().map(|class| quote(&class.name)).collect();
-            let hint = format!("write one value for all, or one each for {}", names.join(", "));
+            let hint = format!("the classes are {}; one value holds for all", names.join(", "));
             return Err(JobError::new(message).at(place(*name)).hint(hint));
         }
     }

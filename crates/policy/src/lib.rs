@@ -18,6 +18,7 @@ mod cost;
 mod feedback;
 mod idling;
 mod one_way;
+mod per_class;
 mod think_time;
 
 pub mod anticipatory;
@@ -30,6 +31,7 @@ pub mod elevator;
 pub mod fairio;
 pub mod fcfs;
 pub mod kyber;
+pub mod latency_target;
 pub mod look;
 pub mod max_queued;
 pub mod mq_deadline;
@@ -41,6 +43,7 @@ pub mod sfq;
 pub mod size_priority;
 pub mod sptf;
 pub mod sstf;
+pub mod token_bucket;
 
 pub use entry::{Bound, Conflict, Entry, Facts};
 pub use params::{Kind, Param, Params, Value};

@@ -37,6 +37,8 @@ policies![
     crate::max_queued::ENTRY,
     crate::fairio::ENTRY,
     crate::sfq::ENTRY,
+    crate::token_bucket::ENTRY,
+    crate::latency_target::ENTRY,
 ];
 
 /// The policies that are compared if none are named: few, and as different as possible.

@@ -4,6 +4,7 @@ mod arm;
 mod bounds;
 mod busy;
 mod candidates;
+mod class_limits;
 mod cycle;
 mod device_stats;
 mod durable;
