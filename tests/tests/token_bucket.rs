@@ -118,7 +118,7 @@ proptest! {
 
     /// Asked for a command, it has one whenever a request waits.
     #[test]
-    fn who_may_borrow_leaves_no_disk_idle(
+    fn a_class_that_may_borrow_leaves_no_disk_idle(
         steps in prop::collection::vec((any_io(), 0_u32..3), 1..100),
         iops in any_limit(1..100, 1..4),
     ) {

@@ -2,13 +2,13 @@
 //!
 //! Rule: the disk has one line, first come, first served. A class joins it with as many requests as
 //! its depth allows, in the line or in flight; further ones wait above, and join the end of the line
-//! as those complete. At first no depth is limited. Time is divided into windows. A class misses its
-//! target in a window if more than `missed` percent of its requests that completed there had taken
-//! longer, from arrival to completion. Then the depth of each class with a looser target, or with
-//! none, is halved: it becomes half of the requests that the class had at the disk at most, and 1 at
-//! least. After `recovery` windows without such a miss a depth that its class fills grows by a
-//! quarter, and by 1 at least. Requests are not merged, sorted or split. O(1) per request, and
-//! O(classes) per window.
+//! as those complete. At first no depth is limited. A window ends with the first completion after
+//! its time. A class misses its target in a window if more than `missed` percent of its requests
+//! that completed there had taken longer, from arrival to completion. Then the depth of each class
+//! with a looser target, or with none, is halved: it becomes half of the most requests that the
+//! class had at the disk in the window, and 1 at least. After `recovery` windows without such a miss
+//! a depth that its class fills grows by a quarter, and by 1 at least. Requests are not merged,
+//! sorted or split. O(1) per request, and O(classes) per window.
 //!
 //! Use it if one class has an objective for its latency and the others may take what is left, and no
 //! share or limit is known that gives this. It does nothing while the target is met. It cannot help

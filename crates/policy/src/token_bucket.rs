@@ -16,9 +16,9 @@
 //!
 //! Promise: in any period, however short, a class under hard limits sends at most the period times
 //! its rate plus its burst, or plus its longest request if that is longer. The requests of a class
-//! keep their order, and each goes at last: a bucket is full after burst and debt over rate. There
-//! is no bound in commands, since other classes may send any number meanwhile. Under `borrow` the
-//! disk has a request whenever one waits.
+//! keep their order, and none starves: a bucket is full again once its rate has paid burst and debt.
+//! There is no bound in commands, since other classes may send any number meanwhile. Under `borrow`
+//! the disk always has a command while a request waits.
 //!
 //! What it leaves out: separate limits for reads and writes; groups of classes with a common limit;
 //! a second, higher rate for the length of a burst.
