@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.gate import Gate, GateStats, LengthStats
     from penstock.job import Agent, Class, Job
     from penstock.policy import Below, ClassInfo, Go, Part, Policy, Request, Served
+    from penstock.results.buckets import LatencyBuckets
     from penstock.results.typed import (
         AgainstMeasured,
         Asked,
@@ -58,6 +59,7 @@ __all__ = [
     "Job",
     "Kernel",
     "KernelDisk",
+    "LatencyBuckets",
     "LengthStats",
     "Machine",
     "Merge",
@@ -83,6 +85,7 @@ _HOMES = {
     "policy": ("Below", "ClassInfo", "Go", "Part", "Policy", "Request", "Served"),
     "comparison": ("Comparison",),
     "sweeps.run": ("Sweep", "sweep"),
+    "results.buckets": ("LatencyBuckets",),
     "results.typed": (
         "AgainstMeasured",
         "Asked",

@@ -5,6 +5,7 @@ import os
 import signal
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,24 @@ def test_a_gate_writes_what_its_statistics_have(tmp_path: Path) -> None:
         assert exposed.value("penstock_queued_requests", **class_) == 0
         assert exposed.value("penstock_in_flight_requests", **class_) == 0
     assert during.value("penstock_requests_total", **labels, **{"class": "flush"}) == 0
+
+
+def test_one_request_is_in_flight_at_a_depth_of_one_and_others_are_queued() -> None:
+    most = {"queued": 0, "in_flight": 0, "both": 0}
+    with (
+        penstock.Gate(emulate="hdd-7200", depth=1, policy="fcfs") as gate,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        writes = [pool.submit(gate.write, number << 20, bytes(4096)) for number in range(40)]
+        while not all(write.done() for write in writes):
+            stats = gate.stats().short
+            both = stats.queued + stats.in_flight
+            seen = {"queued": stats.queued, "in_flight": stats.in_flight, "both": both}
+            most = {name: max(most[name], seen[name]) for name in most}
+        assert (gate.stats().short.queued, gate.stats().short.in_flight) == (0, 0)
+    assert most["in_flight"] == 1
+    assert 1 <= most["queued"] <= 4
+    assert most["both"] <= 5, "four threads wait, and an answer may be on its way"
 
 
 def test_a_gate_is_scraped_until_it_is_closed(tmp_path: Path) -> None:

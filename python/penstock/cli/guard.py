@@ -17,7 +17,7 @@ from penstock.cli import output
 from penstock.cli.answering import answer, command_line, give
 from penstock.cli.guard_lane import app as lanes
 from penstock.cli.lists import share
-from penstock.cli.options import Json
+from penstock.cli.options import Json, Metrics
 from penstock.cli.progress import Progress
 from penstock.cli.verb import group, or_else
 from penstock.errors import GOAL_MISSED, needs
@@ -29,7 +29,7 @@ from penstock.guard.metrics import GuardMetrics
 from penstock.guard.plan_file import PlanFile
 from penstock.guard.selectors import selectors
 from penstock.guard.session import Guarded, GuardPlan, GuardStatus, guard
-from penstock.metrics.outlet import HELP, PLACE, outlet
+from penstock.metrics.outlet import outlet
 from penstock.report.outputs import check_distinct
 from penstock.signals import StopSignal
 
@@ -101,15 +101,6 @@ Plan = Annotated[
         "--plan",
         metavar="FILE.toml",
         help="A file that remembers the means that met the goals: the next guard begins with it.",
-    ),
-]
-
-Metrics = Annotated[
-    str | None,
-    typer.Option(
-        "--metrics",
-        metavar=PLACE,
-        help=HELP,
     ),
 ]
 

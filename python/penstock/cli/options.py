@@ -119,6 +119,16 @@ Report = Annotated[
     ),
 ]
 
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="FILE|HOST:PORT",
+        help="Write metrics for Prometheus once a second, to a file for a node exporter's "
+        "textfile collector, or serve them at http://HOST:PORT/metrics.",
+    ),
+]
+
 Plots = Annotated[
     str | None,
     typer.Option(

@@ -12,12 +12,11 @@ import typer
 from penstock.answer.value import Answer
 from penstock.cli import output
 from penstock.cli.answering import answer
-from penstock.cli.options import Json
+from penstock.cli.options import Json, Metrics
 from penstock.cli.progress import Progress
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs, wrong
-from penstock.metrics.outlet import HELP, PLACE
 from penstock.served.model import ServedModel
 from penstock.served.target import IN_FLIGHT, ServedTarget
 from penstock.served.window import ServedWindow
@@ -113,13 +112,7 @@ def serve(
             help="Record what happens and every decision, for `penstock replay-decisions`.",
         ),
     ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar=PLACE,
-            help=HELP,
-        ),
-    ] = None,
+    metrics: Metrics = None,
     lent: Annotated[str | None, typer.Option(hidden=True)] = None,
     until_stdin_ends: Annotated[bool, typer.Option(hidden=True)] = False,
     as_json: Json = False,

@@ -10,6 +10,7 @@ from penstock.cli.options import (
     Dark,
     Job,
     Json,
+    Metrics,
     Plots,
     Policies,
     Repeat,
@@ -23,7 +24,7 @@ from penstock.cli.running import Engine, work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
-from penstock.metrics.outlet import HELP, PLACE, outlet
+from penstock.metrics.outlet import outlet
 from penstock.report.outputs import Outputs
 from penstock.results.steps import Step
 from penstock.signals import StopSignal
@@ -32,10 +33,6 @@ from penstock.watch.lines import Lines
 from penstock.watch.metrics import WatchMetrics
 
 app = verb()
-
-Metrics = Annotated[
-    str | None, typer.Option("--metrics", metavar=PLACE, help=HELP, show_default=False)
-]
 
 Speed = Annotated[
     str | None,

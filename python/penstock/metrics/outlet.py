@@ -12,14 +12,6 @@ from penstock.metrics.address import Address
 from penstock.metrics.text import BEGINNING, Metric, exposition
 from penstock.report import files
 
-PLACE = "FILE|HOST:PORT"
-"""The placeholder of an option that names an outlet."""
-
-HELP = (
-    "Write metrics for Prometheus once a second, to a file for a node exporter's textfile "
-    "collector, or serve them at http://HOST:PORT/metrics."
-)
-
 EVERY_S = 1.0
 """Seconds between two times at which a file is written."""
 

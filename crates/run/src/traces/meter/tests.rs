@@ -62,6 +62,11 @@ fn a_window_has_the_figures_of_each_class_and_direction() {
     assert_eq!((&second["from_ns"], &second["to_ns"]), (&(105 * MS).into(), &(106 * MS).into()));
     assert_eq!(second["classes"]["online"]["read"]["latency_ns"], serde_json::Value::Null);
     assert_eq!(second["classes"]["others"]["flush"]["oldest_ns"], 6 * MS);
+    for window in [first, second] {
+        let buckets = &window["classes"]["online"]["read"]["latency_buckets"];
+        assert_eq!((&buckets["count"], &buckets["sum_ns"]), (&100.into(), &5_050_000.into()));
+        assert_eq!(buckets["upto_ns"][1], serde_json::json!([15_000, 15]), "of all windows");
+    }
 }
 
 #[test]
