@@ -348,13 +348,13 @@ def test_a_gate_that_is_shut_down_says_so(library: GateLibrary, gate: int) -> No
 def test_more_requests_than_there_is_room_for_are_refused(
     library: GateLibrary, tmp_path: Path
 ) -> None:
-    """A model that takes a second for each write does not get through them meanwhile."""
+    """A model that takes a millisecond for each write does not get through them meanwhile."""
     device = tmp_path / "slow.toml"
-    device.write_text('[device]\nmodel = "fixed"\nbase = "1s"\n')
-    opened, _, message = library.open(f"emulate = '{device}@100'\ndepth = 1\npolicy = 'fcfs'")
+    device.write_text('[device]\nmodel = "fixed"\nbase = "1ms"\n')
+    opened, _, message = library.open(f"emulate = '{device}'\ndepth = 1\npolicy = 'fcfs'")
     assert opened, message
     codes: list[int] = []
-    while not codes or (codes[-1] == 0 and len(codes) < 5_000):
+    while not codes or (codes[-1] == 0 and len(codes) < 20_000):
         codes.append(library.call.pg_submit_write(opened, None, 0, 0, b"x", 1, 0, len(codes)))
     assert codes[-1] == -1
     assert len(codes) > 1_024

@@ -336,6 +336,29 @@ mod tests {
     }
 
     #[test]
+    fn an_order_that_is_never_answered_calls_its_function_which_may_ask_why() {
+        let inbox = Arc::new(Inbox::new(1, LiveClock::bare().bell().expect("it can be woken")));
+        let (sender, called) = sync_channel(2);
+        let replying = || {
+            let (sender, inbox) = (sender.clone(), Arc::clone(&inbox));
+            let function = move |answer: Option<Answer>| {
+                let why = answer.is_none().then(|| inbox.closed().kind);
+                sender.send(why).expect("the test is there");
+            };
+            Order { reply: Reply::Function(Callback::new(function)), ..order() }
+        };
+        assert!(inbox.try_put(Time::ZERO, replying).is_ok());
+        let full = inbox.try_put(Time::ZERO, || unreachable!("there is no room"));
+        assert!(full.is_err_and(|closed| closed.is_none()));
+        inbox.fail(ErrorKind::TimedOut, "no answer");
+        inbox.end();
+        assert_eq!(called.recv().unwrap(), Some(ErrorKind::TimedOut));
+        let closed = inbox.try_put(Time::ZERO, || unreachable!("it is closed"));
+        assert_eq!(closed.unwrap_err().map(|closed| closed.kind), Some(ErrorKind::TimedOut));
+        assert!(called.try_recv().is_err(), "each is called once");
+    }
+
+    #[test]
     fn a_closed_inbox_says_why_and_serves_what_it_has() {
         let inbox = Inbox::new(2, LiveClock::bare().bell().expect("it can be woken"));
         let refused = || {
