@@ -7,7 +7,7 @@ from statistics import median_low
 from typing import NamedTuple
 
 from penstock.advise.capacity_load import Load
-from penstock.advise.goal import Goal, misses
+from penstock.advise.goal import Goal, misses, rounds_met
 from penstock.results.figure import Figure
 from penstock.results.json_types import World
 from penstock.results.rounds import Rounds, Spread
@@ -31,18 +31,23 @@ class LoadPoint:
 
     steps: int
     rounds: Rounds
-    met: int
-    """Runs in which every goal was met."""
+    goals: Sequence[Goal]
+
+    @cached_property
+    def met(self) -> int:
+        """Runs in which every goal was met."""
+        return rounds_met(self.rounds, self.goals)
 
     @property
     def holds(self) -> bool:
         """Whether every goal was met in most of the runs."""
         return 2 * self.met > len(self.rounds.runs)
 
-    def worst(self, goals: Sequence[Goal]) -> Goal:
-        """Returns the goal that is missed by most, or nearest to its limit."""
-        missed = misses(self.rounds, goals)
-        return max(goals, key=missed.__getitem__)
+    @property
+    def worst(self) -> Goal:
+        """The goal that is missed by most, or nearest to its limit."""
+        missed = misses(self.rounds, self.goals)
+        return max(missed, key=missed.__getitem__)
 
     @property
     def disk(self) -> Disk:

@@ -149,7 +149,7 @@ def _policy(capacity: Capacity, policy: PolicyCapacity) -> Mapping[str, Any]:
 def _failure(capacity: Capacity, point: LoadPoint) -> Mapping[str, Any]:
     return {
         "load": capacity.load.number(point.steps),
-        "goal": point.worst(capacity.goals).text,
+        "goal": point.worst.text,
         "disk": point.disk.name,
         "utilisation": point.disk.utilisation,
     }

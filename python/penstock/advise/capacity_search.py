@@ -167,7 +167,9 @@ class _Runs:
         ]
         runs = self.bench.run(variants)
         return {
-            policy: _point(policy, 0, runs[at * self.seeds : (at + 1) * self.seeds], goals)
+            policy: LoadPoint(
+                0, Rounds(policy, runs[at * self.seeds : (at + 1) * self.seeds]), goals
+            )
             for at, policy in enumerate(policies)
         }
 
@@ -177,12 +179,9 @@ class _Runs:
         for cell in sorted(self.results):
             if cell.policy == policy:
                 by_load.setdefault(cell.steps, []).append(self.results[cell])
-        return [_point(policy, steps, runs, self.goals) for steps, runs in by_load.items()]
-
-
-def _point(policy: str, steps: int, runs: list[Run], goals: Sequence[Goal]) -> LoadPoint:
-    rounds = Rounds(policy, runs)
-    return LoadPoint(steps, rounds, rounds_met(rounds, goals))
+        return [
+            LoadPoint(steps, Rounds(policy, runs), self.goals) for steps, runs in by_load.items()
+        ]
 
 
 def capacity(

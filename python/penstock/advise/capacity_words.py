@@ -95,18 +95,18 @@ def _broken(capacity: Capacity, point: LoadPoint) -> tuple[str, str, str]:
     """Returns the cells of a load that fails."""
     disk = point.disk.name
     busy = _busy(point) if disk is None else f"{disk}: {_busy(point)}"
-    return capacity.load.bare(point.steps), _missed(capacity, point), busy
+    return capacity.load.bare(point.steps), _missed(point), busy
 
 
-def _failure(capacity: Capacity, point: LoadPoint) -> str:
+def _failure(point: LoadPoint) -> str:
     """Returns the goal that is missed by most, and how busy the busiest disk is."""
     disk = point.disk.name or "the disk"
-    return f"{_missed(capacity, point)}, {disk} busy {_busy(point)} of the time"
+    return f"{_missed(point)}, {disk} busy {_busy(point)} of the time"
 
 
-def _missed(capacity: Capacity, point: LoadPoint) -> str:
+def _missed(point: LoadPoint) -> str:
     """Returns the figure of the goal that is missed by most."""
-    figure = point.worst(capacity.goals).figure
+    figure = point.worst.figure
     value = _figure(point, figure)
     return f"{figure.of} finishes nothing" if value == NONE else f"{figure} {value}"
 
@@ -124,7 +124,7 @@ def _answer(capacity: Capacity) -> Iterator[str]:
         where = "any policy" if len(capacity.policies) > 1 else nearest.policy
         yield f"not even {load.least()} holds {goals} under {where}"
         if nearest.beyond is not None:
-            failure = _failure(capacity, nearest.beyond)
+            failure = _failure(nearest.beyond)
             yield f"nearest is {nearest.policy} at {load.text(1)}: {failure}"
         return
     best, *others = fitting
@@ -132,13 +132,13 @@ def _answer(capacity: Capacity) -> Iterator[str]:
     if best.steps.low != best.steps.high:
         low, high = (load.bare(int(steps)) for steps in best.steps[1:])
         over_seeds = f" ({low}–{high} over {capacity.seeds} seeds)"
-    more = " or more" if best.never_fails else ""
+    least = "at least " if best.never_fails else ""
     sets = " ".join(f"--set {change}" for change in load.sets(best.answer))
     takes = "takes the most: " if len(capacity.policies) > 1 else "takes "
-    amount = f"{load.amount(best.answer)}{more}{over_seeds}"
+    amount = f"{least}{load.amount(best.answer)}{over_seeds}"
     yield f"{best.policy} {takes}{amount} with {goals}; as {sets}"
     if best.beyond is not None:
-        failure = _failure(capacity, best.beyond)
+        failure = _failure(best.beyond)
         yield f"at {load.text(best.beyond.steps)} the first goal is missed: {failure}"
     if others:
         listed = ", ".join(f"{policy.policy} {_most(capacity, policy)}" for policy in others)
@@ -153,7 +153,7 @@ def _none(capacity: Capacity) -> Iterator[str]:
         yield f"not even {load.least()} under {', '.join(policy.policy for policy in none)}"
     for policy in none:
         if policy.without is not None and not policy.without.holds:
-            failure = _failure(capacity, policy.without)
+            failure = _failure(policy.without)
             yield f"a goal is missed under {policy.policy} with no {load.class_} at all: {failure}"
 
 
