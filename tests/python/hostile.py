@@ -105,6 +105,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "study compare": ("study", "compare", "FILE", "table.csv"),
     "study confirm": ("study", "confirm", "FILE"),
     "advise": ("advise", "FILE", "--goal", "a.p99 <= 1s"),
+    "advise capacity": ("advise", "capacity", "FILE", "--class", "a", "--goal", "a.p99 <= 1s"),
     "advise cycle": ("advise", "cycle", "FILE"),
     "advise shares": ("advise", "shares", "FILE", "--on", "hdd-7200", "--rounds", "1"),
     "linux compare": ("linux", "compare", "FILE", "--on", "./made.img", "--schedulers", "none"),
@@ -258,6 +259,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor", "folder-N"),
     "doctor cleans": ("doctor", "folder-N", "--clean"),
     "advise": ("advise", "N.toml", "--best", "a.iops"),
+    "advise capacity": (
+        *("advise", "capacity", "N.toml", "--class", "a", "--goal", "a.p99 <= 1s"),
+        *("--up-to", "2", "--seeds", "1", "--report", "made-N.html", "--plots", "made-N"),
+    ),
     "missing": ("run", "missing-N.toml", "--policy", "fcfs"),
     "list": ("list", "policies", "N"),
 }

@@ -165,6 +165,13 @@ REAL = ("--on", "emulated:hdd-7200", "--set", "duration=1h")
 ANSWER = "interrupted: there is no answer yet\n"
 
 LONG = {
+    "advise capacity": (
+        (
+            *("advise", "capacity", "job.toml", "--class", "tellers", "--set", "duration=1000h"),
+            *("--goal", "tellers.p99 <= 1s"),
+        ),
+        ANSWER,
+    ),
     "advise goal": (
         ("advise", "job.toml", "--best", "batch.bw", "--set", "agent.1.copies=2000"),
         ANSWER,
