@@ -1,15 +1,12 @@
 """Goals, as `tellers.p99 <= 5ms`, and how settings are ranked by them."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from penstock import _native
 from penstock.errors import wrong
-from penstock.results.figure import Figure
+from penstock.results.figure import BOUND, Figure
 from penstock.results.rounds import Rounds
-
-_GOAL = re.compile(r"\s*(\S+)\s*(<=|>=|<|>)\s*(.+?)\s*")
 
 
 class Goal(NamedTuple):
@@ -25,7 +22,7 @@ class Goal(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Goal":
         """Parses a goal such as `tellers.p99 <= 5ms`."""
-        match = _GOAL.fullmatch(text)
+        match = BOUND.fullmatch(text)
         if match is None:
             hint = "as in --goal 'tellers.p99 <= 5ms' or 'batch.bw >= 30MB/s'"
             raise wrong(f"found the goal `{text}`; expected a figure and its limit", hint)

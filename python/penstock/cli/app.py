@@ -42,6 +42,7 @@ VERBS = {
     "schema": "Print the JSON Schema of jobs, devices and results.",
     "advise": "Say which policy and parameters meet a goal.",
     "study": "Run factorial studies, and say what to set.",
+    "diff": "Say what changed between two results, beyond noise.",
     "paper": "Make the figures of a paper again and check its claims.",
     "trace": "Describe traces, convert them, and make them of jobs.",
     "list": "Show what there is to choose from.",

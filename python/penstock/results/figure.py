@@ -1,5 +1,6 @@
 """Figures of a class by name, such as `tellers.p99` and `batch.bw`."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -8,6 +9,9 @@ from penstock.results import rounds
 from penstock.results.json_types import Class
 from penstock.results.percentile import percentile
 from penstock.results.rounds import Rounds, Spread
+
+BOUND = re.compile(r"\s*(\S+)\s*(<=|>=|<|>)\s*(.+?)\s*")
+"""The text of a bound: a figure, how it compares, and a limit."""
 
 
 class Kind(NamedTuple):

@@ -31,7 +31,7 @@ class FittedValue(NamedTuple):
 
 
 class WelchDifference(NamedTuple):
-    """Difference of two estimates, as they are fitted, with a 95 % interval."""
+    """Difference of two estimates, as they are fitted, with an interval."""
 
     value: float
     low: float | None
@@ -47,10 +47,13 @@ class WelchDifference(NamedTuple):
         return self.p is not None and self.p < SIGNIFICANT and not self.alike
 
 
-def welch(first: FittedValue, second: FittedValue, rounding: float) -> WelchDifference:
+def welch(
+    first: FittedValue, second: FittedValue, rounding: float, level: float = SIGNIFICANT
+) -> WelchDifference:
     """The second value less the first, by Welch's test; up to `rounding` that is no difference.
 
-    Variances add up; the degrees of freedom are those of Welch (1947).
+    Variances add up; the degrees of freedom are those of Welch (1947). The interval misses the
+    difference with the probability `level`.
     """
     from scipy import stats
 
@@ -66,7 +69,8 @@ def welch(first: FittedValue, second: FittedValue, rounding: float) -> WelchDiff
     parts = sum(uncertainty.variance**2 / uncertainty.df for uncertainty in uncertainties)
     whole = Uncertainty(variance, variance**2 / parts)
     p = 2 * float(stats.t.sf(abs(value) / sqrt(variance), whole.df))
-    return WelchDifference(value, value - whole.half_width, value + whole.half_width, p)
+    reach = whole.reach(level)
+    return WelchDifference(value, value - reach, value + reach, p)
 
 
 def holm(differences: Iterable[WelchDifference]) -> list[WelchDifference]:

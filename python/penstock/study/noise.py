@@ -24,9 +24,13 @@ class Uncertainty(NamedTuple):
     @property
     def half_width(self) -> float:
         """Half-width of the 95 % interval."""
+        return self.reach(SIGNIFICANT)
+
+    def reach(self, level: float) -> float:
+        """Half-width of the interval that misses the estimate with the probability `level`."""
         from scipy import stats
 
-        return float(stats.t.ppf(1 - SIGNIFICANT / 2, self.df)) * sqrt(self.variance)
+        return float(stats.t.isf(level / 2, self.df)) * sqrt(self.variance)
 
 
 class PureError(NamedTuple):

@@ -1,0 +1,171 @@
+"""Differences of results in words, tables and JSON."""
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Any
+
+from penstock.answer.table import NONE, Table
+from penstock.answer.value import Blocks, headline
+from penstock.diff.compare import FigureChange, ResultDifference
+from penstock.diff.limit import FailedLimit
+from penstock.diff.noise import LEVEL
+from penstock.study.formatting import interval, signed
+from penstock.text.units import count, many
+
+SHOWN = 20
+"""Number of figures that are shown."""
+
+HEADINGS = ("policy", "class", "measure", "A", "B", "change", "interval", "verdict")
+
+
+def blocks(difference: ResultDifference, named: Sequence[str]) -> Blocks:
+    """Yield the result, the figures that changed or are `named`, and what is known of noise."""
+    ranked = difference.ranked()
+    rows = [change for change in ranked if change.verdict != "same" or str(change.name) in named]
+    yield [headline(difference.verdict, _answer(difference, ranked)), _compared(difference)]
+    if rows:
+        yield [_table(rows)]
+    yield [*_rest(ranked, rows), *_noise(difference)]
+
+
+def failed(limit: FailedLimit) -> str:
+    """Return the line of a limit that a figure fails."""
+    return f"failed: {limit.text}: {sentence(limit.change)}"
+
+
+def sentence(change: FigureChange) -> str:
+    """Return a figure with its change and its values."""
+    policy = "" if change.name.policy == NONE else f" under {change.name.policy}"
+    result = f"{change.result}: " if change.result else ""
+    ends = "" if change.low_pct is None else f" [{interval(change.low_pct, change.high_pct)}]"
+    first, second = _values(change)
+    return f"{result}{change.name}{policy} {_signed(change)}{ends}, {first} to {second}"
+
+
+def plain(difference: ResultDifference, failures: Sequence[FailedLimit]) -> dict[str, Any]:
+    """Return the whole as JSON has it."""
+    first, second = difference.names
+    ranked = difference.ranked()
+    return {
+        "first": first,
+        "second": second,
+        "verdict": difference.verdict,
+        "level": LEVEL,
+        "paired": difference.paired,
+        "figures": [_plain(change) for change in ranked],
+        "failed": [{"limit": limit.text, "figure": _plain(limit.change)} for limit in failures],
+        "remarks": list(difference.remarks),
+    }
+
+
+def _plain(change: FigureChange) -> dict[str, Any]:
+    return {
+        "result": change.result,
+        "policy": change.name.policy,
+        "of_class": change.name.of_class,
+        "measure": change.name.quantity.name,
+        "first": change.first,
+        "second": change.second,
+        "change_pct": change.change_pct if isfinite(change.change_pct) else None,
+        "low_pct": change.low_pct,
+        "high_pct": change.high_pct,
+        "p": change.p,
+        "verdict": change.verdict,
+    }
+
+
+def _answer(difference: ResultDifference, ranked: Sequence[FigureChange]) -> str:
+    """Return whether anything changed, and the worst of it."""
+    changed = [change for change in ranked if change.changed]
+    figures = many(len(ranked), "figure")
+    beyond = "" if difference.rounds is None else " beyond noise"
+    if difference.verdict == "unknown":
+        return f"noise cannot be judged; the largest difference: {sentence(ranked[0])}"
+    if not changed:
+        return f"none of {figures} changed{beyond}"
+    worse = sum(change.verdict == "worse" for change in changed)
+    how, most = (count(worse), "the worst") if worse else ("none", "the largest")
+    verb = f"{count(len(changed))} of {figures} changed{beyond}, {how} for the worse"
+    return f"{verb}; {most}: {sentence(changed[0])}"
+
+
+def _compared(difference: ResultDifference) -> str:
+    """Return what was compared, and by what."""
+    first, second = difference.names
+    worlds = " and ".join(difference.worlds)
+    if difference.rounds is None:
+        how = "compared exactly"
+    elif min(difference.rounds) < 2:
+        how = "without rounds"
+    elif difference.paired:
+        how = f"{many(difference.rounds[0], 'round')} in pairs"
+    else:
+        how = "{} and {} rounds".format(*difference.rounds)
+    return f"  B is {second}, A is {first}: {worlds}, {how}"
+
+
+def _table(rows: Sequence[FigureChange]) -> Table:
+    several = any(change.result for change in rows)
+    shown = [
+        [
+            *([change.result or NONE] if several else []),
+            change.name.policy,
+            change.name.of_class,
+            change.name.quantity.name,
+            *_values(change),
+            _signed(change),
+            interval(change.low_pct, change.high_pct),
+            _verdict(change),
+        ]
+        for change in rows[:SHOWN]
+    ]
+    more = len(rows) - SHOWN
+    return Table(
+        [*(["result"] if several else []), *HEADINGS],
+        shown,
+        words=4 if several else 3,
+        notes=[f"and {count(more)} more, which --json has"] if more > 0 else [],
+    )
+
+
+def _values(change: FigureChange) -> tuple[str, str]:
+    render = change.name.quantity.render
+    return render(change.first), render(change.second)
+
+
+def _signed(change: FigureChange) -> str:
+    return signed(change.change_pct) if isfinite(change.change_pct) else "new"
+
+
+def _verdict(change: FigureChange) -> str:
+    if change.verdict == "same" and change.p is not None:
+        return "within noise"
+    return change.verdict
+
+
+def _rest(ranked: Sequence[FigureChange], rows: Sequence[FigureChange]) -> Iterator[str]:
+    """Yield a line on the figures that are not shown."""
+    rest = [change for change in ranked if change not in rows]
+    if not rest:
+        return
+    noun = "other figure" if rows else "figure"
+    if all(change.p is None for change in rest):
+        yield f"{many(len(rest), noun)}: equal"
+        return
+    largest = max(rest, key=lambda change: abs(change.change_pct))
+    yield (
+        f"{many(len(rest), noun)}: no change beyond noise; the largest difference: "
+        f"{sentence(largest)}"
+    )
+
+
+def _noise(difference: ResultDifference) -> Iterator[str]:
+    """Yield what is known of noise."""
+    judged = [change for change in difference.changes if change.p is not None]
+    if judged:
+        yield (
+            f"of {count(round(1 / LEVEL))} comparisons of equal rounds one finds a change by "
+            "chance; figures are geometric means of rounds"
+        )
+    if any(change.verdict == "unknown" for change in difference.changes):
+        yield f"only rounds show what is noise: {difference.remedy}"
