@@ -104,6 +104,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "study analyse of a folder": ("study", "analyse", "folder"),
     "study compare": ("study", "compare", "FILE", "table.csv"),
     "study confirm": ("study", "confirm", "FILE"),
+    "diff": ("diff", "FILE", "FILE"),
     "advise": ("advise", "FILE", "--goal", "a.p99 <= 1s"),
     "advise capacity": ("advise", "capacity", "FILE", "--class", "a", "--goal", "a.p99 <= 1s"),
     "advise cycle": ("advise", "cycle", "FILE"),

@@ -48,7 +48,10 @@ FLOORS = (
     {"sweeps"},
     {""},
     {"capturing", "metering", "passes", "served", "tracing"},
-    {"advise", "agreement", "calibrate", "guard", "iozone", "merging", "papers", "study", "watch"},
+    {
+        *{"advise", "agreement", "calibrate", "diff", "guard", "iozone", "merging", "papers"},
+        *{"study", "watch"},
+    },
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},
 )

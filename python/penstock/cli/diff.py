@@ -77,7 +77,7 @@ def diff(
         failures = [failure for limit in limits for failure in limit.failures(difference)]
         return Answer(
             data=lambda: json.dumps(words.plain(difference, failures), indent=2),
-            blocks=words.blocks(difference, [limit.figure for limit in limits]),
+            blocks=words.blocks(difference, limits),
             notes=[f"note: {remark}" for remark in difference.remarks],
             messages=[words.failed(failure) for failure in failures],
             exit_code=GOAL_MISSED if failures else 0,

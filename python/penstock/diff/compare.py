@@ -56,9 +56,9 @@ class FigureChange(NamedTuple):
         return greater / smaller if smaller > 0 else inf if greater > 0 else 1.0
 
     @property
-    def hidden_pct(self) -> float | None:
-        """Growth in per cent that noise would hide; `None` if no noise was judged."""
-        return None if self.high_pct is None else self.high_pct - self.change_pct
+    def worst_pct(self) -> float | None:
+        """The end of the interval for the worse; `None` if no noise was judged."""
+        return self.low_pct if self.name.quantity.more_is_better else self.high_pct
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,12 +173,11 @@ def _checked(
             f"{labels[0]} is a result of {first.kind}, and {labels[1]} of {second.kind}",
             "compare results of one kind",
         )
-    facts = [
-        _differing(labels, ours, theirs)
-        for ours, theirs in ((first.facts, second.facts), (first.machine, second.machine))
-    ]
-    yield from _refused(facts[0], "compare results of one job and version", anyway=anyway)
-    yield from facts[1]
+    facts = _differing(labels, first.facts, second.facts)
+    for policy, settings in first.settings.items():
+        facts += _differing(labels, settings, second.settings.get(policy, settings))
+    yield from _refused(facts, "compare results of one job and version", anyway=anyway)
+    yield from _differing(labels, first.machine, second.machine)
     places = [
         dict.fromkeys((name.policy, name.of_class) for name in side.figures) for side in sides
     ]

@@ -6,7 +6,7 @@ their place: a merge is a class, and so is a test of files at one size.
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, isfinite, log
 from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
@@ -55,6 +55,8 @@ class MeasuredResult:
     world: str
     facts: Mapping[str, object]
     """What was run and where: two results are compared if they have this in common."""
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """The parameters of each policy."""
     machine: Mapping[str, object]
     """The machine, for a result that depends on it."""
     figures: Mapping[FigureName, Rounds]
@@ -118,7 +120,7 @@ def _comparison(result: Any) -> MeasuredResult:  # noqa: ANN401 # a `Comparison`
     policies = rounds.by_policy(result)
     for policy in policies:
         for run in policy.whole():
-            key = str(run.get("seed", result["seed"]))
+            key = f"seed {run.get('seed', result['seed'])}"
             for class_ in run["classes"]:
                 for quantity, value in _of_class(class_):
                     name = FigureName(policy.label, str(class_["name"]), quantity)
@@ -133,7 +135,10 @@ def _comparison(result: Any) -> MeasuredResult:  # noqa: ANN401 # a `Comparison`
             "world": result["world"],
             "device": result["device"],
             "seed": result["seed"],
-            **dict(_job(result["job"]["text"], {run["policy"] for run in result["runs"]})),
+            **dict(_job(result["job"]["text"])),
+        },
+        settings={
+            run["policy"]: dict(_keys(run["policy"], run["params"])) for run in result["runs"]
         },
         machine={} if simulated else _machine(result["machine"]),
         figures=by_round,
@@ -149,17 +154,13 @@ def _of_class(class_: Any) -> Iterator[tuple[Quantity, float | None]]:  # noqa: 
     yield ERRORS, class_["errors"]
 
 
-def _job(text: str, policies: set[str]) -> Iterator[tuple[str, object]]:
-    """Return the keys of a job, without its seed and without policies that did not run."""
+def _job(text: str) -> Iterator[tuple[str, object]]:
+    """Yield the keys of a job, without its seed and its policies, which are apart."""
     try:
         job = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        return iter([("job", text)])
-    job.pop("seed", None)
-    job["policy"] = {
-        name: params for name, params in job.get("policy", {}).items() if name in policies
-    }
-    return _keys("", job)
+        job = {"job": text}
+    return _keys("", {key: value for key, value in job.items() if key not in ("seed", "policy")})
 
 
 def _keys(path: str, value: object) -> Iterator[tuple[str, object]]:
@@ -182,7 +183,7 @@ def _machine(machine: Json) -> Mapping[str, object]:
 def _merges(result: Json) -> MeasuredResult:
     """Return the figures of `merge`."""
     ran, policy = result["rounds"], str(result["policy"])
-    all_rounds = {str(number): round_ for number, round_ in enumerate(ran)}
+    all_rounds = {f"round {number}": round_ for number, round_ in enumerate(ran)}
     by_round: dict[FigureName, Rounds] = {}
     for quantity, member in ((MAKESPAN, "makespan_s"), (CPU, "cpu_s")):
         by_round[FigureName(policy, "all", quantity)] = {
@@ -218,8 +219,7 @@ def _file_tests(result: Json) -> MeasuredResult:
         size, record = (_size(test[f"{name}_bytes"]) for name in ("size", "record"))
         name = f"{test['test']}-r{record}-s{size}-t{test['threads']}"
         rate = sum(worker["bytes"] * 1e9 / worker["ns"] for worker in test["workers"])
-        by_round[FigureName(NONE, name, BANDWIDTH)] = {"0": _number(rate)}
-    target = result["target"]
+        by_round[FigureName(NONE, name, BANDWIDTH)] = {"round 0": _number(rate)}
     return MeasuredResult(
         kind="iozone",
         repeat=None,
@@ -227,9 +227,8 @@ def _file_tests(result: Json) -> MeasuredResult:
         facts={
             "version": result["penstock"],
             "world": result["world"],
-            "mode": result["mode"],
-            "target": target["on"] or target["files"],
-            "scheduler": target["scheduler"],
+            "command": result["command"],
+            "scheduler": result["target"]["scheduler"],
             "seed": result["seed"],
         },
         machine={} if result["world"] == "simulated" else {"kernel": result["machine"]["kernel"]},

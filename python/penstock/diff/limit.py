@@ -47,10 +47,9 @@ class ChangeLimit(NamedTuple):
         If there is no such figure, if it is no worse beyond the limit, or if no rounds say what is
         noise.
         """
-        changes = difference.ranked()
-        named = [change for change in changes if str(change.name) == self.figure]
+        named = [change for change in difference.ranked() if str(change.name) == self.figure]
         if not named:
-            raise self._unknown(changes)
+            raise self._unknown(difference.changes)
         self._check_direction(more_is_better=named[0].name.quantity.more_is_better)
         for change in named:
             if change.verdict == "unknown":
@@ -60,6 +59,14 @@ class ChangeLimit(NamedTuple):
                 )
             if change.changed and _RELATIONS[self.relation](change.change_pct, self.percent):
                 yield FailedLimit(self.text, change)
+
+    def hidden(self, difference: ResultDifference) -> Iterator[FigureChange]:
+        """Yield the figures in which noise may hide a change beyond the limit."""
+        for change in difference.ranked():
+            if str(change.name) == self.figure and not change.changed:
+                end = change.worst_pct
+                if end is not None and _RELATIONS[self.relation](end, self.percent):
+                    yield change
 
     def _unknown(self, changes: Sequence[FigureChange]) -> PenstockError:
         names = [change.name for change in changes]

@@ -6,7 +6,7 @@ ran the same: each was measured at a time of its own.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,10 +40,11 @@ def read(path: str) -> Mapping[str, MeasuredResult]:
         groups.setdefault(_NUMBERED.sub("", name), []).append(name)
     named: dict[str, MeasuredResult] = {}
     for group, names in groups.items():
-        if all(_same(results[names[0]], results[name]) for name in names):
-            named[group] = _pooled(names, [results[name] for name in names])
+        sessions = {name: results[name] for name in names}
+        if all(_same(results[names[0]], session) for session in sessions.values()):
+            named[group] = _pooled(sessions)
         else:
-            named.update({name: results[name] for name in names})
+            named.update(sessions)
     return named
 
 
@@ -78,31 +79,32 @@ def _result(path: Path) -> MeasuredResult:
 
 def _same(first: MeasuredResult, second: MeasuredResult) -> bool:
     """Return whether two results are sessions of one."""
-    return (first.kind, first.facts, first.figures.keys()) == (
-        second.kind,
-        second.facts,
-        second.figures.keys(),
+    return (
+        all(getattr(first, part) == getattr(second, part) for part in ("kind", "facts", "settings"))
+        and first.figures.keys() == second.figures.keys()
     )
 
 
-def _pooled(names: Sequence[str], results: Sequence[MeasuredResult]) -> MeasuredResult:
-    """Return sessions as one result, in which each session is a round."""
-    if len(results) == 1:
-        return results[0]
+def _pooled(sessions: Mapping[str, MeasuredResult]) -> MeasuredResult:
+    """Return sessions as one result, in which each is a round."""
+    first, *more = sessions.values()
+    if not more:
+        return first
+    remarks = [f"each of its {len(sessions)} sessions counts as a round"]
+    limited = {name: result.remarks for name, result in sessions.items() if result.remarks}
+    for name, (remark, *_) in [*limited.items()][:1]:
+        others = f"; and {len(limited) - 1} other sessions" if len(limited) > 1 else ""
+        remarks.append(f"session {name}: {remark}{others}")
     return replace(
-        results[0],
+        first,
         figures={
-            name: {
-                session: _of_session(result.figures[name])
-                for session, result in zip(names, results, strict=True)
+            figure: {
+                f"session {name}": _of_session(result.figures[figure])
+                for name, result in sessions.items()
             }
-            for name in results[0].figures
+            for figure in first.figures
         },
-        remarks=tuple(
-            f"{session}: {remark}"
-            for session, result in zip(names, results, strict=True)
-            for remark in result.remarks
-        ),
+        remarks=tuple(remarks),
     )
 
 

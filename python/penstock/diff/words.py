@@ -7,7 +7,7 @@ from typing import Any
 from penstock.answer.table import NONE, Table
 from penstock.answer.value import Blocks, headline
 from penstock.diff.compare import FigureChange, ResultDifference
-from penstock.diff.limit import FailedLimit
+from penstock.diff.limit import ChangeLimit, FailedLimit
 from penstock.diff.noise import LEVEL
 from penstock.study.formatting import interval, signed
 from penstock.text.units import count, many
@@ -18,14 +18,15 @@ SHOWN = 20
 HEADINGS = ("policy", "class", "measure", "A", "B", "change", "interval", "verdict")
 
 
-def blocks(difference: ResultDifference, named: Sequence[str]) -> Blocks:
-    """Yield the result, the figures that changed or are `named`, and what is known of noise."""
+def blocks(difference: ResultDifference, limits: Sequence[ChangeLimit]) -> Blocks:
+    """Yield the result, the figures that changed or have limits, and what is known of noise."""
     ranked = difference.ranked()
+    named = {limit.figure for limit in limits}
     rows = [change for change in ranked if change.verdict != "same" or str(change.name) in named]
     yield [headline(difference.verdict, _answer(difference, ranked)), _compared(difference)]
     if rows:
         yield [_table(rows)]
-    yield [*_rest(ranked, rows), *_noise(difference)]
+    yield [*_rest(ranked, rows), *_noise(difference, limits)]
 
 
 def failed(limit: FailedLimit) -> str:
@@ -35,11 +36,10 @@ def failed(limit: FailedLimit) -> str:
 
 def sentence(change: FigureChange) -> str:
     """Return a figure with its change and its values."""
-    policy = "" if change.name.policy == NONE else f" under {change.name.policy}"
     result = f"{change.result}: " if change.result else ""
     ends = "" if change.low_pct is None else f" [{interval(change.low_pct, change.high_pct)}]"
     first, second = _values(change)
-    return f"{result}{change.name}{policy} {_signed(change)}{ends}, {first} to {second}"
+    return f"{result}{change.name}{_under(change)} {_signed(change)}{ends}, {first} to {second}"
 
 
 def plain(difference: ResultDifference, failures: Sequence[FailedLimit]) -> dict[str, Any]:
@@ -128,6 +128,10 @@ def _table(rows: Sequence[FigureChange]) -> Table:
     )
 
 
+def _under(change: FigureChange) -> str:
+    return "" if change.name.policy == NONE else f" under {change.name.policy}"
+
+
 def _values(change: FigureChange) -> tuple[str, str]:
     render = change.name.quantity.render
     return render(change.first), render(change.second)
@@ -159,13 +163,18 @@ def _rest(ranked: Sequence[FigureChange], rows: Sequence[FigureChange]) -> Itera
     )
 
 
-def _noise(difference: ResultDifference) -> Iterator[str]:
-    """Yield what is known of noise."""
-    judged = [change for change in difference.changes if change.p is not None]
-    if judged:
+def _noise(difference: ResultDifference, limits: Sequence[ChangeLimit]) -> Iterator[str]:
+    """Yield what is known of noise, and the limits that it leaves open."""
+    for limit in limits:
+        for change in limit.hidden(difference):
+            yield (
+                f"{limit.text} is not sure: noise leaves open {signed(change.worst_pct or 0.0)}"
+                f"{_under(change)}; more rounds narrow that"
+            )
+    if any(change.p is not None for change in difference.changes):
         yield (
-            f"of {count(round(1 / LEVEL))} comparisons of equal rounds one finds a change by "
-            "chance; figures are geometric means of rounds"
+            "figures are geometric means of rounds, and intervals allow for the number of figures: "
+            f"chance alone finds a change in 1 of {count(round(1 / LEVEL))} comparisons"
         )
     if any(change.verdict == "unknown" for change in difference.changes):
         yield f"only rounds show what is noise: {difference.remedy}"
