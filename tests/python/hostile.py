@@ -253,6 +253,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "study watch": ("study", "watch", "study-N", "--once"),
     "study compare": ("study", "compare", "N.csv", "table.csv"),
     "study confirm": ("study", "confirm", "study-N"),
+    "diff": ("diff", "result-N.json", "result-N.json"),
     "job in a folder": ("run", "folder-N/a.toml", "--policy", "fcfs", "--report", "made-N.html"),
     "trace of a job in a folder": ("run", "folder-N/trace.toml", "--policy", "fcfs", "--json"),
     "job show in a folder": ("job", "show", "folder-N/a.toml"),
@@ -294,6 +295,8 @@ def lay_out_named(folder: Path, tools: Callable[..., object]) -> None:
     (folder / f"{NAME}.csv").write_text(TABLE)
     (folder / f"{NAME}.fio").write_text(FIO)
     (folder / f"{NAME}.img").write_bytes(bytes(16 << 20))
+    result = ROOT / "examples/results/before.json"
+    (folder / f"result-{NAME}.json").write_bytes(result.read_bytes())
     (folder / f"{NAME}.gz").write_bytes((ROOT / PROCESSES).read_bytes())
     classes = REPLAYED.replace("FILE", f"{TRACE}")
     (folder / f"classes-{NAME}.toml").write_text(classes)

@@ -240,7 +240,10 @@ class TestFolders:
         ended = penstock("diff", *in_turns(tmp_path, 1))
         assert ended.out.startswith("SAME  none of 14 figures changed beyond noise\n")
         assert ": measured, 15 rounds in pairs\n" in ended.out
-        assert f"note: {tmp_path / 'a/session'}: each of its 15 sessions counts as a round" in ended.err
+        assert (
+            f"note: {tmp_path / 'a/session'}: each of its 15 sessions counts as a round"
+            in ended.err
+        )
 
     def test_a_change_between_sessions_is_found_though_they_vary_much(self, tmp_path: Path) -> None:
         ended = penstock("diff", *in_turns(tmp_path, 3), "--json")

@@ -48,10 +48,8 @@ FLOORS = (
     {"sweeps"},
     {""},
     {"capturing", "metering", "passes", "served", "tracing"},
-    {
-        *{"advise", "agreement", "calibrate", "diff", "guard", "iozone", "merging", "papers"},
-        *{"study", "watch"},
-    },
+    {"advise", "agreement", "calibrate", "diff", "guard", "iozone", "merging", "papers"}
+    | {"study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},
 )

@@ -52,9 +52,9 @@ VERBS = {
 """Each verb and its line of help. What it does is `app` in the file of its name."""
 
 EXIT_CODES = (
-    "Exit codes: 0 all went well; 1 the run failed; 2 wrong use or wrong input; 4 decisions "
-    "or data differ; 5 an unsafe target was refused; 77 this machine cannot run it; 130 ended by "
-    "Ctrl-C, 143 by SIGTERM, 129 by a lost connection, 131 by SIGQUIT."
+    "Exit codes: 0 all went well; 1 the run failed; 2 wrong use or wrong input; 3 a goal was "
+    "missed; 4 decisions or data differ; 5 an unsafe target was refused; 77 this machine cannot "
+    "run it; 130 ended by Ctrl-C, 143 by SIGTERM, 129 by a lost connection, 131 by SIGQUIT."
 )
 
 
