@@ -85,6 +85,14 @@ def changed(compared: ResultDifference) -> set[str]:
     return {str(change.name) for change in compared.changes if change.changed}
 
 
+@cache
+def of_equal_runs() -> list[ResultDifference]:
+    """The differences of 200 pairs of measured results of one job on one disk."""
+    sessions = [figures(result) for result in recorded("equal.csv")]
+    pairs = list(combinations(sessions, 2))
+    return [difference(*pair) for pair in pairs[: 2 * PAIRS : 2]]
+
+
 def times(result: Json, factor: float, class_name: str = "tellers") -> Json:
     """A result in which the p99 of a class is multiplied."""
     result = deepcopy(result)
@@ -176,27 +184,16 @@ class TestSimulated:
 class TestNoise:
     """Recorded results of equal and of unequal runs."""
 
-    @pytest.fixture(scope="class")
-    def of_equal_runs(self) -> list[ResultDifference]:
-        """The differences of 200 pairs of measured results of one job on one disk."""
-        sessions = [figures(result) for result in recorded("equal.csv")]
-        pairs = list(combinations(sessions, 2))
-        return [difference(*pair) for pair in pairs[: 2 * PAIRS : 2]]
+    def test_of_200_comparisons_of_equal_measured_runs_at_most_2_find_a_change(self) -> None:
+        assert len(of_equal_runs()) == PAIRS
+        assert sum(bool(changed(compared)) for compared in of_equal_runs()) <= 2
 
-    def test_of_200_comparisons_of_equal_measured_runs_at_most_2_find_a_change(
-        self, of_equal_runs: Sequence[ResultDifference]
-    ) -> None:
-        assert len(of_equal_runs) == PAIRS
-        assert sum(bool(changed(compared)) for compared in of_equal_runs) <= 2
-
-    def test_figures_judged_one_by_one_would_seem_to_change(
-        self, of_equal_runs: Sequence[ResultDifference]
-    ) -> None:
+    def test_figures_judged_one_by_one_would_seem_to_change(self) -> None:
         """The test above can fail: p below 5 % for any figure is no rare event."""
         smallest = [
             min(change.p for change in compared.changes if change.p is not None)
             / len(compared.changes)
-            for compared in of_equal_runs
+            for compared in of_equal_runs()
         ]
         assert sum(p < 0.05 for p in smallest) > 50
 
@@ -493,6 +490,17 @@ class TestRefusals:
         assert ended.err.startswith(
             f"error: {tmp_path / 'a'} is a folder without results: it has no file *.json\n"
         )
+
+    def test_a_file_and_a_folder(self, tmp_path: Path) -> None:
+        file = written(tmp_path / "a.json", simulated())
+        written(tmp_path / "b" / "a.json", simulated())
+        for sides in ((file, tmp_path / "b"), (tmp_path / "b", file)):
+            ended = penstock("diff", *sides)
+            assert ended.code == 2
+            assert ended.err == (
+                f"error: {file} is a file, and {tmp_path / 'b'} a folder\n"
+                "hint: name two files or two folders\n"
+            )
 
     def test_a_file_that_is_missing(self, tmp_path: Path) -> None:
         ended = penstock("diff", tmp_path / "a", tmp_path / "b")

@@ -73,7 +73,7 @@ def diff(
         from penstock.diff.read import read
 
         limits = [ChangeLimit.parse(text) for text in fail_on or []]
-        difference = compare((first, second), read(first), read(second), anyway=anyway)
+        difference = compare((first, second), *read(first, second), anyway=anyway)
         failures = [failure for limit in limits for failure in limit.failures(difference)]
         return Answer(
             data=lambda: json.dumps(words.plain(difference, failures), indent=2),

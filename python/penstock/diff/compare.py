@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 from penstock.answer.table import NONE
 from penstock.diff.figures import ERRORS, FigureName, MeasuredResult, Rounds, mean
 from penstock.diff.noise import LEVEL, FigurePair, differences
+from penstock.diff.read import NamedResults
 from penstock.errors import wrong
 from penstock.study.difference import WelchDifference
 from penstock.text.units import many
@@ -91,8 +92,8 @@ class ResultDifference:
 
 def compare(
     names: tuple[str, str],
-    first: Mapping[str, MeasuredResult],
-    second: Mapping[str, MeasuredResult],
+    first: NamedResults,
+    second: NamedResults,
     *,
     anyway: bool,
 ) -> ResultDifference:
@@ -103,7 +104,7 @@ def compare(
     side lacks a result, a policy or a class of the other, or jobs, versions or seeds differ.
     """
     missing = [
-        f"{side} has no result {name or 'of its own'}, but {partner} has"
+        f"{side} has no result {name}, but {partner} has"
         for (side, known), (partner, wanted) in _both_ways(names, (first, second))
         for name in wanted
         if name not in known

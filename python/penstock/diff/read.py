@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from penstock.diff.figures import MeasuredResult, Rounds, figures, mean
 from penstock.errors import PenstockError, wrong
@@ -18,26 +19,36 @@ BYTES = 256 << 20
 
 HINT = "results are what run, compare, replay, merge and iozone print with --json"
 
+NamedResults: TypeAlias = Mapping[str, MeasuredResult]
+"""Results by name."""
+
 _NUMBERED = re.compile(r"[-_. /]?\d+$")
 """The end of the name of a session."""
 
 
-def read(path: str) -> Mapping[str, MeasuredResult]:
-    """Return the results below a path by name; that of a single file has an empty name.
+def read(first: str, second: str) -> tuple[NamedResults, NamedResults]:
+    """Return the results below two paths by name; that of a single file has an empty name.
 
     # Errors
-    If a file is no result, or a folder has none.
+    If a file is no result, a folder has none, or one path is a file and the other a folder.
     """
-    folder = Path(path)
-    if not folder.is_dir():
-        return {"": _result(folder)}
+    paths = [Path(first), Path(second)]
+    results = [_folder(path) if path.is_dir() else {"": _result(path)} for path in paths]
+    if paths[0].is_dir() != paths[1].is_dir():
+        folder, file = sorted(paths, key=Path.is_dir, reverse=True)
+        raise wrong(f"{file} is a file, and {folder} a folder", "name two files or two folders")
+    return results[0], results[1]
+
+
+def _folder(folder: Path) -> NamedResults:
+    """Return the results in a folder by name, sessions as one."""
     files = sorted(folder.rglob("*.json"))
     if not files:
-        raise wrong(f"{path} is a folder without results: it has no file *.json", HINT)
+        raise wrong(f"{folder} is a folder without results: it has no file *.json", HINT)
     results = {file.relative_to(folder).with_suffix("").as_posix(): _result(file) for file in files}
     groups: dict[str, list[str]] = {}
     for name in results:
-        groups.setdefault(_NUMBERED.sub("", name), []).append(name)
+        groups.setdefault(_NUMBERED.sub("", name) or "session", []).append(name)
     named: dict[str, MeasuredResult] = {}
     for group, names in groups.items():
         sessions = {name: results[name] for name in names}
@@ -85,7 +96,7 @@ def _same(first: MeasuredResult, second: MeasuredResult) -> bool:
     )
 
 
-def _pooled(sessions: Mapping[str, MeasuredResult]) -> MeasuredResult:
+def _pooled(sessions: NamedResults) -> MeasuredResult:
     """Return sessions as one result, in which each is a round."""
     first, *more = sessions.values()
     if not more:

@@ -66,12 +66,17 @@ def _plain(change: FigureChange) -> dict[str, Any]:
         "measure": change.name.quantity.name,
         "first": change.first,
         "second": change.second,
-        "change_pct": change.change_pct if isfinite(change.change_pct) else None,
-        "low_pct": change.low_pct,
-        "high_pct": change.high_pct,
+        "change_pct": _finite(change.change_pct),
+        "low_pct": _finite(change.low_pct),
+        "high_pct": _finite(change.high_pct),
         "p": change.p,
         "verdict": change.verdict,
     }
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a value that JSON can have; from zero there is no change in per cent."""
+    return value if value is not None and isfinite(value) else None
 
 
 def _answer(difference: ResultDifference, ranked: Sequence[FigureChange]) -> str:
