@@ -73,6 +73,8 @@ class ResultDifference:
     """Fewest rounds of a figure on each side; `None` if no figure has noise."""
     paired: bool
     """Whether rounds are compared in pairs."""
+    sessions: bool
+    """Whether each round is a session."""
     remedy: str
     """The way to results whose noise is known."""
     remarks: Sequence[str]
@@ -127,6 +129,7 @@ def compare(
         worlds=list(dict.fromkeys(side.world for side in (*first.values(), *second.values()))),
         rounds=min((pair.rounds for pair in noisy), default=None),
         paired=all(pair.paired for pair in noisy),
+        sessions=all(pair.sessions for pair in noisy),
         remedy=_remedy(next(iter(first.values())).repeat),
         remarks=list(dict.fromkeys(remarks)),
     )

@@ -24,6 +24,10 @@ Rounds: TypeAlias = Mapping[str, float | None]
 """A figure by the name of its round; `None` where nothing was measured."""
 
 
+SESSION = "session "
+"""Begins the name of a round that is a whole session."""
+
+
 class Quantity(NamedTuple):
     """The kind of a figure."""
 

@@ -12,7 +12,7 @@ from math import log
 from statistics import fmean, variance
 from typing import NamedTuple
 
-from penstock.diff.figures import FigureName
+from penstock.diff.figures import SESSION, FigureName
 from penstock.errors import needs
 from penstock.study.difference import FittedValue, WelchDifference, holm_p, welch
 from penstock.study.noise import Uncertainty
@@ -42,6 +42,11 @@ class FigurePair(NamedTuple):
     def paired(self) -> bool:
         """Whether the rounds of both sides belong together."""
         return self.first.keys() == self.second.keys()
+
+    @property
+    def sessions(self) -> bool:
+        """Whether each round is a session."""
+        return all(key.startswith(SESSION) for key in (*self.first, *self.second))
 
     @property
     def rounds(self) -> tuple[int, int]:

@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from penstock.diff.figures import MeasuredResult, Rounds, figures, mean
+from penstock.diff.figures import SESSION, MeasuredResult, Rounds, figures
 from penstock.errors import PenstockError, wrong
+from penstock.results.rounds import Spread
 
 BYTES = 256 << 20
 """A longer file is no result."""
@@ -53,7 +54,7 @@ def _folder(folder: Path) -> NamedResults:
     for group, names in groups.items():
         sessions = {name: results[name] for name in names}
         if all(_same(results[names[0]], session) for session in sessions.values()):
-            named[group] = _pooled(sessions)
+            named[group] = pooled(sessions)
         else:
             named.update(sessions)
     return named
@@ -96,12 +97,12 @@ def _same(first: MeasuredResult, second: MeasuredResult) -> bool:
     )
 
 
-def _pooled(sessions: NamedResults) -> MeasuredResult:
+def pooled(sessions: NamedResults) -> MeasuredResult:
     """Return sessions as one result, in which each is a round."""
     first, *more = sessions.values()
     if not more:
         return first
-    remarks = [f"each of its {len(sessions)} sessions counts as a round"]
+    remarks = []
     limited = {name: result.remarks for name, result in sessions.items() if result.remarks}
     for name, (remark, *_) in [*limited.items()][:1]:
         others = f"; and {len(limited) - 1} other sessions" if len(limited) > 1 else ""
@@ -110,7 +111,7 @@ def _pooled(sessions: NamedResults) -> MeasuredResult:
         first,
         figures={
             figure: {
-                f"session {name}": _of_session(result.figures[figure])
+                f"{SESSION}{name}": _of_session(result.figures[figure])
                 for name, result in sessions.items()
             }
             for figure in first.figures
@@ -120,5 +121,6 @@ def _pooled(sessions: NamedResults) -> MeasuredResult:
 
 
 def _of_session(rounds: Rounds) -> float | None:
+    """Return the median of the rounds of a session, on which a disturbed round has no effect."""
     values = [value for value in rounds.values() if value is not None]
-    return mean(values, logs=min(values) > 0) if len(values) == len(rounds) else None
+    return Spread.of(values).median if len(values) == len(rounds) else None

@@ -103,10 +103,14 @@ def _compared(difference: ResultDifference) -> str:
     elif min(difference.rounds) < 2:
         how = "without rounds"
     elif difference.paired:
-        how = f"{many(difference.rounds[0], 'round')} in pairs"
+        how = f"{count(difference.rounds[0])} {_rounds(difference)} in pairs"
     else:
-        how = "{} and {} rounds".format(*difference.rounds)
+        how = f"{' and '.join(map(count, difference.rounds))} {_rounds(difference)}"
     return f"  B is {second}, A is {first}: {worlds}, {how}"
+
+
+def _rounds(difference: ResultDifference) -> str:
+    return "sessions" if difference.sessions else "rounds"
 
 
 def _table(rows: Sequence[FigureChange]) -> Table:
@@ -176,10 +180,16 @@ def _noise(difference: ResultDifference, limits: Sequence[ChangeLimit]) -> Itera
                 f"{limit.text} is not sure: noise leaves open {signed(change.worst_pct or 0.0)}"
                 f"{_under(change)}; more rounds narrow that"
             )
-    if any(change.p is not None for change in difference.changes):
-        yield (
-            "figures are geometric means of rounds, and intervals allow for the number of figures: "
-            f"chance alone finds a change in 1 of {count(round(1 / LEVEL))} comparisons"
-        )
     if any(change.verdict == "unknown" for change in difference.changes):
         yield f"only rounds show what is noise: {difference.remedy}"
+    if any(change.p is not None for change in difference.changes):
+        means = "sessions, each by its median round" if difference.sessions else "rounds"
+        yield (
+            f"figures are geometric means of {means}; without a change chance finds one in 1 of "
+            f"{count(round(1 / LEVEL))} comparisons"
+        )
+        if not difference.sessions:
+            yield (
+                "rounds do not show how sessions differ: to be surer, run both several times in "
+                "turns into two folders"
+            )

@@ -55,7 +55,7 @@ def welch(
     Variances add up; the degrees of freedom are those of Welch (1947). The interval misses the
     difference with the probability `level`.
     """
-    from scipy import stats
+    from scipy import special
 
     value = second.value - first.value
     if abs(value) <= rounding:
@@ -68,7 +68,7 @@ def welch(
         return WelchDifference(value, value, value, 0.0 if value else 1.0)
     parts = sum(uncertainty.variance**2 / uncertainty.df for uncertainty in uncertainties)
     whole = Uncertainty(variance, variance**2 / parts)
-    p = 2 * float(stats.t.sf(abs(value) / sqrt(variance), whole.df))
+    p = 2 * float(special.stdtr(whole.df, -abs(value) / sqrt(variance)))
     reach = whole.reach(level)
     return WelchDifference(value, value - reach, value + reach, p)
 
