@@ -151,23 +151,30 @@ fn threads_are_no_different() {
 /// fits the others.
 fn changes(entry: &Entry) -> Vec<String> {
     let change = |param: &Param| {
-        let value = match (&param.kind, &param.default) {
-            (Kind::Size | Kind::SizeOr(_) | Kind::SizeOrGroup(..), _) => "8KiB".to_owned(),
-            (Kind::Duration | Kind::DurationOr(_), _) => "0ms".to_owned(),
-            (Kind::Count(least), Value::Count(count)) if count == least => (least + 1).to_string(),
-            (Kind::Count(least) | Kind::CountIn(least, _) | Kind::CountOr(least, _), _) => {
-                least.to_string()
-            }
-            (Kind::PositiveDurationOr(_), _) => "2ms".to_owned(),
-            (Kind::Switch, default) => (*default != Value::Switch(true)).to_string(),
-            (Kind::Choice(words), default) => {
-                let other = words.iter().find(|&&word| *default != Value::Word(word));
-                (*other.expect("a choice is of two words or more")).to_owned()
-            }
-            (Kind::Group(_) | Kind::GroupOrDevice(_), _) => "off".to_owned(),
-        };
-        format!("{}.{}={value}", entry.name, param.name)
+        format!("{}.{}={}", entry.name, param.name, changed(&param.kind, &param.default))
     };
     let fits = |set: &String| Job::parse("job.toml", JOB, from_ref(set)).is_ok();
     entry.params.iter().map(change).filter(fits).collect()
+}
+
+/// Returns a value of `kind` other than `default`.
+fn changed(kind: &Kind, default: &Value) -> String {
+    match (kind, default) {
+        (Kind::Size | Kind::SizeOr(_) | Kind::SizeOrGroup(..), _) => "8KiB".to_owned(),
+        (Kind::Duration | Kind::DurationOr(_), _) => "0ms".to_owned(),
+        (Kind::Count(least), Value::Count(count)) if count == least => (least + 1).to_string(),
+        (Kind::Count(least) | Kind::CountIn(least, _) | Kind::CountOr(least, _), _) => {
+            least.to_string()
+        }
+        (Kind::PositiveDurationOr(_), _) => "2ms".to_owned(),
+        (Kind::Switch, default) => (*default != Value::Switch(true)).to_string(),
+        (Kind::Choice(words), default) => {
+            let other = words.iter().find(|&&word| *default != Value::Word(word));
+            (*other.expect("a choice is of two words or more")).to_owned()
+        }
+        (Kind::Group(_) | Kind::GroupOrDevice(_), _) => "off".to_owned(),
+        // A target of one class that no request meets.
+        (Kind::PerClass(Kind::PositiveDurationOr(_)), _) => "1ns,off".to_owned(),
+        (Kind::PerClass(each), _) => changed(each, default),
+    }
 }

@@ -46,8 +46,8 @@ pub enum Kind {
     Switch,
     /// A choice among these words.
     Choice(&'static [&'static str]),
-    /// One value of this kind for all classes, or a list with one for each class in the order of
-    /// the job.
+    /// A value of this kind for all classes, or a list with one for each class in the order of the
+    /// job.
     PerClass(&'static Self),
     /// A table of parameters, or the word `off`.
     Group(&'static [Param]),
