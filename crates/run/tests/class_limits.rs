@@ -9,7 +9,7 @@ use penstock_run::{Options, RequestSink, TargetOptions, compare_text};
 
 /// Short reads that arrive by themselves, and long ones as fast as the disk allows.
 const JOB: &str = r#"
-duration = "20s"
+duration = "15s"
 [class.web]
 [class.bulk]
 [[agent]]
@@ -44,7 +44,7 @@ fn run(device: &str, policy: &str, sets: &[String]) -> (RunResult, Requests) {
 /// `target`, from the sixth second on.
 fn missed(requests: &Requests, target: Span) -> f64 {
     let window = |ns: u64| ns / 100_000_000;
-    let mut windows = vec![(0_u32, 0_u32); 150];
+    let mut windows = vec![(0_u32, 0_u32); 100];
     for (number, done) in requests.done_ns.iter().enumerate() {
         let Some(at) = window(*done).checked_sub(50) else { continue };
         if requests.class[number] == 0
@@ -91,7 +91,7 @@ fn depths_recover_once_the_target_is_met() {
         run("ssd-sata", "latency-target", &sets).0.policy_stats["class.bulk.depth"]
     };
     assert_eq!(depth(&[]), 1);
-    assert!(depth(&["agent.0.stop=10s"]) > 16);
+    assert!(depth(&["agent.0.stop=5s"]) > 16);
 }
 
 #[test]
