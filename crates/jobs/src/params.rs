@@ -283,20 +283,9 @@ arrivals = { kind = "closed", depth = 1 }
         }
     }
 
-    const TWO_CLASSES: &str = r#"duration = "10s"
-[class.web]
-[class.batch]
-[[agent]]
-class = "web"
-op = "read"
-size = "4KiB"
-pattern = "random"
-arrivals = { kind = "closed", depth = 1 }
-"#;
-
     /// Returns `token-bucket.iops` of a job with two classes and further `lines`.
     fn iops(lines: &str, sets: &[String]) -> Result<Value, String> {
-        let text = TWO_CLASSES.to_owned() + lines;
+        let text = JOB.replace("[class.all]", "[class.web]\n[class.all]") + lines;
         let job = Job::parse("job.toml", &text, sets).map_err(|error| error.to_string())?;
         let again = Job::parse("job.toml", &job.text(), &[]).expect("its own text");
         assert_eq!(again.policies, job.policies);
@@ -316,7 +305,7 @@ arrivals = { kind = "closed", depth = 1 }
         assert_eq!(policies::set(entry, &arguments(&params)).unwrap(), params);
         for (value, said) in [
             ("1,2,3", "expected a value for each class, found 3"),
-            ("1,2,3", "the classes are `web`, `batch`; one value holds for all"),
+            ("1,2,3", "the classes are `web`, `all`; one value holds for all"),
             ("0,1", "expected a whole number of at least 1"),
             ("1,", "expected a whole number of at least 1, or `off`, found nothing"),
             ("1,of", "expected a whole number of at least 1, or `off`, found `of`"),
