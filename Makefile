@@ -15,7 +15,8 @@ UV_VERSION := 0.13.8
 
 # What the compiled module is made of.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock \
-  $(shell find crates examples/devices examples/machines papers -type f -not -path '*/tests/*' -not -path '*/benches/*')
+  $(shell find crates examples/devices examples/machines papers -type f -not -path '*/tests/*' -not -path '*/benches/*' \
+    -not -path 'crates/capi/*')
 
 # Only the interpreter of the environment, never another or a downloaded one. Modules are compiled
 # once: where Python may not write them down a command would take three times as long to start.
@@ -72,7 +73,7 @@ sdist: $(VENV)/tools ## the package's sources in target/wheels
 	@rm -f $(PACKAGES)/*.tar.gz
 	$(BIN)/maturin sdist --out $(PACKAGES)
 
-# Debug information is only of use to who builds it here, and most of the archive.
+# Without debug information, which is most of the archive.
 PREFIX := target/capi
 .PHONY: capi
 capi: rust ## the gate for C: library, header and pkg-config file, below PREFIX=target/capi
@@ -89,7 +90,7 @@ capi: rust ## the gate for C: library, header and pkg-config file, below PREFIX=
 # of Python wait, those of Rust are compiled, so these yield to them.
 RUST_TESTS := --workspace --locked --exclude penstock-architecture
 .PHONY: test
-test: wheel ## all tests but the floors of the architecture, which `make lint` checks, and what takes hours
+test: wheel capi ## all tests but the floors of the architecture, which `make lint` checks, and what takes hours
 	@nice -n 19 cargo test --quiet $(RUST_TESTS) --no-run & compiling=$$!; \
 	passed=1; $(BIN)/pytest --numprocesses 4 || passed=0; \
 	wait $$compiling && [ $$passed = 1 ]

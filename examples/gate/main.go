@@ -52,8 +52,9 @@ func (g *Gate) Write(class string, offset uint64, data []byte) error {
 	name := C.CString(class)
 	defer C.free(unsafe.Pointer(name))
 	return g.call(func() (C.int, error) {
-		return C.pg_write(g.handle, name, 0, C.uint64_t(offset), unsafe.Pointer(&data[0]),
-			C.size_t(len(data)), C.PG_SYNC)
+		result, number := C.pg_write(g.handle, name, 0, C.uint64_t(offset),
+			unsafe.Pointer(&data[0]), C.size_t(len(data)), C.PG_SYNC)
+		return result, number
 	})
 }
 
@@ -62,8 +63,8 @@ func (g *Gate) Read(class string, offset uint64, data []byte) error {
 	name := C.CString(class)
 	defer C.free(unsafe.Pointer(name))
 	return g.call(func() (C.int, error) {
-		count, number := C.pg_read(g.handle, name, 0, C.uint64_t(offset), unsafe.Pointer(&data[0]),
-			C.size_t(len(data)))
+		count, number := C.pg_read(g.handle, name, 0, C.uint64_t(offset),
+			unsafe.Pointer(&data[0]), C.size_t(len(data)))
 		return C.int(count), number
 	})
 }

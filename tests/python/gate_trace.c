@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define THREADS_MOST 64
-#define SYNC_EVERY 1000
+#define SYNC_EVERY 200
 
 struct request {
   unsigned unit;

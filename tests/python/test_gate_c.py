@@ -93,6 +93,7 @@ def test_a_program_may_have_the_whole_library_in_it(installed: Path, tmp_path: P
     check_example(said(installed, program, tmp_path / "ledger.img"))
 
 
+@pytest.mark.timeout(600)  # on a new machine Go compiles its own library first
 def test_the_example_in_go_runs(installed: Path, tmp_path: Path) -> None:
     if shutil.which("go") is None:
         pytest.skip("there is no `go` in PATH")
@@ -105,12 +106,13 @@ def check_threads(installed: Path, folder: Path, operations: int, *flags: str) -
     """Take a trace of so many requests through a gate on 32 threads."""
     program = compiled(installed, ROOT / "tests/python/gate_trace.c", folder / "trace", *flags)
     (folder / "data").write_bytes(bytes(32 * REGION))
-    numbers = random.Random(7)
+    numbers, units = random.Random(7), [0] * 32
     with (folder / "trace.spc").open("w") as trace:
         for number in range(operations):
             block = numbers.randrange(REGION // 512)
             most = min(REGION - 512 * block, numbers.choice((100, 5_000, 40_000)))
             unit, op = numbers.randrange(32), numbers.choice("rw")
+            units[unit] += 1
             trace.write(f"{unit},{block},{numbers.randint(1, most)},{op},{number / 1e6}\n")
     options = (
         f"path = '{folder / 'data'}'\nadopt = true\npolicy = 'size-priority'\n"
@@ -120,7 +122,7 @@ def check_threads(installed: Path, folder: Path, operations: int, *flags: str) -
     stats = json.loads(printed)
     assert stats["short"]["requests"] + stats["long"]["requests"] == operations + 32
     assert stats["long"]["pieces"] > stats["long"]["requests"]
-    assert stats["flush"]["requests"] > 0
+    assert stats["flush"]["requests"] == sum(count // 200 for count in units) > 0
     assert stats["short"]["errors"] + stats["long"]["errors"] == 0
 
 
@@ -128,7 +130,7 @@ def check_threads(installed: Path, folder: Path, operations: int, *flags: str) -
 def test_a_trace_is_taken_on_32_threads(
     installed: Path, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
-    check_threads(installed, tmp_path, 2_000 if flags else 20_000, *flags)
+    check_threads(installed, tmp_path, 10_000 if flags else 20_000, *flags)
 
 
 @pytest.mark.soak
@@ -273,7 +275,7 @@ def gate(library: GateLibrary, tmp_path: Path) -> Iterator[int]:
         ),
         ("path = 'a'\npolicy = 'fcfz'", errno.EINVAL, "unknown policy `fcfz`"),
         ("parameters = { splt = '4KiB' }", errno.EINVAL, "unknown key `splt`"),
-        ("path = '{folder}/none'", errno.EINVAL, "/none does not exist"),
+        ("path = '{folder}/none'", errno.EINVAL, "/none: found no file"),
         ("path = '{folder}/none'\nadopt = true", errno.EINVAL, "/none"),
         ("path = '{folder}/own'", errno.EBUSY, "without Penstock's mark"),
         ("path = '{folder}/own'\nadopt = true\nengine = 'psync'", errno.EOPNOTSUPP, "psync"),
