@@ -16,7 +16,14 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "README.md")
 """Files at the root that are pages of the site."""
 
-LANGUAGES = {".py": "python", ".rs": "rust", ".toml": "toml", ".json": "json"}
+LANGUAGES = {
+    ".c": "c",
+    ".go": "go",
+    ".json": "json",
+    ".py": "python",
+    ".rs": "rust",
+    ".toml": "toml",
+}
 
 LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?(?=\))")
 """A link to a file, and the place in it."""

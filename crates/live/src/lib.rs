@@ -16,9 +16,9 @@
 //! one of them. Layers above cannot tell that time is real. For models there is [`Paced`]:
 //! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
-//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `faults`, `io_priority`, `libaio`, `loops`,
-//! `mapped`, `memory`, `posix_aio`, `psync`, `record_file`, `residency`, `stream`, `uring` and `vsync`; the only
-//! one that reads the machine's clock, in `clock`, `paced` and `report_timer`; nothing outside the usable bytes
+//! Invariants: hand-written unsafe code is in `buffers`, `faults`, `io_priority`, `libaio`, `loops`, `mapped`,
+//! `memory`, `posix_aio`, `psync`, `record_file`, `residency`, `stream`, `uring` and `vsync` alone; the only crate
+//! that reads the machine's clock, in `clock`, `paced` and `report_timer`; nothing outside the usable bytes
 //! of a target is ever written, except an unnamed file that a trial makes for itself; no allocation per
 //! request. Linux only.
 

@@ -231,23 +231,21 @@ impl GateClass<'_> {
     fn class(self) -> io::Result<Option<ClassId>> {
         let classes = &self.requests.classes;
         let names = || classes.iter().map(|class| class.name.as_str());
-        match self.name {
-            None if classes.is_empty() => Ok(None),
-            None => Err(invalid(format!(
-                "found no class\nhint: name one of {}",
-                names().collect::<Vec<_>>().join(", ")
-            ))),
-            Some(name) => match names().position(|known| known == name) {
-                Some(number) => Ok(Some(ClassId(number as u16))),
-                None => {
-                    let hint = match classes.len() {
-                        0 => "the options of the gate declare no class: name none".into(),
-                        _ => suggest(name, names()),
-                    };
-                    Err(invalid(format!("unknown class {}\nhint: {hint}", quote(name))))
-                }
-            },
-        }
+        let Some(name) = self.name else {
+            let names = || names().collect::<Vec<_>>().join(", ");
+            return match classes.len() {
+                0 => Ok(None),
+                _ => Err(invalid(format!("found no class\nhint: name one of {}", names()))),
+            };
+        };
+        let number = names().position(|known| known == name).ok_or_else(|| {
+            let hint = match classes.len() {
+                0 => "the options of the gate declare no class: name none".into(),
+                _ => suggest(name, names()),
+            };
+            invalid(format!("unknown class {}\nhint: {hint}", quote(name)))
+        })?;
+        Ok(Some(ClassId(number as u16)))
     }
 }
 
