@@ -67,6 +67,7 @@ FINISHED: Finished = {
     "policy": "noop",
     "number": 0,
     "of": 2,
+    "device": "hdd-7200",
     "classes": [one_class("tellers", p99=241 * MS), one_class("batch", requests=0)],
 }
 

@@ -75,9 +75,9 @@ fn steps_report_how_each_class_fares_and_what_has_ended() {
                 assert_eq!(device, "hdd-7200");
                 seen.extend(now.cloned());
             }
-            Step::Finished { policy, classes, .. } => {
+            Step::Finished { policy, classes, now, .. } => {
                 ended.push((policy.to_owned(), classes.len()));
-                let last = seen.last().expect("a run reports its end");
+                let last = now.expect("it is watched");
                 for (last, class) in last.classes.iter().zip(classes) {
                     assert_eq!((last.requests, last.bytes), (class.requests, class.bytes));
                     let buckets = serde_json::to_value(&last.latency_buckets).unwrap();

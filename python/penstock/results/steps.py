@@ -63,14 +63,16 @@ class Running(TypedDict):
 
 
 class Finished(TypedDict):
-    """A step of long work: a policy's run has ended."""
+    """A step of long work: a policy's run has ended; `now` is present if a person watches."""
 
     step: Literal["finished"]
     policy: str
     round: NotRequired[int]
     number: int
     of: int
+    device: str
     classes: list[Class]
+    now: NotRequired[Now]
 
 
 Step: TypeAlias = Creating | Running | Finished

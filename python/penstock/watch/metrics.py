@@ -56,7 +56,7 @@ class WatchMetrics:
 
     def take(self, step: Step) -> None:
         """Count a step, and write the metrics if a second has passed."""
-        if step["step"] != "running" or "now" not in step:
+        if step["step"] == "creating" or "now" not in step:
             return
         self._device = step["device"]
         self._runs[step["number"]] = list(_classes(step["policy"], step["now"]))

@@ -52,8 +52,13 @@ pub enum Step<'a> {
         number: usize,
         /// Number of runs.
         of: usize,
+        /// Name of the modelled device, or path of the target.
+        device: &'a str,
         /// Figures of each class.
         classes: &'a [ClassResult],
+        /// State of the run at its end, if a person watches.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        now: Option<&'a Snapshot>,
     },
 }
 

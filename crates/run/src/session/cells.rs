@@ -49,12 +49,17 @@ impl Report<'_> {
         })
     }
 
-    /// Reports that `cell` has ended with `result` and hands its requests over. Returns whether the
-    /// next cell may follow, as it may unless this one was interrupted.
+    /// Reports that `cell` has ended with `result`, in the state `now` if a person watches, and hands its
+    /// requests over. Returns whether the next cell may follow, as it may unless this one was interrupted.
     ///
     /// The answer to the step is ignored: the caller answers the next step alike, and that run is
     /// interrupted.
-    fn ended(&mut self, cell: Cell<'_>, result: &mut RunResult) -> Result<bool, Failure> {
+    fn ended(
+        &mut self,
+        cell: Cell<'_>,
+        result: &mut RunResult,
+        now: Option<&Snapshot>,
+    ) -> Result<bool, Failure> {
         if let (Some(sink), Some(requests)) = (self.requests, result.requests.take()) {
             sink.take(cell.number, requests)?;
         }
@@ -63,8 +68,8 @@ impl Report<'_> {
         }
         let round = self.rounds.then_some(cell.round);
         let (policy, number, of) = (cell.policy.name(), cell.number, self.of);
-        let classes = &result.classes;
-        (self.progress)(Step::Finished { policy, round, number, of, classes });
+        let (device, classes) = (cell.task.place.name(), &result.classes);
+        (self.progress)(Step::Finished { policy, round, number, of, device, classes, now });
         Ok(true)
     }
 }
@@ -73,10 +78,13 @@ impl Report<'_> {
 struct Sequential<'a, 'r, 'p> {
     cell: Cell<'a>,
     report: &'r mut Report<'p>,
+    /// The last state, if a person watches.
+    last: Option<Snapshot>,
 }
 
 impl Progress for Sequential<'_, '_, '_> {
     fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
+        self.last = now.cloned();
         self.report.running(self.cell, fraction, now)
     }
 }
@@ -89,8 +97,10 @@ pub(crate) fn in_sequence(
 ) -> Result<Vec<RunResult>, Failure> {
     let mut results = Vec::with_capacity(cells.len());
     for &cell in cells {
-        let mut result = run(cell, &mut Sequential { cell, report })?;
-        let goes_on = report.ended(cell, &mut result)?;
+        let mut progress = Sequential { cell, report, last: None };
+        let mut result = run(cell, &mut progress)?;
+        let last = progress.last;
+        let goes_on = report.ended(cell, &mut result, last.as_ref())?;
         results.push(result);
         if !goes_on {
             break;
@@ -182,7 +192,7 @@ impl Collector<'_, '_, '_> {
     fn finish(&mut self, result: Result<RunResult, Failure>) -> Result<Option<()>, Failure> {
         let mut result = result?;
         let cell = self.cells[self.results.len()];
-        let goes_on = self.report.ended(cell, &mut result)?;
+        let goes_on = self.report.ended(cell, &mut result, None)?;
         self.results.push(result);
         self.window.used(self.results.len());
         Ok((!goes_on).then_some(()))
