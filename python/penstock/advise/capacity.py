@@ -6,7 +6,7 @@ from functools import cached_property
 from statistics import median_low
 from typing import NamedTuple
 
-from penstock.advise.capacity_load import Load
+from penstock.advise.capacity_load import ClassLoad
 from penstock.advise.goal import Goal, misses, rounds_met
 from penstock.results.figure import Figure
 from penstock.results.json_types import World
@@ -16,7 +16,7 @@ FEWEST_FOR_KNEE = 4
 """Points of a curve from which on it can have a knee."""
 
 
-class Disk(NamedTuple):
+class BusiestDisk(NamedTuple):
     """The busiest disk of some runs."""
 
     name: str | None
@@ -50,7 +50,7 @@ class LoadPoint:
         return max(missed, key=missed.__getitem__)
 
     @property
-    def disk(self) -> Disk:
+    def disk(self) -> BusiestDisk:
         """The disk that was busy for most of the time."""
         # Of each run the share of each disk; a real target is one.
         shares: list[list[float]] = []
@@ -61,7 +61,7 @@ class LoadPoint:
             if disks:
                 names = [disk.get("device", f"disk {number}") for number, disk in enumerate(disks)]
         medians = map(median_low, zip(*shares, strict=True))
-        return max(map(Disk, names, medians), key=lambda disk: disk.utilisation)
+        return max(map(BusiestDisk, names, medians), key=lambda disk: disk.utilisation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ class PolicyCapacity:
 class Capacity:
     """The answer."""
 
-    load: Load
+    load: ClassLoad
     goals: Sequence[Goal]
     policies: Sequence[PolicyCapacity]
     """In the order in which they were named."""

@@ -63,7 +63,7 @@ def page(capacity: Capacity, command: str | None) -> Page:
         *([("Command", command)] if command is not None else []),
         ("Penstock", __version__),
     ]
-    title = f"How {capacity.load.by} of {capacity.load.class_} and the goals depend"
+    title = f"The goals against {capacity.load.by} of {capacity.load.class_}"
     every = [words.curve(capacity, policy) for policy in capacity.policies]
     return Page(
         world=capacity.world.upper(),
@@ -84,28 +84,27 @@ def page(capacity: Capacity, command: str | None) -> Page:
 
 
 def pictures(capacity: Capacity) -> list[Picture]:
-    """Returns a picture for each goal: its figure against the load."""
+    """Returns a picture for each figure of the goals, against the load."""
     from penstock.charts import capacity as charts
 
     load = capacity.load
+    about = [f"{capacity.world.upper()}: {words.title(capacity)}, {date()}", *MARKS]
     drawn = []
-    for goal in capacity.goals:
-        curves = [_curve(capacity, policy, goal.figure) for policy in capacity.policies]
+    for figure in capacity.figures:
+        curves = [_curve(capacity, policy, figure) for policy in capacity.policies]
+        goals = [goal for goal in capacity.goals if goal.figure == figure]
+        limits = [goal.limit for goal in goals]
         if any(curve.points for curve in curves):
-            chart = charts.capacity(curves, load=load.title, figure=goal.figure, limit=goal.limit)
-            about = [f"{capacity.world.upper()}: {words.title(capacity)}, {date()}", *MARKS]
-            name = f"{CURVES}-{goal.figure}"
-            title = f"{goal.figure} against {load.by} of {load.class_}: {goal.text}"
-            drawn.append(
-                Picture(
-                    name=name,
-                    title=title,
-                    chart=chart,
-                    kind=CURVES,
-                    caption=str(goal.figure),
-                    about=about,
-                )
+            texts = " and ".join(goal.text for goal in goals)
+            picture = Picture(
+                name=f"{CURVES}-{figure}",
+                title=f"{figure} against {load.by} of {load.class_}: {texts}",
+                chart=charts.capacity(curves, load=load.title, figure=figure, limits=limits),
+                kind=CURVES,
+                caption=str(figure),
+                about=about,
             )
+            drawn.append(picture)
     return drawn
 
 

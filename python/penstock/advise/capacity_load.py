@@ -31,7 +31,7 @@ WEIGHT_MOST = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class ClassLoad:
     """How a class grows, from one step on."""
 
     class_: str
@@ -50,8 +50,8 @@ class Load:
         return [f"{key}={self._value(value * steps)}" for key, value in self.keys.items()]
 
     def number(self, steps: int) -> float:
-        """Returns a load in its unit."""
-        return self.step * steps
+        """Returns a load in its unit, without the last digits of floating point."""
+        return float(f"{self.step * steps:.9g}")
 
     def bare(self, steps: int) -> str:
         """Returns a load as a number, whose unit the title has."""
@@ -78,7 +78,7 @@ class Load:
         """Name of its axis and column, with the unit."""
         return f"{self.by} of {self.class_}{', 1/s' if self.by == 'rate' else ''}"
 
-    def up_to(self, text: str | None) -> "Load":
+    def up_to(self, text: str | None) -> "ClassLoad":
         """Returns the load with the limit of a search; without one, as it is."""
         if text is None:
             return self
@@ -102,7 +102,7 @@ class Load:
         return f"{Decimal(f'{value:.9g}').normalize():f}/s"
 
 
-def load_of(job: str, name: str, by: By | None) -> Load:
+def load_of(job: str, name: str, by: By | None) -> ClassLoad:
     """Returns how the class `name` of a job grows, from the job's text with all its defaults.
 
     Agents have copies and may have a rate; programs may have a rate. Every class has a weight.
@@ -121,10 +121,10 @@ def load_of(job: str, name: str, by: By | None) -> Load:
         for number, member in enumerate(written.get(kind, ()))
         if member["class"] == name
     }
-    scales = bool(members) and (kind == "agent" or not _without_rate(members))
-    if not scales:
-        what = f"its programs arrive without a rate: {', '.join(members)}"
-        reason = what if members else "no agent and no program of the job belongs to it"
+    if not members or (kind == "program" and _without_rate(members)):
+        reason = f"its programs arrive without a rate: {', '.join(members)}"
+        if not members:
+            reason = "no agent and no program of the job belongs to it"
         hint = "name a class of agents, or of programs that arrive at a rate; --by weight also goes"
         raise wrong(f"class {name} does not scale with copies or a rate: {reason}", hint)
     if (by or ("copies" if kind == "agent" else "rate")) == "rate":
@@ -135,11 +135,13 @@ def load_of(job: str, name: str, by: By | None) -> Load:
     return _by_copies(name, members)
 
 
-def _load(name: str, by: By, step: float, start: int, most: int, keys: Mapping[str, float]) -> Load:
-    return Load(class_=name, by=by, step=step, start=start, most=most, keys=keys)
+def _load(
+    name: str, by: By, step: float, start: int, most: int, keys: Mapping[str, float]
+) -> ClassLoad:
+    return ClassLoad(class_=name, by=by, step=step, start=start, most=most, keys=keys)
 
 
-def _by_copies(name: str, agents: Mapping[str, Mapping[str, Any]]) -> Load:
+def _by_copies(name: str, agents: Mapping[str, Mapping[str, Any]]) -> ClassLoad:
     """Returns a load in copies; several agents keep the ratio of theirs."""
     copies = {key: agent.get("copies", 1) for key, agent in agents.items()}
     start = gcd(*copies.values())
@@ -149,7 +151,7 @@ def _by_copies(name: str, agents: Mapping[str, Mapping[str, Any]]) -> Load:
 
 def _by_rate(
     name: str, members: Mapping[str, Mapping[str, Any]], files: Sequence[Mapping[str, Any]]
-) -> Load:
+) -> ClassLoad:
     """Returns a load in requests a second of the whole class; its members keep their ratios."""
     if without := _without_rate(members):
         listed = ", ".join(without)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from penstock import _native
 from penstock.advise.capacity import Capacity, LoadPoint, PolicyCapacity
-from penstock.advise.capacity_load import By, Load, load_of
+from penstock.advise.capacity_load import By, ClassLoad, load_of
 from penstock.advise.goal import Goal, rounds_met
 from penstock.errors import PenstockError, wrong
 from penstock.experiment.bench import Bench
@@ -53,7 +53,7 @@ PART = 0.25
 """Part of what is left of a stage of the search that the next runs take, for the progress."""
 
 
-class Cell(NamedTuple):
+class LoadCell(NamedTuple):
     """A run: a policy, a load and a seed."""
 
     policy: str
@@ -67,9 +67,9 @@ class Group(NamedTuple):
     policy: str
     seeds: Sequence[int]
 
-    def at(self, steps: int) -> list[Cell]:
+    def at(self, steps: int) -> list[LoadCell]:
         """Returns its runs at one load."""
-        return [Cell(self.policy, steps, seed) for seed in self.seeds]
+        return [LoadCell(self.policy, steps, seed) for seed in self.seeds]
 
 
 Search: TypeAlias = Generator[int, bool, int]
@@ -109,7 +109,7 @@ class _Runs:
 
     bench: Bench[Run]
     job: Variant
-    load: Load
+    load: ClassLoad
     goals: Sequence[Goal]
     first_seed: int
     seeds: int
@@ -118,10 +118,10 @@ class _Runs:
     progress: Progress | None
     done: float = 0.0
     """Part of the whole search that is done."""
-    results: dict[Cell, Run] = field(default_factory=dict)
-    holding: dict[Cell, bool] = field(default_factory=dict)
+    results: dict[LoadCell, Run] = field(default_factory=dict)
+    holding: dict[LoadCell, bool] = field(default_factory=dict)
 
-    def make(self, cells: Iterable[Cell], until: float) -> None:
+    def make(self, cells: Iterable[LoadCell], until: float) -> None:
         """Runs the cells that have not run; then this part of the search is done."""
         fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.results]
         label = f"run {len(self.results) + 1}"
@@ -132,7 +132,7 @@ class _Runs:
             self.holding[cell] = rounds_met(Rounds(cell.policy, [run]), self.goals) == 1
         self.done = until
 
-    def _variant(self, cell: Cell) -> Variant:
+    def _variant(self, cell: LoadCell) -> Variant:
         sets = [*self.job.sets, *self.load.sets(cell.steps), self._seed(cell.seed)]
         return replace(self.job, sets=sets, policies=[cell.policy])
 
@@ -278,7 +278,7 @@ def _named(policies: Sequence[str], by: By | None) -> list[str]:
     return list(dict.fromkeys(expanded))
 
 
-def _fitting(bench: Bench[Run], job: Variant, load: Load, up_to: str | None) -> Load:
+def _fitting(bench: Bench[Run], job: Variant, load: ClassLoad, up_to: str | None) -> ClassLoad:
     """Returns the load with its limit: as given, or as large as the job can take."""
     load = load.up_to(up_to)
     while True:
@@ -292,7 +292,7 @@ def _fitting(bench: Bench[Run], job: Variant, load: Load, up_to: str | None) -> 
             return load
 
 
-def _expected(load: Load, seeds: int) -> int:
+def _expected(load: ClassLoad, seeds: int) -> int:
     """Returns about how many runs a policy takes on a target that runs in real time."""
     doublings, halvings = log2(load.most / load.start) / 2, log2(min(load.most, WITHIN))
     return round(doublings + halvings) + 4 * (seeds - 1) + len(FAR)
@@ -340,7 +340,7 @@ def _check(runs: _Runs, largest: Mapping[str, Spread]) -> None:
         for steps in {start, *(round(factor * (answer or start)) for factor in factors)}:
             if 1 <= steps <= runs.load.most:
                 drawn = runs.modelled and answer and steps <= FAR[-1] * answer
-                cells += [Cell(policy, steps, seed) for seed in (every if drawn else every[:1])]
+                cells += [LoadCell(policy, steps, seed) for seed in (every if drawn else every[:1])]
     runs.make(sorted(cells), 0.9)
     surprising = [
         cell for cell in cells if runs.holding[cell] != (cell.steps <= largest[cell.policy].median)

@@ -184,12 +184,12 @@ def _contradictions(capacity: Capacity) -> Iterator[str]:
     for policy in capacity.policies:
         below = [point for point in policy.contradictions if not point.holds]
         above = [point for point in policy.contradictions if point.holds]
-        for points, what, where in ((below, "fail", "below"), (above, "hold", "above")):
+        for points, also in ((below, "fail at {}, below"), (above, "hold at {}, above")):
             if points:
                 loads = ", ".join(capacity.load.bare(point.steps) for point in points)
                 yield (
-                    f"NOT MONOTONE under {policy.policy}: goals also {what} at {loads}, {where} "
-                    f"that answer; look at the curve before you rely on it"
+                    f"NOT MONOTONE under {policy.policy}: goals also {also.format(loads)} that "
+                    "answer; look at the curve before you rely on it"
                 )
 
 
@@ -208,7 +208,7 @@ def _how(capacity: Capacity) -> str:
     sure = "" if seeds > 1 else "; how much other seeds differ is not known"
     return (
         f"{units.count(capacity.runs)} runs, with {of_seeds} at every load; "
-        f"answers are exact to {exact}, as medians over seeds{sure}"
+        f"answers are exact to {exact}{sure}"
     )
 
 

@@ -1,7 +1,7 @@
 """The chart of a capacity: a figure against the load of a class, a line for each policy.
 
 A diamond is the largest load at which every goal holds, a ring the knee of the curve. Thin lines
-are ranges over seeds, and the dashed line is the limit of a goal.
+are ranges over seeds, and a dashed line is the limit of a goal.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,9 @@ class CapacityCurve(NamedTuple):
 
 
 def capacity(
-    curves: Sequence[CapacityCurve], *, load: str, figure: Figure, limit: float
+    curves: Sequence[CapacityCurve], *, load: str, figure: Figure, limits: Sequence[float]
 ) -> alt.TopLevelMixin:
-    """Draw curves of a figure against a `load`, and the limit of its goal."""
+    """Draw curves of a figure against a `load`, and the limits of its goals."""
     rows = [
         (curve.name, at, *scaled(figure, spread), at == curve.answer, at == curve.knee)
         for curve in curves
@@ -52,9 +52,12 @@ def capacity(
     # A search that met no limit for long has tried loads far beyond all others.
     reach = REACH * max(curve.answer for curve in curves) or float("inf")
     frame = frame.filter(pl.col("load") <= reach)
-    (bound, *_) = scaled(figure, Spread(limit, limit, limit))
-    limits = pl.DataFrame([(float(bound),) * 3], schema=columns[2:5], orient="row")
-    axis = FigureAxis.of(figure, pl.concat([frame.select(limits.columns), limits]), "y", HEIGHT)
+    bounds = pl.DataFrame(
+        [scaled(figure, Spread(limit, limit, limit)) for limit in limits],
+        schema={column: pl.Float64 for column in columns[2:5]},
+        orient="row",
+    )
+    axis = FigureAxis.of(figure, pl.concat([frame.select(bounds.columns), bounds]), "y", HEIGHT)
     x = alt.X("load:Q", title=load, scale=alt.Scale(domain=[0, max(frame["load"])], nice=False))
     y = alt.Y("y:Q", **axis.encoding())
     look = Look([curve.name for curve in curves])
@@ -63,7 +66,7 @@ def capacity(
     colour = lines["color"]
     base = alt.Chart(frame)
     layers = [
-        alt.Chart(limits).mark_rule(strokeDash=[3, 3], color=palette.FAINT.light).encode(y=y),
+        alt.Chart(bounds).mark_rule(strokeDash=[3, 3], color=palette.FAINT.light).encode(y=y),
         base.mark_rule(strokeWidth=1).encode(x=x, y="y_low:Q", y2="y_high:Q", color=colour),
         base.mark_line(strokeWidth=1.8).encode(x=x, y=y, **lines),
         base.mark_circle(size=22, opacity=1).encode(x=x, y=y, color=colour),

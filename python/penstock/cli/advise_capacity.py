@@ -138,8 +138,8 @@ def _announce(device: str, seconds: float | None, runs: int) -> None:
     if seconds is None:
         lasts = f"about {runs} runs, each until its work is done"
     else:
-        each = units.seconds(seconds)
-        lasts = f"about {units.seconds(runs * seconds)}: {runs} runs of {each} each"
+        together = units.seconds(runs * seconds)
+        lasts = f"about {together}: {runs} runs of {units.seconds(seconds)} each"
     output.talk(f"on {device} this takes {lasts}; fewer with --policies, --seeds and --up-to")
 
 
