@@ -64,7 +64,7 @@ def page(capacity: Capacity, command: str | None) -> Page:
         ("Penstock", __version__),
     ]
     title = f"The goals against {capacity.load.by} of {capacity.load.class_}"
-    every = [words.curve(capacity, policy) for policy in capacity.policies]
+    every = [words.curve(capacity, policy) for policy in capacity.ranked]
     return Page(
         world=capacity.world.upper(),
         title=words.title(capacity),
@@ -73,7 +73,7 @@ def page(capacity: Capacity, command: str | None) -> Page:
             Section(
                 "summary",
                 "How much fits",
-                [Bullets(words.lines(capacity), "verdict"), words.table(capacity)],
+                [Bullets(words.statements(capacity), "verdict"), words.table(capacity)],
             ),
             *of_pictures(pictures(capacity), [(CURVES, title, " ".join([*MARKS, KNEE]))]),
             *(Section.of_table(table) for table in every),

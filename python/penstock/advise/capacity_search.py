@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log2
-from statistics import median_low
 from typing import Any, NamedTuple, TypeAlias
 
 from penstock import _native
@@ -39,6 +38,9 @@ SEEDS_LIVE = 3
 
 WITHIN = 100
 """An answer is exact to one part in so many, or to one step."""
+
+APART = 8
+"""Part of the range over seeds that the search of all of them does not look into."""
 
 FAR = (0.25, 0.5, 0.75, 1.25, 1.5)
 """Multiples of the answer that are tried for a contradiction, and for the curve."""
@@ -76,10 +78,11 @@ Search: TypeAlias = Generator[int, bool, int]
 """Yields the loads to run, is sent whether every goal held, and returns the largest that held."""
 
 
-def search(start: int, stride: int, most: int) -> Search:
+def search(start: int, stride: int, most: int, *, apart: int = 1) -> Search:
     """Searches from `start` for the largest load that holds, of those from 1 to `most`.
 
-    Strides double until both sides are known; then the middle decides. Returns 0 if none holds.
+    Strides double until both sides are known; then the middle decides, until loads are no further
+    apart than `apart` or the resolution. Returns 0 if none holds.
     """
     holds, fails, load = 0, most + 1, start
     while True:
@@ -87,7 +90,8 @@ def search(start: int, stride: int, most: int) -> Search:
             holds = load
         else:
             fails = load
-        if fails - holds <= resolution(holds):
+        between = holds > 0 and fails <= most
+        if fails - holds <= max(apart if between else 1, resolution(holds)):
             return holds
         if fails > most:
             load = min(holds + stride, most)
@@ -306,14 +310,14 @@ def _largest(runs: _Runs, policies: Sequence[str]) -> dict[str, Spread]:
     }
     answers = {group.policy: [steps] for group, steps in runs.drive(first, 0.4).items()}
     others = {
-        Group(policy, (seed,)): _near(steps, most)
+        Group(policy, (seed,)): search(max(steps, 1), resolution(steps), most)
         for policy, (steps,) in answers.items()
         for seed in every[1:]
     }
     for group, steps in runs.drive(others, 0.6).items():
         answers[group.policy].append(steps)
     together = {
-        Group(policy, every): _near(median_low(of_seeds), most)
+        Group(policy, every): _together(Spread.of(of_seeds), most)
         for policy, of_seeds in answers.items()
     }
     return {
@@ -324,10 +328,14 @@ def _largest(runs: _Runs, policies: Sequence[str]) -> dict[str, Spread]:
     }
 
 
-def _near(steps: int, most: int) -> Search:
-    """Returns a search that begins at a likely answer."""
-    start = max(steps, 1)
-    return search(start, resolution(start), most)
+def _together(steps: Spread, most: int) -> Search:
+    """Returns a search of all seeds from the median of their answers.
+
+    It looks for nothing that is small against how far these lie apart.
+    """
+    start = max(int(steps.median), 1)
+    apart = int(steps.high - steps.low) // APART
+    return search(start, max(apart, resolution(start)), most, apart=apart)
 
 
 def _check(runs: _Runs, largest: Mapping[str, Spread]) -> None:

@@ -66,8 +66,13 @@ def curve(capacity: Capacity, policy: PolicyCapacity) -> Table:
 
 
 def lines(capacity: Capacity) -> list[str]:
+    """Returns the statements in lines."""
+    return [part for line in statements(capacity) for part in prose.fold(line, WIDTH)]
+
+
+def statements(capacity: Capacity) -> list[str]:
     """Returns the answer, what fails beyond it, and how it was found."""
-    said = [
+    return [
         *_answer(capacity),
         *_none(capacity),
         *_never(capacity),
@@ -76,7 +81,6 @@ def lines(capacity: Capacity) -> list[str]:
         *_few(capacity),
         _how(capacity),
     ]
-    return [part for line in said for part in prose.fold(line, WIDTH)]
 
 
 def _most(capacity: Capacity, policy: PolicyCapacity) -> str:
@@ -208,7 +212,7 @@ def _how(capacity: Capacity) -> str:
     sure = "" if seeds > 1 else "; how much other seeds differ is not known"
     return (
         f"{units.count(capacity.runs)} runs, with {of_seeds} at every load; "
-        f"answers are exact to {exact}{sure}"
+        f"the answer of a seed is exact to {exact}{sure}"
     )
 
 
