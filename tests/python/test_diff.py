@@ -117,7 +117,7 @@ class TestSimulated:
         assert ended.code == 0, ended.err
         assert ended.out.splitlines() == [
             "SAME  none of 14 figures changed",
-            f"  B is {same}, A is {same}: simulated, compared exactly",
+            f"  A is {same}, B is {same}: simulated, compared exactly",
             "",
             "14 figures: equal",
         ]

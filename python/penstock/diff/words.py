@@ -1,6 +1,6 @@
 """Differences of results in words, tables and JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import Any
 
@@ -15,14 +15,12 @@ from penstock.text.units import count, many
 SHOWN = 20
 """Number of figures that are shown."""
 
-HEADINGS = ("policy", "class", "measure", "A", "B", "change", "interval", "verdict")
-
 
 def blocks(difference: ResultDifference, limits: Sequence[ChangeLimit]) -> Blocks:
     """Yield the result, the figures that changed or have limits, and what is known of noise."""
     ranked = difference.ranked()
     named = {limit.figure for limit in limits}
-    rows = [change for change in ranked if change.verdict != "same" or str(change.name) in named]
+    rows = [change for change in ranked if _counts(change) or str(change.name) in named]
     yield [headline(difference.verdict, _answer(difference, ranked)), _compared(difference)]
     if rows:
         yield [_table(rows)]
@@ -51,7 +49,9 @@ def plain(difference: ResultDifference, failures: Sequence[FailedLimit]) -> dict
         "second": second,
         "verdict": difference.verdict,
         "level": LEVEL,
+        "rounds": difference.rounds,
         "paired": difference.paired,
+        "sessions": difference.sessions,
         "figures": [_plain(change) for change in ranked],
         "failed": [{"limit": limit.text, "figure": _plain(limit.change)} for limit in failures],
         "remarks": list(difference.remarks),
@@ -61,7 +61,7 @@ def plain(difference: ResultDifference, failures: Sequence[FailedLimit]) -> dict
 def _plain(change: FigureChange) -> dict[str, Any]:
     return {
         "result": change.result,
-        "policy": change.name.policy,
+        "policy": None if change.name.policy == NONE else change.name.policy,
         "of_class": change.name.of_class,
         "measure": change.name.quantity.name,
         "first": change.first,
@@ -72,6 +72,11 @@ def _plain(change: FigureChange) -> dict[str, Any]:
         "p": change.p,
         "verdict": change.verdict,
     }
+
+
+def _counts(change: FigureChange) -> bool:
+    """Return whether a figure changed, or differs where nothing says what is noise."""
+    return change.changed or (change.verdict == "unknown" and change.first != change.second)
 
 
 def _finite(value: float | None) -> float | None:
@@ -106,7 +111,7 @@ def _compared(difference: ResultDifference) -> str:
         how = f"{count(difference.rounds[0])} {_rounds(difference)} in pairs"
     else:
         how = f"{' and '.join(map(count, difference.rounds))} {_rounds(difference)}"
-    return f"  B is {second}, A is {first}: {worlds}, {how}"
+    return f"  A is {first}, B is {second}: {worlds}, {how}"
 
 
 def _rounds(difference: ResultDifference) -> str:
@@ -114,25 +119,27 @@ def _rounds(difference: ResultDifference) -> str:
 
 
 def _table(rows: Sequence[FigureChange]) -> Table:
-    several = any(change.result for change in rows)
-    shown = [
-        [
-            *([change.result or NONE] if several else []),
-            change.name.policy,
-            change.name.of_class,
-            change.name.quantity.name,
-            *_values(change),
-            _signed(change),
-            interval(change.low_pct, change.high_pct),
-            _verdict(change),
-        ]
-        for change in rows[:SHOWN]
-    ]
+    columns: dict[str, Callable[[FigureChange], str]] = {
+        "result": lambda change: change.result,
+        "policy": lambda change: change.name.policy,
+        "class": lambda change: change.name.of_class,
+        "measure": lambda change: change.name.quantity.name,
+        "A": lambda change: _values(change)[0],
+        "B": lambda change: _values(change)[1],
+        "change": _signed,
+        "interval": lambda change: interval(change.low_pct, change.high_pct),
+        "verdict": _verdict,
+    }
+    cells = {
+        heading: [cell(change) for change in rows[:SHOWN]] for heading, cell in columns.items()
+    }
+    # Files have no names, merges and tests of files no policies, simulated results no intervals.
+    kept = {heading: column for heading, column in cells.items() if {*column} - {"", NONE}}
     more = len(rows) - SHOWN
     return Table(
-        [*(["result"] if several else []), *HEADINGS],
-        shown,
-        words=4 if several else 3,
+        list(kept),
+        list(zip(*kept.values(), strict=True)),
+        words=list(kept).index("A"),
         notes=[f"and {count(more)} more, which --json has"] if more > 0 else [],
     )
 
