@@ -27,8 +27,6 @@ RECORDED = ROOT / "tests/data/diff"
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9")
 
-FIGURES_OF_A_CLASS = 7
-
 PAIRS = 200
 
 
@@ -116,10 +114,10 @@ class TestSimulated:
         ended = penstock("diff", same, same)
         assert ended.code == 0, ended.err
         assert ended.out.splitlines() == [
-            "SAME  none of 14 figures changed",
+            "SAME  none of 16 figures changed",
             f"  A is {same}, B is {same}: simulated, compared exactly",
             "",
-            "14 figures: equal",
+            "16 figures: equal",
         ]
         assert ended.err == ""
 
@@ -131,7 +129,7 @@ class TestSimulated:
         assert changed(compared) == {"batch.iops"}
         assert compared.verdict == "better"
         ended = penstock("diff", written(tmp_path / "a.json", simulated()), second)
-        assert ended.out.startswith("BETTER  1 of 14 figures changed, none for the worse; ")
+        assert ended.out.startswith("BETTER  1 of 16 figures changed, none for the worse; ")
 
     def test_the_first_line_has_the_worst_and_the_table_what_changed(self, tmp_path: Path) -> None:
         result = times(json.loads(simulated()), 2)
@@ -142,13 +140,13 @@ class TestSimulated:
         before = json.loads(simulated())["runs"][0]["classes"][0]["lat_ns"]["percentile"]
         shown = f"{before['99.000000'] / 1e6:.1f} ms to {before['99.000000'] / 5e5:.1f} ms"
         assert lines[0] == (
-            "WORSE  2 of 14 figures changed, 1 for the worse; "
+            "WORSE  2 of 16 figures changed, 1 for the worse; "
             f"the worst: tellers.p99 under noop +100 %, {shown}"
         )
         rows = [line.split() for line in lines if line.startswith("noop")]
         assert [row[:3] for row in rows] == [["noop", "tellers", "p99"], ["noop", "batch", "bw"]]
         assert [row[-1] for row in rows] == ["worse", "better"]
-        assert lines[-1] == "12 other figures: equal"
+        assert lines[-1] == "14 other figures: equal"
 
     def test_rounds_are_compared_exactly_too(self) -> None:
         rounds = json.loads(simulated("--repeat", "3"))
@@ -157,13 +155,12 @@ class TestSimulated:
         later["runs"][2]["classes"][0]["iops"] += 1
         assert changed(difference(rounds, later)) == {"tellers.iops"}
 
-    def test_errors_are_a_figure_once_there_are_some(self) -> None:
+    def test_errors_where_there_were_none_are_worse(self) -> None:
         first = json.loads(simulated())
         second = deepcopy(first)
         second["runs"][0]["classes"][0]["errors"] = 3
         compared = difference(first, second)
         assert changed(compared) == {"tellers.errors"}
-        assert len(compared.changes) == 2 * FIGURES_OF_A_CLASS + 1
         assert compared.ranked()[0].change_pct == float("inf")
 
     def test_a_class_that_finished_nothing_has_no_latency(self, tmp_path: Path) -> None:
@@ -177,8 +174,8 @@ class TestSimulated:
         )
         shown = json.loads(ended.out)
         of_class = [one for one in shown["figures"] if one["of_class"] == "tellers"]
-        assert {one["measure"] for one in of_class} == {"iops", "bw"}
-        assert {one["verdict"] for one in of_class} == {"worse"}
+        assert {one["measure"] for one in of_class} == {"iops", "bw", "errors"}
+        assert [one["verdict"] for one in of_class] == ["worse", "worse", "same"]
         assert shown["remarks"] == [
             f"{tmp_path / 'b.json'}: no request of tellers under noop finished in some round: "
             "no latencies"
@@ -299,7 +296,7 @@ class TestFolders:
         sessions = recorded("equal.csv")
         slower = [times(session, 3) for session in sessions[1::2]]
         ended = penstock("diff", *folders(tmp_path / "same", sessions[::2], sessions[1::2]))
-        assert ended.out.startswith("SAME  none of 14 figures changed beyond noise\n")
+        assert ended.out.startswith("SAME  none of 16 figures changed beyond noise\n")
         assert ": measured, 15 sessions in pairs\n" in ended.out
         ended = penstock("diff", *folders(tmp_path / "slower", sessions[::2], slower), "--json")
         shown = json.loads(ended.out)
@@ -318,7 +315,7 @@ class TestFolders:
             faster = simulated("--set", "agent.0.arrivals.rate=40/s")
             written(tmp_path / side / "rate-40.json", times(json.loads(faster), change))
         ended = penstock("diff", tmp_path / "a", tmp_path / "b")
-        assert ended.out.startswith("WORSE  1 of 28 figures changed, 1 for the worse; the worst: ")
+        assert ended.out.startswith("WORSE  1 of 32 figures changed, 1 for the worse; the worst: ")
         (row,) = [line.split() for line in ended.out.splitlines() if line.startswith("rate-")]
         assert row[:4] == ["rate-40", "noop", "tellers", "p99"]
 
@@ -333,7 +330,7 @@ class TestFolders:
             "hint: name folders with the same results; --anyway compares all the same\n"
         )
         ended = penstock("diff", *sides, "--anyway")
-        assert (ended.code, ended.out.split("\n")[0]) == (0, "SAME  none of 14 figures changed")
+        assert (ended.code, ended.out.split("\n")[0]) == (0, "SAME  none of 16 figures changed")
 
 
 class TestGate:
@@ -359,6 +356,7 @@ class TestGate:
             ("tellers.p99 > 0%", 0.5, 0),
             ("batch.p99 > 5%", 2, 0),
             ("batch.bw < -5%", 2, 0),
+            ("tellers.errors > 0%", 2, 0),
         ],
     )
     def test_a_change_beyond_its_limit_fails(
@@ -367,6 +365,14 @@ class TestGate:
         ended = self.ended(tmp_path, factor, limit, "batch.bw < -1%")
         assert ended.code == code
         assert ended.err.startswith(f"failed: {limit}: tellers.p99 under noop +") == (code == 3)
+
+    def test_errors_where_there_were_none_fail(self, tmp_path: Path) -> None:
+        second = json.loads(simulated())
+        second["runs"][0]["classes"][0]["errors"] = 3
+        files = (written(tmp_path / "a.json", simulated()), written(tmp_path / "b.json", second))
+        ended = penstock("diff", *files, "--fail-on", "tellers.errors > 0%")
+        failed = "failed: tellers.errors > 0%: tellers.errors under noop new, 0 to 3\n"
+        assert (ended.code, ended.err) == (3, failed)
 
     def test_a_gate_that_noise_may_blind_says_so(self, tmp_path: Path) -> None:
         first, second = recorded("equal.csv")[:2]
@@ -387,7 +393,7 @@ class TestGate:
             (
                 "tellers.p98 > 5%",
                 "--fail-on: there is no figure `tellers.p98`",
-                "one of p50, p95, p99, p99.9, mean, bw, iops",
+                "one of p50, p95, p99, p99.9, mean, bw, iops, errors",
             ),
             (
                 "tellers.p99 > 5ms",

@@ -10,7 +10,7 @@ from math import expm1, inf
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from penstock.answer.table import NONE
-from penstock.diff.figures import ERRORS, FigureName, MeasuredResult, Rounds, mean
+from penstock.diff.figures import FigureName, MeasuredResult, Rounds, mean
 from penstock.diff.noise import LEVEL, FigurePair, differences
 from penstock.diff.read import NamedResults
 from penstock.errors import wrong
@@ -231,13 +231,12 @@ def _where(policy: str, name: str) -> str:
 
 
 def _pairs(result: str, sides: tuple[MeasuredResult, MeasuredResult]) -> Iterator[FigurePair]:
-    """Yield the figures that both sides measured in all rounds, but errors where there are none."""
+    """Yield the figures that both sides measured in all rounds."""
     simulated = all(side.world == "simulated" for side in sides)
     seeded = simulated and sides[0].facts.get("seed") == sides[1].facts.get("seed")
     for name in sides[0].figures:
         first, second = (_measured(side.figures.get(name, {})) for side in sides)
-        failed = any((*first.values(), *second.values()))
-        if first and second and (failed or name.quantity != ERRORS):
+        if first and second:
             exact = seeded and first.keys() == second.keys()
             yield FigurePair(result, name, first, second, exact)
 

@@ -102,7 +102,7 @@ def _seconds(length_s: float) -> str:
 
 BANDWIDTH = Quantity("bw", True, _bandwidth)
 
-ERRORS = Quantity("errors", False, units.digits)
+ERRORS = Quantity("errors", False, lambda n: f"{n:,.1f}".removesuffix(".0"))
 """Requests of a class that failed, of one round."""
 
 QUANTITIES = {
