@@ -37,11 +37,16 @@ impl Ends {
         self.programs.as_ref().and_then(ProgramBook::over).or(sent)
     }
 
-    /// Whether the run continues at `now`.
+    /// Whether only the policy may end the run.
+    fn are_of_policy(&self) -> bool {
+        let Self { quit: _, guard, programs, sent, data } = self;
+        guard.is_none() && programs.is_none() && sent.is_none() && data.is_none()
+    }
+
+    /// Whether the run continues at `now`, unless the policy has quit.
     fn continues(&self, now: Time) -> bool {
-        self.quit.get().is_none()
-            // What is decided at the end's instant belongs to the run.
-            && self.over().is_none_or(|over| now <= over)
+        // What is decided at the end's instant belongs to the run.
+        self.over().is_none_or(|over| now <= over)
             && self.programs.as_ref().and_then(ProgramBook::full).is_none()
             && self.data.as_ref().is_none_or(|data| !data.differs())
             && self.guard.as_ref().is_none_or(|guard| guard.look(now))
@@ -63,6 +68,8 @@ pub(crate) struct CellObserver<'a> {
     recorder: Option<Recorder>,
     reporter: Reporter<'a>,
     ends: &'a Ends,
+    /// Whether a turn concerns only the policy and the reporter, as in most modelled runs.
+    plain_turns: bool,
     /// The flushes at the end of the run, which are not measured; `None` if it does not end with
     /// flushes.
     flushing: Option<Flushing>,
@@ -80,7 +87,9 @@ impl<'a> CellObserver<'a> {
         reporter: Reporter<'a>,
         ends: &'a Ends,
     ) -> Self {
-        let turned = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
+        let turned: Vec<_> = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
+        let plain_turns =
+            turned.is_empty() && ledger.is_none() && recorder.is_none() && ends.are_of_policy();
         let (arrivals, flushing) = (0, None);
         Self {
             warmup,
@@ -92,6 +101,7 @@ impl<'a> CellObserver<'a> {
             recorder,
             reporter,
             ends,
+            plain_turns,
             flushing,
         }
     }
@@ -141,19 +151,9 @@ impl<'a> CellObserver<'a> {
         }
     }
 
-    fn charge_of_ledger(&mut self) {
-        let Some(ledger) = &self.ledger else { return };
-        ledger.book(|spent| {
-            for measure in &mut self.measures {
-                measure.spent(&spent);
-            }
-            self.reporter.spent(&spent);
-        });
-    }
-}
-
-impl Observer for CellObserver<'_> {
-    fn turn(&mut self, now: Time) -> bool {
+    /// Begins a turn that concerns more than the policy; returns whether the run goes on.
+    #[inline(never)]
+    fn full_turn(&mut self, now: Time) -> bool {
         if !self.ends.continues(now) {
             return false;
         }
@@ -167,7 +167,25 @@ impl Observer for CellObserver<'_> {
         for &measure in &self.turned {
             self.measures[measure].turn();
         }
-        self.reporter.turn(now)
+        true
+    }
+
+    fn charge_of_ledger(&mut self) {
+        let Some(ledger) = &self.ledger else { return };
+        ledger.book(|spent| {
+            for measure in &mut self.measures {
+                measure.spent(&spent);
+            }
+            self.reporter.spent(&spent);
+        });
+    }
+}
+
+impl Observer for CellObserver<'_> {
+    fn turn(&mut self, now: Time) -> bool {
+        self.ends.quit.get().is_none()
+            && (self.plain_turns || self.full_turn(now))
+            && self.reporter.turn(now)
     }
 
     fn continues(&mut self, now: Time) -> bool {
