@@ -25,7 +25,7 @@ def policies_page(entries: Sequence[Entry], listed: str) -> str:
         "in the job, `[policy.size-priority]`, or on the command line, "
         "`--set size-priority.split=64KiB`. A parameter `group.member` is a member of a table: "
         "`guard = { after = 4 }`. A `list` has a value for each class, in the order of the job, "
-        "`iops = [\"off\", 200]` or `--set token-bucket.iops=off,200`; one value holds for all.",
+        '`iops = ["off", 200]` or `--set token-bucket.iops=off,200`; one value holds for all.',
         "The list is what `penstock list policies` prints; the text of each is what `penstock list "
         "policies NAME` has. To write one, see "
         "[a policy of your own](../how-to/policy.md). [The schedulers of Linux]"

@@ -130,21 +130,24 @@ fn value(kind: &Kind, name: &str, node: &Node, device: Device<'_>) -> Result<Val
                 (None, None) => Ok(Value::Group(group(members, node, name, device)?)),
             }
         }
-        Kind::PerClass(kind) => match &node.value {
-            tree::Value::List(_) | tree::Value::Word(_) => {
-                let values = node.list("a value, or a list of values")?;
-                let values = values.iter().map(|node| value(kind, name, node, device));
-                let mut values = values.collect::<Result<Vec<_>, _>>()?;
-                match values.len() {
-                    0 => Err(node
-                        .expected("a value for each class")
-                        .hint("leave the key out, or write a value for all classes")),
-                    1 => Ok(values.remove(0)),
-                    _ => Ok(Value::List(values)),
-                }
-            }
-            _ => value(kind, name, node, device),
-        },
+        Kind::PerClass(kind) => per_class(kind, name, node, device),
+    }
+}
+
+/// Reads a value of `kind` for all classes, or a list of one each.
+fn per_class(kind: &Kind, name: &str, node: &Node, device: Device<'_>) -> Result<Value, JobError> {
+    if !matches!(node.value, tree::Value::List(_) | tree::Value::Word(_)) {
+        return value(kind, name, node, device);
+    }
+    let values = node.list("a value, or a list of values")?;
+    let values = values.iter().map(|node| value(kind, name, node, device));
+    let mut values = values.collect::<Result<Vec<_>, _>>()?;
+    match values.len() {
+        0 => Err(node
+            .expected("a value for each class")
+            .hint("leave the key out, or write a value for all classes")),
+        1 => Ok(values.remove(0)),
+        _ => Ok(Value::List(values)),
     }
 }
 

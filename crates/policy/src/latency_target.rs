@@ -91,7 +91,7 @@ pub struct LatencyTarget {
     missed: u64,
     recovery: u32,
     line: VecDeque<ReqId>,
-    classes: Vec<Class>,
+    classes: Vec<TargetClass>,
     /// Arrival times, by slot.
     arrived: Vec<Time>,
     window_ends: Time,
@@ -100,7 +100,7 @@ pub struct LatencyTarget {
 
 /// A class, its depth, and what happened to it in this window.
 #[derive(Debug)]
-struct Class {
+struct TargetClass {
     name: String,
     /// [`Span::MAX`] for none.
     target: Span,
@@ -143,7 +143,7 @@ impl LatencyTarget {
             0 => Span::MAX,
             ns => Span::from_ns(ns),
         };
-        self.classes.push(Class {
+        self.classes.push(TargetClass {
             name,
             target,
             above: VecDeque::new(),
@@ -159,12 +159,12 @@ impl LatencyTarget {
 
     /// Compares a window with the targets, and sets the depths.
     fn end_window(&mut self) {
-        let strictest = |holds: &dyn Fn(&Class) -> bool| {
+        let strictest = |holds: &dyn Fn(&TargetClass) -> bool| {
             let targets =
                 self.classes.iter().filter(|class| holds(class)).map(|class| class.target);
             targets.min().unwrap_or(Span::MAX)
         };
-        let misses = |class: &Class| class.late * 100 > class.completed * self.missed;
+        let misses = |class: &TargetClass| class.late * 100 > class.completed * self.missed;
         let missed = strictest(&misses);
         let unknown = strictest(&|class| class.completed == 0 && class.at_disk > 0);
         self.windows += 1;
@@ -188,7 +188,7 @@ impl LatencyTarget {
     }
 }
 
-impl Class {
+impl TargetClass {
     /// Lets requests that wait above join `line`, as many as the depth allows.
     fn join(&mut self, line: &mut VecDeque<ReqId>) {
         while self.at_disk < self.depth

@@ -96,7 +96,7 @@ pub struct TokenBucket {
     mode: Mode,
     /// Rate and burst of each class, in requests and in bytes.
     limits: [[PerClass; 2]; 2],
-    classes: Vec<Class>,
+    classes: Vec<LimitedClass>,
     arrivals: u64,
 }
 
@@ -108,9 +108,9 @@ enum Mode {
 
 /// The requests of a class and its tokens.
 #[derive(Debug)]
-struct Class {
+struct LimitedClass {
     name: String,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Charged>,
     buckets: [Bucket; 2],
     /// The time from which its first request is within the limits.
     ready: Time,
@@ -119,7 +119,7 @@ struct Class {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct Charged {
     arrival: u64,
     id: ReqId,
     /// Tokens that it takes of each bucket.
@@ -153,11 +153,11 @@ impl TokenBucket {
         let bucket = |[rate, burst]: &[PerClass; 2]| Bucket::new(rate.of(number), burst.of(number));
         let buckets = self.limits.each_ref().map(bucket);
         let (waiting, ready) = (VecDeque::new(), Time::ZERO);
-        self.classes.push(Class { name, waiting, buckets, ready, beyond: 0 });
+        self.classes.push(LimitedClass { name, waiting, buckets, ready, beyond: 0 });
     }
 }
 
-impl Class {
+impl LimitedClass {
     /// Computes when its first request, if it has one, is within the limits.
     fn line_up(&mut self, now: Time, mode: Mode) {
         let Some(first) = self.waiting.front() else { return };
@@ -199,7 +199,7 @@ impl Policy for TokenBucket {
             self.add_class(format!("{}", self.classes.len()));
         }
         let bytes = if req.op == Op::Discard { 0 } else { req.len.into() };
-        let waiting = Waiting { arrival: self.arrivals, id: req.id, tokens: [1, bytes] };
+        let waiting = Charged { arrival: self.arrivals, id: req.id, tokens: [1, bytes] };
         self.arrivals += 1;
         let class = &mut self.classes[req.class.index()];
         class.waiting.push_back(waiting);
@@ -210,7 +210,7 @@ impl Policy for TokenBucket {
 
     fn dispatch(&mut self, now: Time, _: &mut Out<'_>) -> Option<Go> {
         let mode = self.mode;
-        let first = |class: &Class| {
+        let first = |class: &LimitedClass| {
             let beyond = class.ready > now;
             let arrival = class.waiting.front()?.arrival;
             (mode == Mode::Borrow || !beyond).then_some((beyond, arrival))

@@ -7,9 +7,9 @@ use penstock_core::{ClassInfo, Done, Op, Request, Span, Time};
 use serde::Serialize;
 
 use super::levels::Levels;
-use crate::measures::buckets::LatencyBuckets;
 use crate::measures::values::Values;
 use crate::result::Distribution;
+use crate::result::buckets::LatencyBuckets;
 
 /// The kind of a request to a gate, by its length: its class, and the counters in which it is booked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use penstock_core::ClassId;
 #[derive(Clone)]
 pub(super) struct Levels {
     books: usize,
-    /// Those of the books, then those of the classes.
+    /// Counts of the books, then of the classes.
     passed: Arc<[Passed]>,
 }
 

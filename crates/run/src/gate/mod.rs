@@ -49,7 +49,7 @@ use self::error::RequestText;
 use self::locks::lock;
 pub use self::open::{GateFile, GateOptions};
 use self::open::{Kinds, Opened, open};
-use self::requests::{BEAT, Requests};
+use self::requests::{BEAT, RequestDesk};
 pub use self::requests::{GateClass, Submission};
 pub use self::served::{ServedDevice, ServedOptions};
 pub use self::served_target::{
@@ -59,7 +59,7 @@ use crate::failure::Failure;
 
 /// A gate. Any thread of the process that opened it may use it; dropping it closes it.
 pub struct Gate {
-    requests: Requests,
+    requests: RequestDesk,
     counters: Arc<Mutex<Counters>>,
     dispatcher: Mutex<Option<Handover<()>>>,
 }
@@ -95,8 +95,16 @@ impl Gate {
         let opened = open(options, targets, kinds)?;
         let Opened { files, inbox, stopwatch, counters, levels, threshold, dispatcher } = opened;
         let (interrupted, process) = (options.interrupted, std::process::id());
-        let requests =
-            Requests { files, inbox, stopwatch, levels, classes, threshold, interrupted, process };
+        let requests = RequestDesk {
+            files,
+            inbox,
+            stopwatch,
+            levels,
+            classes,
+            threshold,
+            interrupted,
+            process,
+        };
         Ok(Self { requests, counters, dispatcher: Mutex::new(Some(dispatcher)) })
     }
 

@@ -21,7 +21,7 @@ use super::levels::Levels;
 pub(super) const BEAT: Duration = Duration::from_millis(100);
 
 /// The desk of a gate at which requests are made.
-pub(super) struct Requests {
+pub(super) struct RequestDesk {
     pub(super) files: Files,
     pub(super) inbox: Arc<Inbox<Order>>,
     pub(super) stopwatch: Stopwatch,
@@ -38,7 +38,7 @@ pub(super) struct Requests {
 /// A gate as the work of one class uses it.
 #[derive(Clone, Copy)]
 pub struct GateClass<'a> {
-    pub(super) requests: &'a Requests,
+    pub(super) requests: &'a RequestDesk,
     /// Its name; `None` where no classes are declared.
     pub(super) name: Option<&'a str>,
 }
@@ -57,7 +57,7 @@ pub enum Submission<'a> {
 }
 
 /// A request, or a part of one.
-struct Asked {
+struct RequestPart {
     op: Op,
     file: u32,
     offset: u64,
@@ -83,7 +83,7 @@ impl GateClass<'_> {
         let class = checked.map_err(|error| what().with(0, error))?;
         let mut done = 0;
         for bytes in parts(bytes.len()).map(|part| bytes[part].to_vec()) {
-            let part = Asked { op: Op::Write, file, offset: offset + done, bytes, sync };
+            let part = RequestPart { op: Op::Write, file, offset: offset + done, bytes, sync };
             done += this.ask(class, part).map_err(|failed| failed.of(what(), done))?.done;
         }
         Ok(())
@@ -106,7 +106,7 @@ impl GateClass<'_> {
         })?;
         for part in parts(len) {
             let (at, bytes) = (read.len() as u64, vec![0; part.len()]);
-            let part = Asked { op: Op::Read, file, offset: offset + at, bytes, sync: false };
+            let part = RequestPart { op: Op::Read, file, offset: offset + at, bytes, sync: false };
             read.extend(this.ask(class, part).map_err(|failed| failed.of(what(), at))?.bytes);
         }
         Ok(read)
@@ -119,7 +119,7 @@ impl GateClass<'_> {
     pub fn flush(self, file: u32) -> Result<(), GateError> {
         let what = || self.requests.named("flush", file, 0, 0);
         let class = self.check(file, 0, 0).map_err(|error| what().with(0, error))?;
-        let asked = Asked { op: Op::Flush, file, offset: 0, bytes: Vec::new(), sync: false };
+        let asked = RequestPart { op: Op::Flush, file, offset: 0, bytes: Vec::new(), sync: false };
         self.requests.ask(class, asked).map(drop).map_err(|failed| failed.of(what(), 0))
     }
 
@@ -165,7 +165,7 @@ impl GateClass<'_> {
             then(answer.map(|answer| answer.bytes).map_err(|failed| failed.of(described, 0)));
         };
         let (book, of_class) = this.books(class, op, bytes.len() as u32);
-        let asked = Asked { op, file, offset, bytes, sync };
+        let asked = RequestPart { op, file, offset, bytes, sync };
         let order = || this.order(class, asked, Reply::Function(Callback::new(callback)));
         this.inbox.try_put(this.now(), order).map_err(|closed| {
             let full = || {
@@ -264,7 +264,7 @@ fn invalid(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-impl Requests {
+impl RequestDesk {
     /// Nanoseconds since the gate was opened.
     pub(super) fn now(&self) -> Time {
         self.stopwatch.now()
@@ -289,8 +289,8 @@ impl Requests {
         self.inbox.why_closed().map_or(Ok(()), |why| Err(why.error()))
     }
 
-    fn order(&self, class: Option<ClassId>, asked: Asked, reply: Reply) -> Order {
-        let Asked { op, file, offset, bytes, sync } = asked;
+    fn order(&self, class: Option<ClassId>, asked: RequestPart, reply: Reply) -> Order {
+        let RequestPart { op, file, offset, bytes, sync } = asked;
         let len = bytes.len() as u32;
         let prio = class.map_or(Prio::default(), |class| self.classes[usize::from(class.0)].prio);
         let (book, class) = self.books(class, op, len);
@@ -304,7 +304,7 @@ impl Requests {
     }
 
     /// Sends one request, and waits for its answer.
-    fn ask(&self, class: Option<ClassId>, asked: Asked) -> Result<Answer, Failed> {
+    fn ask(&self, class: Option<ClassId>, asked: RequestPart) -> Result<Answer, Failed> {
         let (reply, answer) = sync_channel(1);
         let order = self.order(class, asked, Reply::Thread(reply));
         let (book, class) = (order.book, order.class);

@@ -3,7 +3,6 @@
 
 pub(crate) mod arm;
 pub(crate) mod below;
-pub(crate) mod buckets;
 pub(crate) mod busy;
 pub(crate) mod completed;
 pub(crate) mod courses;

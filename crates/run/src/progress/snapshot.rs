@@ -8,11 +8,11 @@ use penstock_live::Pace;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::measures::buckets::LatencyBuckets;
 use crate::measures::ledger::Spent;
 use crate::measures::measure::Finished;
 use crate::measures::windows::{Counts, Windows};
 use crate::progress::policy_levels::{PolicyLevel, PolicyLevels};
+use crate::result::buckets::LatencyBuckets;
 
 /// A run at one moment.
 #[derive(Clone, Debug, Serialize)]

@@ -1,6 +1,7 @@
 //! The schema of results, for modelled and for live runs. Field names follow fio's JSON where fio
 //! has one.
 
+pub(crate) mod buckets;
 pub(crate) mod parts;
 pub(crate) mod version;
 pub(crate) mod without_detail;

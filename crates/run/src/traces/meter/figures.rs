@@ -5,7 +5,7 @@ use penstock_core::Span;
 use serde::Serialize;
 
 use super::letters::Direction;
-use crate::measures::buckets::LatencyBuckets;
+use crate::result::buckets::LatencyBuckets;
 
 /// Significant digits of the percentiles.
 const DIGITS: u8 = 3;
