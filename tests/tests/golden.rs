@@ -11,6 +11,7 @@ use penstock_core::{
     Served, Span, StreamId, Time, Virtual, Witness, run,
 };
 use penstock_device::{Cost, Fixed};
+use penstock_policy::iocost::model::{self, Rates};
 use penstock_policy::params::Value;
 use penstock_policy::{Entry, POLICIES, Params};
 use penstock_tests::Script;
@@ -160,6 +161,16 @@ fn settings(entry: &Entry, mode: Option<(&str, &'static str)>) -> Params {
         params.set("target", Value::List([Value::Word("off"), target].into()));
         params.set("window", Value::Duration(Span::from_ms(4)));
         params.set("recovery", Value::Count(1));
+    }
+    // The scenario's device, so that a class waits for budget.
+    if model::lacks_rates(&params) {
+        let rates = Rates { bps: 50_000_000, seqiops: 924, randiops: 924 };
+        params = model::with_rates(&params, rates, rates);
+    }
+    // The even streams get a request each 5 ms, the odd ones at most one.
+    if entry.params.iter().any(|param| param.name == "reservation") {
+        params.set("reservation", Value::List(vec![Value::Count(200), Value::Count(0)]));
+        params.set("limit", Value::List(vec![Value::Count(0), Value::Count(200)]));
     }
     // So short that a request waits for too long.
     if entry.params.iter().any(|param| param.name == "prio_aging_expire") {

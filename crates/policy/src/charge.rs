@@ -96,10 +96,7 @@ pub fn lacks_costs(params: &Params) -> bool {
 
 /// The device that `params` name as the source of the costs: its name or the path of its file.
 pub fn law_device(params: &Params) -> Option<&str> {
-    let law = params.iter().find(|(name, _)| *name == LAW.name);
-    law.and_then(
-        |(_, value)| if let Value::Device(name) = value { Some(name.as_str()) } else { None },
-    )
+    params.device(LAW.name)
 }
 
 /// Sets the costs of reads and writes in a copy of `params`.
@@ -171,7 +168,7 @@ impl RunningMean {
 pub(crate) struct Sent<T> {
     pub(crate) note: T,
     op: Op,
-    bytes: u64,
+    pub(crate) bytes: u64,
     /// Device time of its completed requests.
     service: u64,
     /// Number of its requests that have not completed.
@@ -200,7 +197,7 @@ impl<T> Commands<T> {
 
     /// The command `taken`, with the requests of `chain` behind it, goes to the device.
     pub(crate) fn sent(&mut self, taken: &Taken, chain: &[ReqId], note: T) {
-        let Taken { go, op, bytes } = *taken;
+        let Taken { go, op, bytes, .. } = *taken;
         let left = 1 + chain.len() as u32;
         let command = self.table.insert_with(|_| Sent { note, op, bytes, service: 0, left });
         for id in chain.iter().chain([&go.id]) {

@@ -187,6 +187,14 @@ impl Params {
         matches!(self.get(name), Value::Word(value) if *value == word)
     }
 
+    /// The device `name`, which need not be declared: its name or the path of its file.
+    pub fn device(&self, name: &str) -> Option<&str> {
+        self.0.iter().find_map(|(known, value)| match value {
+            Value::Device(device) if *known == name => Some(device.as_str()),
+            _ => None,
+        })
+    }
+
     /// The members of the group `name`; `None` if it is off.
     pub fn group(&self, name: &str) -> Option<&Self> {
         match self.get(name) {

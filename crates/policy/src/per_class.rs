@@ -25,6 +25,11 @@ impl PerClass {
         }
     }
 
+    /// Number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
     /// The value of the class with this index; 0 for a class that a list does not have.
     pub(crate) fn of(&self, class: usize) -> u64 {
         let index = if self.common { 0 } else { class };

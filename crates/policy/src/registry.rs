@@ -39,6 +39,8 @@ policies![
     crate::sfq::ENTRY,
     crate::token_bucket::ENTRY,
     crate::latency_target::ENTRY,
+    crate::iocost::ENTRY,
+    crate::mclock::ENTRY,
 ];
 
 /// The policies that are compared if none are named: few, and as different as possible.

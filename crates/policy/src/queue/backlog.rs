@@ -26,6 +26,7 @@ pub struct Backlog {
 struct Arrived {
     number: u64,
     op: Op,
+    start: u64,
     len: u32,
 }
 
@@ -36,6 +37,8 @@ pub struct Taken {
     pub go: Go,
     /// Its operation.
     pub op: Op,
+    /// Its first byte.
+    pub start: u64,
     /// Its length, including the requests merged into it.
     pub bytes: u64,
 }
@@ -54,7 +57,7 @@ impl Backlog {
 
     /// Queues `req`. Returns whether the queue of its class was empty before.
     pub fn add(&mut self, req: &Request) -> bool {
-        let arrived = Arrived { number: self.arrivals, op: req.op, len: req.len };
+        let arrived = Arrived { number: self.arrivals, op: req.op, start: req.start, len: req.len };
         self.arrivals += 1;
         put(&mut self.requests, req.id.slot(), arrived);
         let Added::Founded(founder) = self.merges.add(req, false) else { return false };
@@ -80,6 +83,7 @@ impl Backlog {
         let go = self.merges.take(founder.expect("something of the class waits"), out);
         let len = |slot: usize| u64::from(self.requests[slot].len);
         let bytes = out.chain.iter().map(|id| len(id.index())).sum::<u64>() + len(go.id.index());
-        Taken { go, op: self.requests[go.id.index()].op, bytes }
+        let Arrived { op, start, .. } = self.requests[go.id.index()];
+        Taken { go, op, start, bytes }
     }
 }

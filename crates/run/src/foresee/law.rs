@@ -6,6 +6,9 @@
 //! command costs its latency, at a high one the time of the part that is busiest, which for long
 //! commands is the link and for short ones the dies or the controller. So a job's shortest and longest
 //! requests are probed, as many at once as a class of it can have at the device.
+//!
+//! A policy with a cost model of its own gets the rates of the device instead, which depend on nothing
+//! but the device: of short and long requests, in order and at random, at a deep queue.
 
 use penstock_core::{
     ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Queued, Request, Rng,
@@ -15,6 +18,7 @@ use penstock_jobs::devices::{self, DeviceSpec};
 use penstock_jobs::{AgentSpec, Job};
 use penstock_live::Speed;
 use penstock_policy::charge::{self, LawCost};
+use penstock_policy::iocost::model::{self, Rates};
 use penstock_policy::{Params, fcfs};
 use rand::RngExt;
 
@@ -31,6 +35,14 @@ const DEPTH_MOST: u32 = 1024;
 /// Number of requests of each length. Only the second half counts: write buffers fill before.
 const REQUESTS: u32 = 20_000;
 const MEGABYTE: u64 = 1_000_000;
+
+/// Lengths of the short and the long requests whose rates a cost model has.
+const MODEL_LENGTHS: [u32; 2] = [4 << 10, 1 << 20];
+/// Numbers of outstanding short and long requests, with which every model is busy all the time.
+const MODEL_DEPTHS: [u32; 2] = [256, 16];
+/// Number of long requests.
+const LONG_REQUESTS: u32 = 2_000;
+const SECOND: u64 = 1_000_000_000;
 
 /// The requests by which a device is probed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,36 +79,78 @@ impl Probe {
 }
 
 /// Sets the cost of commands in `job`, for those of `policies` that charge by a law and state no
-/// costs: on the device that the job names for it, or on `place`.
+/// costs, and the rates for those that have a cost model: on the device that the job names for it,
+/// or on `place`. On a place whose rates are not known, a cost model keeps its own.
 ///
 /// # Errors
-/// If no model is known, or the model does not go on.
+/// If no model is known by whose law a policy could charge, or the model does not go on.
 pub(crate) fn state(job: &mut Job, policies: &[Chosen], place: &Place) -> Result<(), Failure> {
     let (seed, probe) = (Seed(job.seed), Probe::of(job));
     for (name, params) in &mut job.policies {
-        let runs = policies.iter().any(|policy| policy.name() == *name);
-        if runs && charge::lacks_costs(params) {
-            let (spec, speed) = match charge::law_device(params) {
-                Some(device) => (&devices::find(device)?, Speed::ONE),
-                None => place.model().ok_or_else(|| unknown(name, place))?,
-            };
+        if !policies.iter().any(|policy| policy.name() == *name) {
+            continue;
+        }
+        *params = with_costs_of_devices(params.clone(), (probe, seed))?;
+        if charge::lacks_costs(params) {
+            let (spec, speed) = place.model().ok_or_else(|| unknown(name, place))?;
             *params = with_costs_of(params, spec, speed, (probe, seed))?;
+        }
+        if model::lacks_rates(params)
+            && let Some((spec, speed)) = place.model()
+        {
+            *params = with_rates_of(params, spec, speed, seed)?;
         }
     }
     Ok(())
 }
 
-/// Sets the cost of commands in `params` if they name a device for it.
+/// Sets the costs and the rates in `params` if they name a device for them.
 ///
 /// # Errors
 /// If no device has this name, or its model does not go on.
 pub(crate) fn with_costs(params: Params, seed: Seed) -> Result<Params, Failure> {
-    match charge::law_device(&params) {
-        Some(device) => {
-            with_costs_of(&params, &devices::find(device)?, Speed::ONE, (Probe::USUAL, seed))
-        }
-        None => Ok(params),
+    with_costs_of_devices(params, (Probe::USUAL, seed))
+}
+
+fn with_costs_of_devices(
+    mut params: Params,
+    (probe, seed): (Probe, Seed),
+) -> Result<Params, Failure> {
+    if charge::lacks_costs(&params)
+        && let Some(device) = charge::law_device(&params)
+    {
+        params = with_costs_of(&params, &devices::find(device)?, Speed::ONE, (probe, seed))?;
     }
+    if let Some(device) = model::device(&params) {
+        params = with_rates_of(&params, &devices::find(device)?, Speed::ONE, seed)?;
+    }
+    Ok(params)
+}
+
+/// Adds to `params` the rates of the model of `spec`, which runs at `speed`.
+fn with_rates_of(
+    params: &Params,
+    spec: &DeviceSpec,
+    speed: Speed,
+    seed: Seed,
+) -> Result<Params, Failure> {
+    let rates = |op| {
+        let each = |order, len, depth, count| {
+            let alike = ProbeLoop { op, order, len, depth, count };
+            let ns = each_ns(spec.build(seed), alike, seed).map_err(Failure::run)?;
+            Ok::<_, Failure>(speed.span(Span::from_ns(ns)).ns().max(1))
+        };
+        let [short, long] = MODEL_LENGTHS;
+        let [deep, shallow] = MODEL_DEPTHS;
+        let iops = |order| Ok::<_, Failure>(SECOND / each(order, short, deep, REQUESTS)?);
+        let each_long = each(ProbeOrder::Sequential, long, shallow, LONG_REQUESTS)?;
+        Ok::<_, Failure>(Rates {
+            bps: u64::from(long) * SECOND / each_long,
+            seqiops: iops(ProbeOrder::Sequential)?,
+            randiops: iops(ProbeOrder::Random)?,
+        })
+    };
+    Ok(model::with_rates(params, rates(Op::Read)?, rates(Op::Write)?))
 }
 
 /// Adds to `params` the cost of commands on the model of `spec`, which runs at `speed`.
@@ -129,7 +183,11 @@ fn unknown(policy: &str, place: &Place) -> Failure {
 
 /// Measures the cost of commands of the kind `op`.
 fn cost(spec: &DeviceSpec, op: Op, probe: Probe, seed: Seed) -> Result<LawCost, RunError> {
-    let each = |len| each_ns(spec.build(seed), op, (len, probe.depth), seed);
+    let each = |len| {
+        let depth = probe.depth;
+        let alike = ProbeLoop { op, order: ProbeOrder::Random, len, depth, count: REQUESTS };
+        each_ns(spec.build(seed), alike, seed)
+    };
     let [short, long] = probe.lengths.map(each);
     let (short, long) = (short?, long?);
     let [from, to] = probe.lengths.map(u64::from);
@@ -139,30 +197,43 @@ fn cost(spec: &DeviceSpec, op: Op, probe: Probe, seed: Seed) -> Result<LawCost, 
     Ok(LawCost { base: Span::from_ns(base), per_mb: Span::from_ns(per_mb) })
 }
 
-/// Measures the nanoseconds per request, over many random requests of `len` bytes, `depth` at once,
-/// on `device`.
-fn each_ns(
-    device: Box<dyn Device>,
-    op: Op,
-    (len, depth): (u32, u32),
-    seed: Seed,
-) -> Result<u64, RunError> {
+/// Measures the nanoseconds per request on `device`, over the second half of the requests of a loop.
+fn each_ns(device: Box<dyn Device>, of: ProbeLoop, seed: Seed) -> Result<u64, RunError> {
+    let ProbeLoop { len, depth: idle, count: left, .. } = of;
+    let half = left / 2;
     let places = (device.capacity() / u64::from(len)).max(1);
     let rng = seed.stream("law", 0);
-    let mut source =
-        ClosedProbe { op, len, places, rng, idle: depth, left: REQUESTS, free: Time::ZERO };
+    let mut source = ClosedProbe { of, places, next: 0, rng, idle, left, free: Time::ZERO };
     let policy: Box<dyn Policy> = (fcfs::ENTRY.build)(&Params::NONE, &Served::ONE_DISK);
     let mut stack = Queued::new(policy, device);
-    let mut counted = SecondHalf { finished: 0, begun: Time::ZERO, ended: Time::ZERO };
+    let mut counted = SecondHalf { half, finished: 0, begun: Time::ZERO, ended: Time::ZERO };
     run(&mut source, &mut stack, &mut Virtual::default(), &mut counted, Limits::default())?;
-    Ok(counted.ended.since(counted.begun).ns() / u64::from(REQUESTS / 2))
+    Ok(counted.ended.since(counted.begun).ns() / u64::from(half))
 }
 
-/// A closed loop of random requests, always with as many outstanding.
-struct ClosedProbe {
+/// The places of the requests of a loop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProbeOrder {
+    Random,
+    Sequential,
+}
+
+/// A closed loop of requests that are all alike, always with as many outstanding.
+#[derive(Clone, Copy)]
+struct ProbeLoop {
     op: Op,
+    order: ProbeOrder,
     len: u32,
+    depth: u32,
+    count: u32,
+}
+
+/// The requests of a loop.
+struct ClosedProbe {
+    of: ProbeLoop,
     places: u64,
+    /// The next place in order.
+    next: u64,
     rng: Rng,
     idle: u32,
     left: u32,
@@ -181,13 +252,19 @@ impl Source for ClosedProbe {
         }
         self.idle -= 1;
         self.left -= 1;
+        let ProbeLoop { op, order, len, .. } = self.of;
+        let place = match order {
+            ProbeOrder::Random => self.rng.random_range(0..self.places),
+            ProbeOrder::Sequential => self.next % self.places,
+        };
+        self.next += 1;
         Some(Io {
             due: self.free,
-            start: self.rng.random_range(0..self.places) * u64::from(self.len),
-            len: self.len,
+            start: place * u64::from(len),
+            len,
             stream: StreamId(0),
             class: ClassId(0),
-            op: self.op,
+            op,
             prio: Prio(0),
             flags: Flags::NONE,
         })
@@ -201,6 +278,7 @@ impl Source for ClosedProbe {
 
 /// Measures when the second half of the requests began and ended.
 struct SecondHalf {
+    half: u32,
     finished: u32,
     begun: Time,
     ended: Time,
@@ -209,7 +287,7 @@ struct SecondHalf {
 impl Observer for SecondHalf {
     fn finished(&mut self, now: Time, _: &Request, _: &Done) {
         self.finished += 1;
-        if self.finished == REQUESTS / 2 {
+        if self.finished == self.half {
             self.begun = now;
         }
         self.ended = now;
