@@ -134,7 +134,7 @@ pub unsafe extern "C" fn pg_read(
         let class = unsafe { text("the class", class_name) }?;
         let read = handle.gate.of_class(class).read(file, offset, len)?;
         // SAFETY: the caller promises that the buffer is there during the call.
-        Ok(unsafe { buffer.fill(&read) } as isize)
+        Ok(unsafe { buffer.fill(&read) }.cast_signed())
     };
     // SAFETY: the caller promises that the gate is open.
     unsafe { call(gate, -1, read) }
@@ -282,7 +282,7 @@ pub unsafe extern "C" fn pg_poll(gate: *mut Handle, done: *mut PgDone, most: c_i
             unsafe { done.add(count).write(taken) };
             count += 1;
         }
-        Ok(count as c_int)
+        Ok(c_int::try_from(count).unwrap_or(most))
     };
     // SAFETY: the caller promises that the gate is open.
     unsafe { call(gate, -1, poll) }

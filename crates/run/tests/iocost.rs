@@ -138,7 +138,7 @@ fn bounds_out_of_order_are_refused() {
         let options = Options { policies: vec!["iocost".into()], target, ..Options::default() };
         let sets: Vec<String> = ["iocost.max=90", set].map(Into::into).into();
         let run = compare_text("job.toml", JOB, &sets, &options, &mut |_| true);
-        run.err().expect("it is wrong").to_string()
+        run.map(drop).expect_err("it is wrong").to_string()
     };
     for (set, said) in [
         ("iocost.max=10001", "a pace of 10001 % is above the fastest, 10000 %"),

@@ -118,7 +118,7 @@ fn a_reservation_above_the_limit_is_refused() {
     let sets = ["mclock.limit=400,200,0", "mclock.reservation=300", "duration=1s"].map(Into::into);
     let options = Options { policies: vec!["mclock".into()], ..Options::default() };
     let run = compare_text("job.toml", JOB, &sets, &options, &mut |_| true);
-    let message = run.err().expect("it is wrong").to_string();
+    let message = run.map(drop).expect_err("it is wrong").to_string();
     let said = "a reservation of 300 is above the limit of its class, 200";
     assert!(message.contains(said) && message.contains("mclock.reservation=300"), "{message}");
 }

@@ -80,7 +80,9 @@ impl PolicyObserver for LevelCounter {
 
     fn decided(&mut self, _: Time, go: Go, chain: &[ReqId]) {
         self.dispatched(go.id);
-        chain.iter().for_each(|&id| self.dispatched(id));
+        for &id in chain {
+            self.dispatched(id);
+        }
     }
 
     fn completed(&mut self, _: Time, req: &Request, part: &Part) {
