@@ -271,13 +271,18 @@ impl Iocost {
         self.shares.donate();
     }
 
-    /// Charges a command that `class` sends, and moves the class's virtual time on.
-    fn charge(&mut self, class: u32, taken: &Taken) {
+    /// Charges a command that `class` sends at `now`, and moves the class's virtual time on. What is
+    /// left to a class that donates may be so little that one command would cost it hours, so it takes
+    /// its share back before it pays more than its budget.
+    fn charge(&mut self, now: Time, class: u32, taken: &Taken) {
         let group = &mut self.classes[class as usize];
         let sequential = taken.start.abs_diff(group.end) <= NEAR;
         let cost = self.model.cost(taken.op, sequential, taken.bytes);
         group.end = taken.start.saturating_add(taken.bytes);
         group.used += u128::from(cost);
+        if group.at + self.shares.length(class, cost) > self.pace.at(now) {
+            self.taken_back += u64::from(self.shares.take_back(class));
+        }
         group.at += self.shares.length(class, cost);
     }
 }
@@ -314,7 +319,7 @@ impl Policy for Iocost {
         }
         let places = out.below.room().saturating_add(self.commands.len()).min(self.queue);
         let taken = self.backlog.take(class, out);
-        self.charge(class, &taken);
+        self.charge(now, class, &taken);
         // It had its budget since then.
         let waited = self.pace.span(device - at).ns().min(now.ns());
         let released = self.arrived[taken.go.id.index()].max(Time::from_ns(now.ns() - waited));

@@ -104,6 +104,23 @@ fn an_unused_share_is_donated() {
     assert!((20..40).contains(&stats["class.four.share_percent"]), "{stats:?}");
 }
 
+/// What a class has left after a donation does not decide what its next request costs.
+#[test]
+fn a_class_that_donates_does_not_wait_for_its_next_requests() {
+    let sets = [
+        "duration=60s",
+        "stop=last-arrival",
+        "agent.0.arrivals.kind=poisson",
+        "agent.0.arrivals.rate=4/s",
+        "agent.1.arrivals.depth=4",
+        "agent.2.arrivals.depth=4",
+    ];
+    let [run] = runs("hdd-7200", ["iocost"], &sets);
+    let rare = &run.classes[0];
+    assert!(rare.requests > 200 && rare.lat_ns.max < 1_000_000_000, "{:?}", rare.lat_ns);
+    assert!(run.policy_stats["taken_back"] > 0, "{:?}", run.policy_stats);
+}
+
 /// The requests of all classes fit into the drive's queue: only its latency says that it is busy.
 #[test]
 fn a_target_near_the_latency_of_the_drive_makes_weights_count() {
