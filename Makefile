@@ -230,6 +230,10 @@ guard: setup ## measure a guard and its rivals on this machine's disk, as root: 
 served: setup ## measure policies under unmodified programs on this machine's disk, as root: docs/served.md
 	$(BIN)/python tools/served_table.py
 
+.PHONY: policies
+policies: setup ## write docs/policies.md anew: every policy under seven jobs
+	$(BIN)/python tests/python/policy_catalogue.py
+
 .PHONY: schedulers
 schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
 	$(BIN)/python tests/python/schedulers.py
