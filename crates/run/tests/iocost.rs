@@ -104,7 +104,7 @@ fn an_unused_share_is_donated() {
     assert!((20..40).contains(&stats["class.four.share_percent"]), "{stats:?}");
 }
 
-/// What a class has left after a donation does not decide what its next request costs.
+/// The remnant of a share after a donation does not set the price of the next request.
 #[test]
 fn a_class_that_donates_does_not_wait_for_its_next_requests() {
     let sets = [
