@@ -296,7 +296,10 @@ def weight(group: Path) -> Path | None:
 
 
 @as_root
-def test_a_kill_at_any_step_ends_in_the_old_state(notes: Path, process: int, group: Path) -> None:
+@pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.soak)])
+def test_a_kill_at_any_step_ends_in_the_old_state(
+    notes: Path, process: int, group: Path, stride: int
+) -> None:
     file = weight(group)
     with started("sleep", "600") as other:
         before = (priorities(process), priorities(other), file and file.read_text())
@@ -304,7 +307,7 @@ def test_a_kill_at_any_step_ends_in_the_old_state(notes: Path, process: int, gro
         assert steps is not None
         assert (priorities(process), priorities(other), file and file.read_text()) == before
         changed = 0
-        for last in range(1, steps + 1):
+        for last in range(1, steps + 1, stride):
             assert run_killed(notes, last, str(file or "-"), [process, other]) is None
             now = (priorities(process), priorities(other), file and file.read_text())
             changed += now != before
@@ -314,7 +317,7 @@ def test_a_kill_at_any_step_ends_in_the_old_state(notes: Path, process: int, gro
             cleaned(notes)
             now = (priorities(process), priorities(other), file and file.read_text())
             assert now == before, f"killed at step {last} of {steps}"
-    assert changed > 10, "most kills left something to put back"
+    assert changed > 10 / stride, "most kills left something to put back"
 
 
 def is_free(path: Path) -> bool:

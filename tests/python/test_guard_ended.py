@@ -35,7 +35,7 @@ main()
 LATEST_S = 5.0
 """Latest end of a guard: by then it has tried every means."""
 
-MOMENTS = 8
+MOMENTS = 4
 
 MANY = 200
 
