@@ -25,7 +25,7 @@ const OTHERS: [(&str, &[&str]); 22] = [
     ("devices/faults.rs", &["faults"]),
     ("workload/merge_kinds.rs", &["blocks"]),
     ("workload/sizes.rs", &["array", "size"]),
-    ("units.rs", &["h"]),
+    ("units.rs", &["h", "min"]),
     ("drives.rs", &["normal"]),
     ("fio.rs", &["fsync", "nowait", "verify", "zipf", "size", "timeout", "rate", "name", "prio"]),
     (
@@ -56,7 +56,7 @@ const OTHERS: [(&str, &[&str]); 22] = [
     ("from_fio/pace.rs", &["rate"]),
     ("from_fio/write.rs", &["fsync", "nowait"]),
     ("from_fio/spread.rs", &["normal", "pareto", "zipf", "zoned"]),
-    ("from_fio/values.rs", &["h"]),
+    ("from_fio/values.rs", &["h", "min"]),
 ];
 
 /// Adds the names of properties below `schema` to `names`, and the words that values may be to
