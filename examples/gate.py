@@ -25,6 +25,9 @@ import apsw
 
 import penstock
 
+FEWEST = 10
+"""Commits of a round, however long they take: a few have no percentiles."""
+
 MB = 1_000_000
 MIB = 1 << 20
 
@@ -110,9 +113,9 @@ class ThroughFile(apsw.VFSFile):
 
 
 def commits(database: apsw.Connection, until: Callable[[], bool]) -> list[float]:
-    """Commit a row at a time until told; how long each took, in seconds."""
+    """Commit a row at a time until told, at least `FEWEST`; how long each took, in seconds."""
     took = []
-    while not until():
+    while len(took) < FEWEST or not until():
         begun = time.perf_counter()
         database.execute("insert into entries(text) values (?)", ("x" * 100,))
         took.append(time.perf_counter() - begun)

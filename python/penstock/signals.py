@@ -7,6 +7,8 @@ and SIGHUP, which comes when the connection is lost.
 import os
 import select
 import signal
+import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -20,6 +22,9 @@ DEFAULTS = {
 }
 """Signals to handle, with their default handlers. Others, or ignored signals, are left alone."""
 
+
+AGAIN_S = 0.02
+"""Seconds after which a stop comes again that Python could not raise where it came."""
 
 SHOW_CURSOR = b"\x1b[?25h"
 """Shows the cursor of a terminal, which a progress bar hides."""
@@ -115,9 +120,11 @@ class StopSignal:
         for number in before:
             signal.signal(number, stop)
         self.taken = list(before)
+        sys.unraisablehook = stop.discarded
         try:
             yield
         finally:
+            sys.unraisablehook = stop.discard
             self.taken = []
             restore(before, self.by)
 
@@ -127,6 +134,27 @@ class _Stop:
 
     def __init__(self, block: StopSignal, taken: Sequence[signal.Signals]) -> None:
         self._block, self._taken = block, taken
+        self.discard = sys.unraisablehook
+        """What Python does with exceptions that it cannot raise."""
+
+    def discarded(self, error: "sys.UnraisableHookArgs") -> None:
+        """Let a signal come again that came in a finalizer or a callback of a weak reference.
+
+        Python discards exceptions there, and the import of a module has such callbacks.
+        """
+        if not isinstance(error.exc_value, KeyboardInterrupt):
+            self.discard(error)
+            return
+        signal.signal(self._block.by, self)
+        again = threading.Timer(AGAIN_S, self._send)
+        again.daemon = True
+        again.start()
+
+    def _send(self) -> None:
+        number = self._block.by
+        # Unless the block has ended, or the signal has come once more.
+        if signal.getsignal(number) == self:
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         self._block.by = signal.Signals(number)

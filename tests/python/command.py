@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -114,7 +115,7 @@ def as_nobody(*words: str) -> Ended:
 
 
 def interrupted(*words: str | Path, when: str) -> Ended:
-    """Run the command with its stderr on a terminal and press Ctrl-C once `when` stands there."""
+    """Run the command, its stderr a terminal, and press Ctrl-C once that matches `when`."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [*COMMAND, *map(str, words)],
@@ -129,7 +130,7 @@ def interrupted(*words: str | Path, when: str) -> Ended:
         pressed = False
         while read := _read(ours):
             err += read
-            if not pressed and when.encode() in err:
+            if not pressed and re.search(when.encode(), err):
                 running.send_signal(signal.SIGINT)
                 pressed = True
         out, _ = running.communicate()

@@ -348,7 +348,7 @@ class TestInterrupt:
 
     def test_the_table_is_marked(self, job: Path) -> None:
         words = ("compare", job, "--policies", "noop,cfq", "--set", "duration=100000h")
-        ended = interrupted(*words, when="noop (1 of 2)")
+        ended = interrupted(*words, when=r"noop \(1 of 2\)")
         assert ended.code == 130
         assert "\n  PARTIAL: interrupted;" in ended.out
         assert "interrupted: the last run is partial; 1 of 2 policies did not run" in ended.err

@@ -288,7 +288,9 @@ class TestInterrupt:
 
     def test_a_run(self, job: Path, disk: Path) -> None:
         words = ("--on", disk, "--create", "16MiB", "--set", "duration=1h", "--json")
-        ended = interrupted("compare", job, "--policies", "cfq,noop", *words, when="cfq (1 of 2)")
+        ended = interrupted(
+            "compare", job, "--policies", "cfq,noop", *words, when=r"cfq \(1 of 2\)"
+        )
         assert ended.code == 130
         (run,) = json.loads(ended.out)["runs"]
         assert (run["policy"], run["interrupted"]) == ("cfq", True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import termios
 import time
+import weakref
 from pathlib import Path
 from types import FrameType
 
@@ -111,6 +112,22 @@ def test_a_connection_is_lost_only_once() -> None:
         assert asked.exit_code == 129
     finally:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def test_a_signal_in_a_callback_that_cannot_raise_is_not_lost() -> None:
+    """Each import runs such callbacks."""
+
+    def work() -> None:
+        value = set[int]()
+        callback = weakref.ref(value, lambda _: signal.raise_signal(signal.SIGTERM))
+        del value
+        end = time.monotonic() + LIMIT_S
+        while callback() is None and time.monotonic() < end:
+            pass
+
+    with pytest.raises(KeyboardInterrupt), StopSignal().first_stops():
+        work()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 @pytest.mark.parametrize("verb", ["run", "watch"])
