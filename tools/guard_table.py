@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -405,10 +405,8 @@ def loop_disk(folder: Path) -> Iterator[tuple[str, Path, None]]:
             run("losetup", "--detach", node)
 
 
-def table(name: str, rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[str]:
+def table(rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[str]:
     """Yield the lines of the table of a disk."""
-    yield f"### {name}"
-    yield ""
     yield (
         "| batch | with | reads p50 | reads p99 | commits p99 | batch keeps | reads done "
         "| commits done | means |"
@@ -471,12 +469,20 @@ def measure(
 PLACES = {"own": ("The machine's own disk", own_disk), "loop": ("A loop device", loop_disk)}
 
 
-def write_page(page: Path, template: Path, tables: Sequence[str]) -> None:
-    """Write a page of its template and the lines of its tables, with this machine and day."""
-    machine = f"Linux {platform.release()}, {os.cpu_count()} processors"
-    text = template.read_text()
-    text = text.replace("{machine}", machine).replace("{date}", time.strftime("%Y-%m-%d"))
-    page.write_text(text.replace("{tables}\n", "\n".join(tables)))
+def write_page(
+    page: Path, template: Path, names: Iterable[str], tables: Mapping[str, Iterable[str]]
+) -> None:
+    """Write a page of its template and a section for each name, with this machine and day.
+
+    A name without a new table keeps the section that the page has.
+    """
+    before = page.read_text().split("\n## ")[1:] if page.exists() else []
+    sections = {section.splitlines()[0]: section.rstrip() + "\n" for section in before}
+    made = f"Linux {platform.release()}, {os.cpu_count()} processors, {time.strftime('%Y-%m-%d')}"
+    for name, lines in tables.items():
+        sections[name] = "\n".join([name, "", f"{made}.", "", *lines, ""])
+    kept = [f"\n## {sections[name]}" for name in names if name in sections]
+    page.write_text(template.read_text() + "".join(kept))
 
 
 def main() -> None:
@@ -487,13 +493,13 @@ def main() -> None:
     parser.add_argument("--disk", choices=list(PLACES), action="append")
     parser.add_argument("--load", choices=[load.name for load in LOADS], action="append")
     chosen = parser.parse_args()
-    lines: list[str] = []
+    tables: dict[str, Iterable[str]] = {}
     for key in chosen.disk or PLACES:
         name, place = PLACES[key]
         with place(chosen.folder) as (disk, work, lane):
             loads = [load for load in LOADS if chosen.load is None or load.name in chosen.load]
-            lines += [*table(name, measure(disk, work, lane, loads, chosen.rounds)), ""]
-    write_page(PAGE, TEXT, lines)
+            tables[name] = table(measure(disk, work, lane, loads, chosen.rounds))
+    write_page(PAGE, TEXT, [name for name, _ in PLACES.values()], tables)
 
 
 if __name__ == "__main__":

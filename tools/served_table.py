@@ -9,7 +9,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -180,15 +180,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--disk", choices=list(PLACES), action="append")
     chosen = parser.parse_args()
-    lines: list[str] = []
+    tables: dict[str, Iterable[str]] = {}
     for key in chosen.disk or PLACES:
         name, place = PLACES[key]
         with tempfile.TemporaryDirectory(dir=chosen.folder, prefix="served-table-") as work:
             at = Path(work, "at")
             at.mkdir()
             with place(Path(work)) as target:
-                lines += [f"## {name}", "", *table(rows_of(target, at, chosen.rounds)), ""]
-    write_page(PAGE, TEXT, lines)
+                tables[name] = table(rows_of(target, at, chosen.rounds))
+    write_page(PAGE, TEXT, [name for name, _ in PLACES.values()], tables)
 
 
 if __name__ == "__main__":
