@@ -45,8 +45,13 @@ class Server:
         Unless it `draws`, each command has the library that draws for itself.
         """
         self._drawing = Drawing() if draws else None
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, self._drawing.address if self._drawing else "", *libraries],
+        self._libraries = libraries
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[str]:
+        drawer = self._drawing.address if self._drawing else ""
+        return subprocess.Popen(
+            [sys.executable, __file__, drawer, *self._libraries],
             # Threads of its own would not be in a fork.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
@@ -76,8 +81,14 @@ class Server:
             }
             assert self._process.stdin is not None
             assert self._process.stdout is not None
-            print(json.dumps(asked), file=self._process.stdin, flush=True)
-            code = int(self._process.stdout.readline())
+            try:
+                print(json.dumps(asked), file=self._process.stdin, flush=True)
+                code = int(self._process.stdout.readline())
+            except BaseException:
+                # A test at its time limit: the answer to come is not that of the next command.
+                self._process.kill()
+                self._process = self._started()
+                raise
             out, err = (Path(stream).read_bytes().decode() for stream in streams)
         return Ended(code, out, err)
 
