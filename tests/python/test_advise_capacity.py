@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from math import log2
 from pathlib import Path
@@ -206,6 +206,17 @@ class TestAnswer:
         for run in point.rounds.runs:
             run["device_stats"] = {"utilisation": 0.55, "disks": disks}  # type: ignore[typeddict-item]
         assert point.disk == ("log", 0.9)
+
+    def test_of_equal_answers_that_of_the_better_seeds_is_first(self, quick: Path) -> None:
+        job = Variant(name="quick", text=quick.read_text())
+        goal = Goal.parse("tenants.p99 <= 1ms")
+        answer = capacity(job, "tenants", [goal], Target(), policies=["fcfs"], seeds=1)
+        answers = [Spread(3, 2, 4), Spread(3, 3, 3), Spread(4, 1, 4), Spread(3, 2, 4)]
+        policies = [
+            replace(_policy([], steps), policy=str(number)) for number, steps in enumerate(answers)
+        ]
+        ranked = replace(answer, policies=policies).ranked
+        assert [policy.policy for policy in ranked] == ["2", "1", "0", "3"]
 
 
 def _point(

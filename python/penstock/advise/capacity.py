@@ -162,8 +162,8 @@ class Capacity:
 
     @property
     def ranked(self) -> list[PolicyCapacity]:
-        """Policies by how much fits, the most first."""
-        return sorted(self.policies, key=lambda policy: -policy.answer)
+        """Policies by how much fits, the most first, and of equals that of the better seeds."""
+        return sorted(self.policies, key=lambda policy: policy.steps, reverse=True)
 
     @property
     def fits(self) -> bool:

@@ -21,6 +21,9 @@ WIDTH = 480
 
 HEIGHT = 300
 
+MOST_TICKS = 10
+"""Most loads with a tick each, if they are whole numbers: there is no half copy."""
+
 REACH = 2.1
 """Multiple of the largest answer up to which curves are drawn."""
 
@@ -58,7 +61,11 @@ def capacity(
         orient="row",
     )
     axis = FigureAxis.of(figure, pl.concat([frame.select(bounds.columns), bounds]), "y", HEIGHT)
-    x = alt.X("load:Q", title=load, scale=alt.Scale(domain=[0, max(frame["load"])], nice=False))
+    most = max(frame["load"])
+    few = most <= MOST_TICKS and frame["load"].round().equals(frame["load"])
+    ticks = alt.Axis(values=[*range(round(most) + 1)]) if few else alt.Axis()
+    scale = alt.Scale(domain=[0, most], nice=False)
+    x = alt.X("load:Q", title=load, scale=scale, axis=ticks)
     y = alt.Y("y:Q", **axis.encoding())
     look = Look([curve.name for curve in curves])
     lines = look.lines(OF_LINES)
