@@ -7,7 +7,8 @@
 //! goes among those whose limit tag is due: the phase of weights. A request sent in that phase does
 //! not move the reservation tag, so it does not use up the reservation. A class that was idle begins
 //! anew, with reservation and limit tags of the present and the share tag of the class that was last
-//! served by weight: it has neither credit nor debt. O(log n) per request in the number of classes.
+//! served by weight: it has neither credit nor debt. The tags of a request are set when it becomes
+//! the first of its class. O(log n) per request in the number of classes.
 //!
 //! Use it if some classes must have a rate whatever the others request, and others must not exceed
 //! one: tenants with a service level. Rates are of requests, so a long request counts as several,
@@ -24,7 +25,7 @@
 //! kept in virtual time instead of being moved to the present whenever a class becomes active.
 //!
 //! Source: Gulati, Merchant and Varman, "mClock: Handling Throughput Variability for Hypervisor IO
-//! Scheduling", OSDI '10. The tags of a request are set when it becomes the first of its class.
+//! Scheduling", OSDI '10.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
