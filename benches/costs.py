@@ -44,6 +44,33 @@ arrivals = { kind = "poisson", rate = 100_000 }
 """Read 10⁸ times."""
 
 
+DISKS = 100
+
+FILES = 1_000
+
+RACK = f"""\
+duration = "1s"
+stop = "last-arrival"
+device = {{ {", ".join(f'disk{number} = "hdd-7200"' for number in range(DISKS))} }}
+
+[class.readers]
+
+[[file]]
+name = "data"
+count = {DISKS}
+size = "64MiB"
+
+[[agent]]
+class = "readers"
+copies = 32
+op = "read"
+size = "8KiB"
+pattern = "random"
+arrivals = {{ kind = "closed", depth = 32 }}
+"""
+"""Read from files on many disks."""
+
+
 def commands(folder: Path) -> dict[str, Sequence[str]]:
     """Return the words of each command by what it does, with what it needs in a folder."""
     second = folder / "second.toml"
@@ -51,7 +78,7 @@ def commands(folder: Path) -> dict[str, Sequence[str]]:
     bank = str(EXAMPLES / "bank-day.toml")
     return {
         "penstock --version": ["--version"],
-        "a job of one second": ["run", str(second)],
+        "a job of one second": ["run", str(second), "--policy", "noop"],
         "the bank's day": ["compare", bank],
         "the bank's day with its report": ["compare", bank, "--report", str(folder / "day.html")],
     }
@@ -61,17 +88,16 @@ def large(folder: Path) -> dict[str, Sequence[str]]:
     """Return the words of commands that are large, by their size."""
     poisson = folder / "poisson.toml"
     poisson.write_text(POISSON)
-    disks = ["run", str(EXAMPLES / "four-disks.toml"), "--policy", "noop", "--set", "duration=1s"]
-    small = ["--set", "file.data.size=64MiB"]
+    many = ["run", str(poisson), "--policy", "noop", "--on", "flash"]
+    rack = folder / "rack.toml"
+    rack.write_text(RACK)
+    disks = ["run", str(rack), "--policy", "noop"]
+    shared = ["--set", "file.data.device=disk0", "--set", f"file.data.count={FILES}"]
     return {
-        "10⁷ requests": ["run", str(poisson), "--on", "flash", "--set", "duration=100s"],
-        "10⁸ requests": ["run", str(poisson), "--on", "flash"],
-        "100 disks": [*disks, *small, *("--set", "file.data.count=100", "--on", "hdd-7200")],
-        "1,000 files on a disk": [
-            *disks,
-            *small,
-            *("--set", "file.data.count=1000", "--set", "file.data.device=disk.0"),
-        ],
+        "10⁷ requests": [*many, "--set", "duration=100s"],
+        "10⁸ requests": many,
+        f"{DISKS} disks": disks,
+        f"{FILES:,} files on one of them": [*disks, *shared],
         "a study of 10,368 runs": ["paper", "ioagent"],
     }
 
