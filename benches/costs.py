@@ -39,7 +39,7 @@ class = "all"
 op = "read"
 size = "4KiB"
 pattern = "random"
-arrivals = { kind = "poisson", rate = 100_000 }
+arrivals = { kind = "poisson", rate = "100000/s" }
 """
 """Read 10⁸ times."""
 
