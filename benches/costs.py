@@ -41,8 +41,7 @@ size = "4KiB"
 pattern = "random"
 arrivals = { kind = "poisson", rate = "8000/s" }
 """
-"""Read 10⁸ times, as fast as flash keeps up."""
-
+"""Read 10⁸ times, at a rate that flash keeps up with."""
 
 DISKS = 100
 

@@ -115,7 +115,7 @@ def as_nobody(*words: str) -> Ended:
 
 
 def interrupted(*words: str | Path, when: str) -> Ended:
-    """Run the command, its stderr a terminal, and press Ctrl-C once that matches `when`."""
+    """Run the command, its stderr a terminal, and press Ctrl-C once it has the pattern `when`."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [*COMMAND, *map(str, words)],

@@ -97,7 +97,7 @@ def test_a_program_may_have_the_whole_library_in_it(installed: Path, tmp_path: P
 def test_the_example_in_go_runs(installed: Path, tmp_path: Path) -> None:
     if shutil.which("go") is None:
         pytest.skip("there is no `go` in PATH")
-    # Go keeps what it compiled by the folder of its source, with the place of the library then.
+    # Go caches a package by its folder, and the path that the library had with it.
     source = shutil.copy(EXAMPLES / "main.go", tmp_path)
     program = tmp_path / "gate"
     said(installed, "go", "build", "-o", program, source)

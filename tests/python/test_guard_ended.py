@@ -120,6 +120,7 @@ def test_ended_at_any_moment_everything_is_what_it_was(
                 if moment < ONCE_SET:
                     while snapshot(node, programs) == before:
                         assert process.poll() is None
+                        time.sleep(0.01)
                 else:
                     time.sleep(choose.uniform(0.2, LATEST_S))
             finally:
