@@ -81,7 +81,7 @@ class TestMemory:
         from penstock.calibrate import calibrate, measure
         from penstock.calibrate.models import MODELS
 
-        monkeypatch.setattr(measure, "SECONDS", (0.02,))
+        monkeypatch.setattr(measure, "SECONDS", (0.02, 2.0))
         # The fit of richer models takes its time, and memory is neither flash nor a disk.
         monkeypatch.setattr("penstock.calibrate.MODELS", MODELS[:1])
         path = memory / "disk.img"
