@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use crate::kernel::sysfs::text;
 use crate::targets::device::alone;
 use crate::targets::error::TargetError;
 
@@ -22,6 +23,10 @@ use crate::targets::error::TargetError;
 pub(crate) const MAJOR: u32 = 7;
 
 const CONTROL: &str = "/dev/loop-control";
+
+/// Most requests that the driver gives a loop device at once.
+const DRIVER_DEPTH: &str = "/sys/module/loop/parameters/hw_queue_depth";
+
 const LOOP_CTL_GET_FREE: c_ulong = 0x4c82;
 const LOOP_CONFIGURE: c_ulong = 0x4c0a;
 const LOOP_CLR_FD: c_ulong = 0x4c01;
@@ -100,7 +105,11 @@ impl Control {
                 }
             };
             match configure(&device, &config(path, file.as_raw_fd(), size, block)) {
-                Ok(()) => return check_direct(path, number).map(|()| device),
+                Ok(()) => {
+                    check_direct(path, number)?;
+                    reset_depth(number);
+                    return Ok(device);
+                }
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Err(error) => {
                     let hint = "it needs root, and a kernel of 5.8 or later";
@@ -161,6 +170,23 @@ fn check_direct(path: &Path, number: c_int) -> Result<(), TargetError> {
             ))
         }
         _ => Ok(()),
+    }
+}
+
+/// Gives a device under `none` as many requests at once as its driver has for it.
+///
+/// A loop device keeps the depth that an earlier user has set. After a switch of the scheduler and back, the
+/// kernel shows the driver's number again but still has no more requests at once.
+fn reset_depth(number: c_int) {
+    let queue = PathBuf::from(format!("/sys/block/loop{number}/queue"));
+    let is_none = text(&queue.join("scheduler")).is_some_and(|text| text.contains("[none]"));
+    let usual = text(Path::new(DRIVER_DEPTH)).and_then(|text| text.parse::<u32>().ok());
+    if let Some(usual) = usual.filter(|_| is_none) {
+        // The kernel takes the number that it shows for no change: another one comes first.
+        for depth in [usual / 2, usual] {
+            // Refused, it has its old depth, with which it works too.
+            let _ = std::fs::write(queue.join("nr_requests"), depth.to_string());
+        }
     }
 }
 
