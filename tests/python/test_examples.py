@@ -121,14 +121,14 @@ JUDGED = {
                 "other": ("256 ms", "8.03"),
             },
             "size-priority": {
-                "online": ("6.50 ms", "40.8"),
-                "backup": ("1.16 s", "147"),
-                "background": ("9.27 ms", "17.1"),
-                "other": ("2.96 s", "8.03"),
+                "online": ("6.18 ms", "40.8"),
+                "backup": ("1.18 s", "147"),
+                "background": ("9.56 ms", "17.1"),
+                "other": ("2.99 s", "8.03"),
             },
         },
         [
-            "best for online (p99 6.50 ms), background (p99 9.27 ms): size-priority; for "
+            "best for online (p99 6.18 ms), background (p99 9.56 ms): size-priority; for "
             "backup (p99 1.11 s): noop or size-priority; for other (p99 256 ms): "
             "class-priority;",
             "  no policy is best for all",

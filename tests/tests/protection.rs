@@ -158,8 +158,19 @@ fn regulated(target: Span) -> Value {
 
 /// Runs `agents` under size-priority on `device`, with this limit on long requests in flight.
 fn on(device: impl Device, limit: Value, agents: Vec<Agent>, seed: u64) -> Latencies {
+    split(device, Value::Size(PIECE), limit, agents, seed)
+}
+
+/// Runs `agents` under size-priority on `device`, with pieces of this length and this limit on long requests in flight.
+fn split(
+    device: impl Device,
+    piece: Value,
+    limit: Value,
+    agents: Vec<Agent>,
+    seed: u64,
+) -> Latencies {
     let entry = find("size-priority").expect("a registered policy");
-    let params = entry.defaults().with("split", Value::Size(PIECE)).with("long_in_flight", limit);
+    let params = entry.defaults().with("split", piece).with("long_in_flight", limit);
     let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), device);
     let (mut source, mut latencies) = (Agents::new(agents, Seed(seed)), Latencies::default());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut latencies, Limits::default())
@@ -193,7 +204,7 @@ fn a_slower_disk_has_less_in_flight_for_the_same_target() {
 }
 
 #[test]
-fn a_target_out_of_reach_is_what_one_piece_reaches_and_half_more() {
+fn a_target_out_of_reach_is_near_what_one_piece_reaches() {
     let least = on(disk(FAST), Value::Size(PIECE), vec![tellers([0, 20]), batch()], 1);
     let held = shared(Some(Span::from_us(1)), vec![tellers([0, 20]), batch()], FAST);
     assert!(held.p99(2) < least.p99(2).share(3, 2), "{:?}, {:?}", held.p99(2), least.p99(2));
@@ -248,4 +259,40 @@ fn stalls_of_the_machine_do_not_shut_the_batch_out() {
 #[test]
 fn a_target_far_below_what_the_disk_reaches_does_not_shut_the_batch_out() {
     holds_and_gives_back(Disturbance::Base);
+}
+
+/// A disk that is `way` away, there and back, has a base for each command and a time for each megabyte, in
+/// microseconds.
+fn distant([way, base, per_mb]: [u64; 3]) -> impl Device {
+    let cost = Cost::Linear { base: Span::from_us(base), per_mb: Span::from_us(per_mb) };
+    let fcfs = find("fcfs").expect("a registered policy");
+    let order = (fcfs.build)(&Params::NONE, &Served::ONE_DISK);
+    let device = Queued::with_depth(order, Fixed::new(cost, 1 << 32), 32);
+    let near = Disturbed::new(device, Disturbance::None, 1);
+    Disturbed { base: Span::from_us(way), ..near }
+}
+
+#[test]
+fn the_way_to_a_disk_makes_pieces_no_longer_and_the_batch_no_slower() {
+    for disk @ [way, base, _] in [
+        [100, 5, 1_000],
+        [100, 20, 1_000],
+        [200, 3, 3_333],
+        [345, 3, 3_333],
+        [345, 30, 3_333],
+        [400, 15, 400],
+        [645, 3, 3_333],
+    ] {
+        let run = |piece: &'static str, limit: Value| {
+            let agents = vec![tellers([0, 20]), batch()];
+            split(distant(disk), Value::Word(piece), limit, agents, 1)
+        };
+        let free = run("off", Value::Word("unlimited"));
+        let held = run("auto", regulated(TARGET));
+        let kept = held.long * 100 / free.long;
+        assert!(kept >= 84, "{disk:?}: {kept} %");
+        let alone = Span::from_us(way + base);
+        let (p99, most) = (held.p99(2), TARGET.max(alone.share(2, 1)).share(3, 2));
+        assert!(p99 <= most, "{disk:?}: {p99:?}, {most:?}");
+    }
 }

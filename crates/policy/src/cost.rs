@@ -7,9 +7,14 @@
 //! gives both unknowns. If commands overlap, a base that is hidden behind other commands is not
 //! counted: the estimate is what a further command costs.
 //!
-//! Integers decide. Old windows fade: after [`HALVED_AFTER`] windows all sums are halved.
+//! The way to the device and back hides behind other commands if there are some. Windows of
+//! [`DEEP`] commands in flight and windows of fewer therefore have a base each, and share the cost
+//! per byte. The base of the deep ones counts as soon as there are enough of them.
 //!
-//! Source: ordinary least squares through the origin; the windows and their fading are ours.
+//! Integers decide. Old windows fade: after [`HALVED_AFTER`] windows their sums are halved.
+//!
+//! Source: ordinary least squares through the origin, with an intercept for each group (analysis of
+//! covariance); the windows and their fading are ours.
 
 use penstock_core::{Span, Time};
 
@@ -25,9 +30,15 @@ const WINDOWS_LEAST: u32 = 16;
 /// Most commands in a window: longer windows are too alike.
 const WINDOW_COMMANDS_MOST: u32 = 8;
 
+/// Fewest commands in flight that hide the way to the device and back.
+pub(crate) const DEEP: u32 = 4;
+
 /// Windows are too alike to tell base and bytes apart if the determinant is at most this fraction
 /// of its first product.
 const DISTINCT_FRACTION: i128 = 1 << 12;
+
+/// Most bits of a scale.
+const SCALE_BITS: u32 = 56;
 
 /// Limits on the units and nanoseconds of a window (8 GiB, 18 minutes), so that no product
 /// overflows.
@@ -54,7 +65,12 @@ pub(crate) struct Cost {
     /// time.
     since: Time,
     window: Window,
-    sums: Sums,
+    /// Windows that began with [`DEEP`] commands in flight or more.
+    deep: Sums,
+    /// Windows that began with fewer.
+    shallow: Sums,
+    /// Whether deep windows have given an estimate.
+    is_deep: bool,
     estimate: Option<Estimate>,
 }
 
@@ -62,6 +78,7 @@ pub(crate) struct Cost {
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     left: u32,
+    is_deep: bool,
     commands: i128,
     units: i128,
     ns: i128,
@@ -95,16 +112,26 @@ impl Cost {
         let window = &mut self.window;
         if window.left == 0 {
             let left = in_flight.clamp(1, WINDOW_COMMANDS_MOST);
-            *window = Window { left, ..Window::default() };
+            *window = Window { left, is_deep: in_flight >= DEEP, ..Window::default() };
         }
         window.left -= 1;
         window.commands += 1;
         window.units += i128::from(len.div_ceil(UNIT));
         window.ns += i128::from(busy.ns());
         if window.left == 0 {
-            self.sums.add(window);
-            self.estimate = self.sums.solve().or(self.estimate);
+            let sums = if window.is_deep { &mut self.deep } else { &mut self.shallow };
+            sums.add(window);
+            let deep = solve(&self.deep, None);
+            let deep = deep.or_else(|| solve(&self.deep, Some(&self.shallow)));
+            self.is_deep |= deep.is_some();
+            let estimate = deep.or_else(|| solve(&self.shallow, None));
+            self.estimate = estimate.or(self.estimate);
         }
+    }
+
+    /// Whether the base of commands that overlap is known.
+    pub(crate) fn is_deep(&self) -> bool {
+        self.is_deep
     }
 
     /// The length of the pieces of a request of `len` bytes: as short as possible, but not below
@@ -149,17 +176,36 @@ impl Sums {
         self.bt += b * t;
     }
 
-    /// Solves for the two unknowns; `None` while there are few windows or all have the same mix.
-    fn solve(&self) -> Option<Estimate> {
-        let Self { windows, cc, cb, bb, ct, bt } = *self;
-        let scale = cc * bb - cb * cb;
-        if windows < WINDOWS_LEAST || scale * DISTINCT_FRACTION <= cc * bb {
-            return None;
-        }
-        let base = (bb * ct - cb * bt).max(0);
-        let unit = (cc * bt - cb * ct).max(0);
-        Some(Estimate { scale, base, unit })
+    /// Sums of squares and products of the bytes within the group, each times `cc`.
+    fn within(&self) -> (i128, i128) {
+        let Self { cc, cb, bb, ct, bt, .. } = *self;
+        (cc * bb - cb * cb, cc * bt - cb * ct)
     }
+}
+
+/// Solves for the base of the windows of `group`, and for the cost per byte, which they share with those of
+/// `other`; `None` while there are few windows or all have the same mix.
+fn solve(group: &Sums, other: Option<&Sums>) -> Option<Estimate> {
+    if group.windows < WINDOWS_LEAST {
+        return None;
+    }
+    let (bytes, time) = group.within();
+    let (mut scale, mut unit) = (bytes, time);
+    let mut most = group.cc * group.bb;
+    if let Some(other) = other.filter(|other| other.windows >= WINDOWS_LEAST) {
+        let (bytes, time) = other.within();
+        scale = scale * other.cc + bytes * group.cc;
+        unit = unit * other.cc + time * group.cc;
+        most = most * other.cc + other.cc * other.bb * group.cc;
+    }
+    if scale * DISTINCT_FRACTION <= most {
+        return None;
+    }
+    // Nothing below overflows with as many bits.
+    let spare = (i128::BITS - scale.leading_zeros()).saturating_sub(SCALE_BITS);
+    let (scale, unit) = ((scale >> spare).max(1), (unit >> spare).max(0));
+    let base = ((group.ct * scale - unit * group.cb) / group.cc).max(0);
+    Some(Estimate { scale, base, unit })
 }
 
 #[cfg(test)]
@@ -189,13 +235,24 @@ mod tests {
             for n in 0..commands {
                 // The mix has another period than the windows.
                 let len = if n * 7 % 11 < 2 { 4 * KIB } else { long };
-                self.cost.sent(Time::ZERO + Span::from_ns(self.now));
-                self.sent.push_back(len);
-                if self.sent.len() == self.depth {
-                    let len = self.sent.pop_front().expect("one was sent");
-                    self.now += base * 1000 + mib * 1000 * u64::from(len) / u64::from(MIB);
-                    self.cost.finished(Time::ZERO + Span::from_ns(self.now), len);
-                }
+                self.send(len, base, mib);
+            }
+        }
+
+        /// Sends a command of `len` bytes, and completes the oldest if the device has `depth` then.
+        fn send(&mut self, len: u32, base: u64, mib: u64) {
+            self.cost.sent(Time::ZERO + Span::from_ns(self.now));
+            self.sent.push_back(len);
+            if self.sent.len() == self.depth {
+                self.complete(1, base, mib);
+            }
+        }
+
+        /// Completes the oldest `commands`.
+        fn complete(&mut self, commands: usize, base: u64, mib: u64) {
+            for len in self.sent.drain(..commands) {
+                self.now += base * 1000 + mib * 1000 * u64::from(len) / u64::from(MIB);
+                self.cost.finished(Time::ZERO + Span::from_ns(self.now), len);
             }
         }
     }
@@ -223,6 +280,36 @@ mod tests {
             assert!((1_000..=3_000).contains(&base.ns()), "depth {depth}: {base:?}");
             assert!((1_990_000..=2_010_000).contains(&mib.ns()), "depth {depth}: {mib:?}");
         }
+    }
+
+    #[test]
+    fn the_way_to_a_device_is_no_cost_of_a_command() {
+        // Two at a time do not hide the 300 us that each is on its way; eight hide all but 5.
+        let mut device = Device::new(2);
+        device.serve(400, 300, 2_000, 64 * KIB);
+        assert!(!device.cost.is_deep());
+        device.depth = 8;
+        device.serve(400, 5, 2_000, 64 * KIB);
+        device.complete(7, 5, 2_000);
+        device.depth = 2;
+        device.serve(400, 300, 2_000, 64 * KIB);
+        let (base, mib) = device.cost.base_and_mib().expect("windows differ");
+        assert!(device.cost.is_deep());
+        assert!((4_000..=20_000).contains(&base.ns()), "{base:?}");
+        assert!((1_900_000..=2_100_000).contains(&mib.ns()), "{mib:?}");
+    }
+
+    #[test]
+    fn deep_windows_that_are_all_alike_have_the_rate_of_the_others() {
+        let mut device = Device::new(2);
+        device.serve(400, 300, 2_000, 64 * KIB);
+        device.depth = 8;
+        for _ in 0..400 {
+            device.send(16 * KIB, 5, 2_000);
+        }
+        let (base, mib) = device.cost.base_and_mib().expect("both are known");
+        assert!((4_000..=8_000).contains(&base.ns()), "{base:?}");
+        assert!((1_900_000..=2_100_000).contains(&mib.ns()), "{mib:?}");
     }
 
     #[test]

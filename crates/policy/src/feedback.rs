@@ -10,8 +10,9 @@
 //! cut by one request after another.
 //!
 //! Holding back is worth its price only if it helps. The latency of short requests while one piece
-//! of a long one is in flight is the best that any bound can reach: the baseline. If one and a half
-//! times the baseline's median exceeds the configured target, it is the target instead. If short
+//! of a long one is in flight is the best that any bound can reach: the baseline. If twice the
+//! baseline's median exceeds the configured target, it is the target instead: a device that is as
+//! long on its way as it is busy is just full when a request takes twice as long as alone. If short
 //! requests miss the target at a certain rate at the baseline, the same rate of misses is excused
 //! anywhere. Both may change, so if either is in use the bound returns to one piece from time to
 //! time.
@@ -19,7 +20,8 @@
 //! If no short request has come for [`QUIET`] there is no request to protect, and no bound.
 //!
 //! Source: Jacobson, "Congestion Avoidance and Control" (1988), for increase, decrease and the
-//! first growth by doubling; what one piece reaches, and the constants, are ours.
+//! first growth by doubling; Kleinrock, "Power and Deterministic Rules of Thumb" (1979), for twice the
+//! time alone; what one piece reaches, and the other constants, are ours.
 
 use penstock_core::{Span, Time};
 
@@ -164,7 +166,7 @@ impl Feedback {
         self.last_short = Some(now);
         let latency = now.since(due);
         let target =
-            self.baseline.median.map_or(self.target, |median| self.target.max(median.share(3, 2)));
+            self.baseline.median.map_or(self.target, |median| self.target.max(median.share(2, 1)));
         let counts = self.cut.is_none_or(|cut| due > cut);
         let missed = latency > target;
         // No bound prevents a miss that happens with one piece in flight.
@@ -210,7 +212,7 @@ impl Feedback {
         self.baseline.since = None;
         self.credit = (self.credit + self.baseline.miss_rate()).min(CREDITS_MOST * CREDIT);
         self.since_baseline += 1;
-        let relative = self.baseline.median.is_some_and(|median| median.share(3, 2) > self.target);
+        let relative = self.baseline.median.is_some_and(|median| median.share(2, 1) > self.target);
         let in_use = relative || self.baseline.miss_rate() > 0;
         if self.since_baseline >= BASELINE_STALE && in_use {
             (self.bound, self.probing) = (self.piece, true);

@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 
 use penstock_core::{Counter, Go, InFlight, Op, Out, Part, Policy, ReqId, Request, Span, Time};
 
-use crate::cost::Cost;
+use crate::cost::{Cost, DEEP};
 use crate::entry::{Bound, Entry, Facts};
 use crate::feedback::Feedback;
 use crate::params::{Kind, Param, Params, Value};
@@ -41,6 +41,9 @@ const SHORT: u32 = 64 << 10;
 
 /// The shortest piece of learned length, in bytes: commands cost the processor too.
 const LEAST: u32 = 16 << 10;
+
+/// Most pieces that are sent to learn what a command costs while others hide its way to the device.
+const TRIALS_MOST: u32 = 160;
 
 /// Default target for the latency of short requests: near the time that a flash disk needs for a
 /// short write alone, and far below the latency under a flood.
@@ -154,6 +157,8 @@ pub fn threshold(params: &Params) -> u32 {
 #[derive(Debug)]
 pub struct SizePriority {
     split: Split,
+    /// Short pieces sent so far to learn what they cost; see [`SizePriority::is_trial`].
+    trials: u32,
     threshold: u32,
     priority: bool,
     order: Order,
@@ -275,6 +280,7 @@ impl SizePriority {
     pub fn new(params: &Params) -> Self {
         Self {
             split: Split::new(params),
+            trials: 0,
             threshold: threshold(params),
             priority: params.switch("priority"),
             order: if params.is("order", "rr") { Order::RoundRobin } else { Order::Fifo },
@@ -305,13 +311,36 @@ impl SizePriority {
             len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
             left = len;
         }
-        let piece = if in_pieces { self.split.piece(len).min(left) } else { left };
+        let piece = if in_pieces { self.piece_len(now, len).min(left) } else { left };
         let bytes = self.in_flight.bytes(LONG);
         let fits = bytes == 0 || bytes + u64::from(piece) <= self.bound.bound(now);
         (!in_pieces || fits).then_some(piece)
     }
 
+    /// The length of a piece of a request of `len` bytes.
+    fn piece_len(&self, now: Time, len: u32) -> u32 {
+        let piece = self.split.piece(len);
+        if !self.is_trial(now) {
+            return piece;
+        }
+        let part = self.bound.bound(now) / u64::from(DEEP);
+        let part = u32::try_from(part).unwrap_or(u32::MAX).max(LEAST);
+        // Whole blocks, whatever the device's blocks are.
+        piece.min(part / (1 << 12) * (1 << 12))
+    }
+
+    /// Whether pieces go as short as it takes to have [`DEEP`] in flight within the bound. With one at a time,
+    /// its way to the device and back would count as its cost, and would keep the pieces long.
+    fn is_trial(&self, now: Time) -> bool {
+        let is_learned = match &self.split {
+            Split::Learned(cost) => cost.is_deep(),
+            Split::Off | Split::Fixed(_) => true,
+        };
+        !is_learned && self.trials < TRIALS_MOST && self.bound.bound(now) < u64::MAX
+    }
+
     fn send_long(&mut self, now: Time, piece: u32, out: &mut Out<'_>) -> Option<Go> {
+        self.trials += u32::from(self.is_trial(now));
         let mut long = self.long.pop_front()?;
         if let Content::Chain(founder) = long.content {
             long.len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
