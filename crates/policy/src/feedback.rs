@@ -11,11 +11,10 @@
 //!
 //! Holding back is worth its price only if it helps. The latency of short requests while one piece
 //! of a long one is in flight is the best that any bound can reach: the baseline. If twice the
-//! baseline's median exceeds the configured target, it is the target instead: a device that is as
-//! long on its way as it is busy is just full when a request takes twice as long as alone. If short
-//! requests miss the target at a certain rate at the baseline, the same rate of misses is excused
-//! anywhere. Both may change, so if either is in use the bound returns to one piece from time to
-//! time.
+//! baseline's median exceeds the configured target, it is the target instead: with as many bytes in
+//! flight as double the latency, a device that is far away is just full. If short requests miss the
+//! target at a certain rate at the baseline, the same rate of misses is excused anywhere. Both may
+//! change, so if either is in use the bound returns to one piece from time to time.
 //!
 //! If no short request has come for [`QUIET`] there is no request to protect, and no bound.
 //!
