@@ -14,6 +14,7 @@ from hypothesis import settings
 from command import JOB, ROOT, WRITES, penstock
 from penstock import _native
 from penstock.papers import PAPERS
+from test_devices import reset_depth
 
 # Equal on every machine, and nothing is left behind.
 settings.register_profile("penstock", derandomize=True, database=None)
@@ -95,6 +96,7 @@ def node(disk: Path, leftovers: None) -> Iterator[str]:
         file.truncate(32 << 20)
     made = ("losetup", "--find", "--show", str(disk))
     name = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
+    reset_depth(name)
     yield name
     subprocess.run(["losetup", "--detach", name], check=True)
 

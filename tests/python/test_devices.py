@@ -26,6 +26,13 @@ def losetup(*words: str | Path) -> str:
     ).stdout.strip()
 
 
+def reset_depth(node: str) -> None:
+    """Give a loop device its driver's depth: it keeps its last user's, even if not shown."""
+    depth = Path("/sys/block", Path(node).name, "queue/nr_requests")
+    for value in ("4", Path("/sys/module/loop/parameters/hw_queue_depth").read_text()):
+        depth.write_text(value)
+
+
 def loops_over(file: Path) -> list[str]:
     """The loop devices over a file, as the kernel lists them."""
     found = Path("/sys/block").glob("loop*/loop/backing_file")

@@ -129,12 +129,11 @@ JUDGED = {
         },
         [
             "best for online (p99 6.18 ms), background (p99 9.56 ms): size-priority; for "
-            "backup (p99 1.11 s): noop or size-priority; for other (p99 256 ms): "
-            "class-priority;",
+            "backup (p99 1.11 s): noop; for other (p99 256 ms): class-priority;",
             "  no policy is best for all",
             "class-priority: online's p99 20× better than noop, backup's p99 1.3× worse, "
             "background's p99 14× better, other's p99 7.9× better",
-            "size-priority: online's p99 250× better than noop, background's p99 120× better, "
+            "size-priority: online's p99 260× better than noop, background's p99 120× better, "
             "other's p99 1.5× worse but p50 1,400× better",
         ],
         on="ssd-sata",

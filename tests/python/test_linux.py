@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from command import penstock, running
-from test_devices import losetup
+from test_devices import losetup, reset_depth
 
 BLOCKS = Path("/sys/block")
 
@@ -114,13 +114,9 @@ def loop(disk: Path) -> Iterator[str]:
     if "mq-deadline" not in (BLOCKS / name / "queue/scheduler").read_text():
         pytest.skip("the kernel has no mq-deadline for it")
     (BLOCKS / name / "queue/scheduler").write_text("none")
-    depth = BLOCKS / name / "queue/nr_requests"
-    usual = depth.read_text()
     yield name
     (BLOCKS / name / "queue/scheduler").write_text("none")
-    # The next user of the device has its depth too, which need not be the one that is shown.
-    for value in ("4", usual):
-        depth.write_text(value)
+    reset_depth(node)
     subprocess.run(["losetup", "--detach", node], check=True)
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from command import ROOT, Running, penstock, running
-from test_devices import losetup
 from test_linux import BLOCKS, state
 
 NOTES = Path("/run/penstock")
@@ -104,23 +103,6 @@ def test_a_device_answers_in_the_time_of_its_model_and_goes_with_ctrl_c(tmp_path
     assert "requests, at most 8 at once; answered late by" in ended.out
     assert re.search(r"; idle, it began \S+ [µm]s before a request came", ended.out)
     settled(name, before)
-
-
-def test_a_device_has_not_the_depth_that_an_earlier_user_has_left(tmp_path: Path) -> None:
-    image = tmp_path / "image"
-    image.write_bytes(bytes(1 << 20))
-    node = losetup("--find", "--show", image)
-    depth = BLOCKS / node.removeprefix("/dev/") / "queue/nr_requests"
-    usual = depth.read_text()
-    depth.write_text("8")
-    losetup("--detach", node)
-    try:
-        with served(tmp_path, "flash", "--size", "64MiB") as (taken, _):
-            if taken != node:
-                pytest.skip("another test has taken the device")
-            assert depth.read_text() == usual
-    finally:
-        depth.write_text(usual)
 
 
 def test_data_is_kept_in_a_file_and_a_discard_leaves_zeros(tmp_path: Path) -> None:

@@ -48,6 +48,21 @@ fn open_loop(path: &Path, create: Option<u64>) -> Option<Target> {
 }
 
 #[test]
+fn a_loop_device_has_the_depth_of_its_driver_whatever_an_earlier_user_has_left() {
+    let scratch = Scratch::new("depth");
+    let path = scratch.path("data.img");
+    let depth = || loops_over(&path).pop().expect("a loop device").join("queue/nr_requests");
+    let Some(target) = open_loop(&path, Some(SIZE)) else { return };
+    std::fs::write(depth(), "8").unwrap();
+    drop(target);
+    assert!(eventually(|| loops_over(&path).is_empty()), "the kernel takes it down");
+    let _target = open_loop(&path, None).expect("a loop device");
+    let has = std::fs::read_to_string(depth()).unwrap();
+    let driver = std::fs::read_to_string("/sys/module/loop/parameters/hw_queue_depth").unwrap();
+    assert_eq!(has, driver);
+}
+
+#[test]
 fn a_loop_device_over_an_owned_file_comes_and_goes_with_its_target() {
     let scratch = Scratch::new("loop");
     let path = scratch.path("data.img");
