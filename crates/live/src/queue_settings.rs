@@ -18,9 +18,9 @@ pub use self::error::QueueError;
 use self::note::{Noted, Purpose, Why, read_note};
 pub use self::taken::Setting;
 use self::taken::{Places, SCHEDULER, TUNABLES, Taken};
-use self::ways_back::{DEPTH, WAYS_BACK, way_back, without_way_back};
+use self::ways_back::{WAYS_BACK, way_back, without_way_back};
 use crate::kernel::notes;
-use crate::kernel::sysfs::{Disk, Sysfs, schedulers, text};
+use crate::kernel::sysfs::{DEPTH, Disk, Sysfs, schedulers, text};
 use crate::targets::Target;
 
 mod error;

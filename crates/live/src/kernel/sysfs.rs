@@ -4,7 +4,7 @@
 //! differ.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -169,6 +169,30 @@ pub(crate) fn name(folder: &Path) -> String {
 pub(crate) fn text(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The attribute with the depth of a queue.
+pub(crate) const DEPTH: &str = "nr_requests";
+
+/// The depth below which the kernel does not go.
+const DEPTH_LEAST: u64 = 4;
+
+/// Writes an attribute, which has to exist.
+pub(crate) fn write(path: &Path, value: &str) -> io::Result<()> {
+    let file = fs::File::options().write(true).truncate(true).open(path);
+    file.and_then(|mut file| file.write_all(value.as_bytes()))
+}
+
+/// Sets the depth of the queue in the folder `queue`. After a switch of the scheduler the kernel shows the usual
+/// depth again, whatever it is, and takes the number that it shows for no change: another one comes first.
+pub(crate) fn set_depth(queue: &Path, depth: &str) -> io::Result<()> {
+    let path = queue.join(DEPTH);
+    if let (Some(shown), Ok(number)) = (text(&path), depth.parse::<u64>())
+        && shown == depth
+    {
+        write(&path, &(number / 2).max(DEPTH_LEAST).to_string())?;
+    }
+    write(&path, depth)
 }
 
 /// Returns the entries of a folder, ordered by name; none if there is no folder.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::error::QueueError;
 use super::note::{Noted, Purpose, Why, read_note};
-use super::ways_back::{DEPTH, WayBack, way_back};
+use super::ways_back::{WayBack, way_back};
 use crate::kernel::notes::{self, NOTES};
-use crate::kernel::sysfs::{entries, name, schedulers, text};
+use crate::kernel::sysfs::{DEPTH, entries, name, schedulers, set_depth, text, write};
 
 /// The attribute with the schedulers.
 pub(super) const SCHEDULER: &str = "scheduler";
@@ -19,9 +19,6 @@ pub(super) const TUNABLES: &str = "iosched";
 
 /// Attributes that the kernel may change by itself when the scheduler is switched.
 const CHANGED_BY_A_SWITCH: [&str; 2] = [DEPTH, "wbt_lat_usec"];
-
-/// The depth below which the kernel does not go.
-const DEPTH_LEAST: u64 = 4;
 
 /// A setting as the user names it: a tunable of the scheduler, or an attribute of the queue.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,21 +89,11 @@ impl Places {
     }
 
     fn write(&self, disk: &str, attribute: &str, value: &str) -> io::Result<()> {
-        // Opened, not created: an attribute that is missing is an error.
-        let file =
-            File::options().write(true).truncate(true).open(self.queue(disk).join(attribute));
-        file.and_then(|mut file| file.write_all(value.as_bytes()))
+        write(&self.queue(disk).join(attribute), value)
     }
 
-    /// Sets the depth of the queue of `disk`. After a switch of the scheduler the kernel shows the usual depth
-    /// again, whatever it is, and takes the number that it shows for no change: another one comes first.
     fn write_depth(&self, disk: &str, depth: &str) -> io::Result<()> {
-        if let (Some(shown), Ok(number)) = (self.read(disk, DEPTH), depth.parse::<u64>())
-            && shown == depth
-        {
-            self.write(disk, DEPTH, &(number / 2).max(DEPTH_LEAST).to_string())?;
-        }
-        self.write(disk, DEPTH, depth)
+        set_depth(&self.queue(disk), depth)
     }
 
     /// Returns the tunables of the scheduler of `disk`.

@@ -6,8 +6,7 @@
 //!
 //! Source: the kernel's documentation, `Documentation/ABI/stable/sysfs-block`.
 
-/// The attribute with the depth of the queue.
-pub(super) const DEPTH: &str = "nr_requests";
+use crate::kernel::sysfs::DEPTH;
 
 /// How an attribute is put back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::kernel::sysfs::text;
+use crate::kernel::sysfs::{set_depth, text};
 use crate::targets::device::alone;
 use crate::targets::error::TargetError;
 
@@ -180,13 +180,9 @@ fn check_direct(path: &Path, number: c_int) -> Result<(), TargetError> {
 fn reset_depth(number: c_int) {
     let queue = PathBuf::from(format!("/sys/block/loop{number}/queue"));
     let is_none = text(&queue.join("scheduler")).is_some_and(|text| text.contains("[none]"));
-    let usual = text(Path::new(DRIVER_DEPTH)).and_then(|text| text.parse::<u32>().ok());
-    if let Some(usual) = usual.filter(|_| is_none) {
-        // The kernel takes the number that it shows for no change: another one comes first.
-        for depth in [usual / 2, usual] {
-            // Refused, it has its old depth, with which it works too.
-            let _ = std::fs::write(queue.join("nr_requests"), depth.to_string());
-        }
+    if let Some(usual) = text(Path::new(DRIVER_DEPTH)).filter(|_| is_none) {
+        // Refused, it has its old depth, with which it works too.
+        let _ = set_depth(&queue, &usual);
     }
 }
 
