@@ -62,11 +62,11 @@ def test_the_json_is_what_sysfs_has() -> None:
 
 
 def test_the_table_has_each_device_and_the_tunables_of_its_scheduler() -> None:
-    before = set(names())
     # Wide enough for the files of loop devices that other tests have at the moment.
     ended = penstock("linux", "show", env={"COLUMNS": "600"})
     assert (ended.code, ended.err) == (0, "")
-    for name in before.intersection(names()):
+    # Other tests make loop devices, change their settings, and remove them.
+    for name in (name for name in names() if not name.startswith("loop")):
         schedulers = attributes(BLOCKS / name / "queue").get("scheduler", "–")
         (line,) = (line for line in ended.out.splitlines() if line.startswith(f"{name} "))
         assert schedulers in line
@@ -75,7 +75,10 @@ def test_the_table_has_each_device_and_the_tunables_of_its_scheduler() -> None:
 
 
 def test_a_device_is_named_as_the_kernel_or_by_its_path() -> None:
-    first = names()[0]
+    # A loop device may be another test's, and gone before the second look.
+    first = next((name for name in names() if not name.startswith("loop")), None)
+    if first is None:
+        pytest.skip("no disk here but loop devices")
     (one,) = json.loads(penstock("linux", "show", first, "--json").out)["disks"]
     (same,) = json.loads(penstock("linux", "show", f"/dev/{first}", "--json").out)["disks"]
     assert one["name"] == same["name"] == first
