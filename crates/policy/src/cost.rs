@@ -9,7 +9,8 @@
 //!
 //! The way to the device and back hides behind other commands if there are some. Windows of
 //! [`DEEP`] commands in flight and windows of fewer therefore have a base each, and share the cost
-//! per byte. The base of the deep ones counts as soon as there are enough of them.
+//! per byte. The base of the deep ones counts as soon as there are enough of them, and the other one
+//! tells how long the way is.
 //!
 //! Integers decide. Old windows fade: after [`HALVED_AFTER`] windows their sums are halved.
 //!
@@ -54,6 +55,8 @@ struct Estimate {
     scale: i128,
     base: i128,
     unit: i128,
+    /// The base of a command on its own: with its way to the device and back.
+    way: i128,
 }
 
 /// The cost of commands on a device, as learned so far.
@@ -124,6 +127,7 @@ impl Cost {
             let deep = solve(&self.deep, None);
             let deep = deep.or_else(|| solve(&self.deep, Some(&self.shallow)));
             self.is_deep |= deep.is_some();
+            let deep = deep.map(|deep| Estimate { way: self.shallow.base(&deep), ..deep });
             let estimate = deep.or_else(|| solve(&self.shallow, None));
             self.estimate = estimate.or(self.estimate);
         }
@@ -134,11 +138,28 @@ impl Cost {
         self.is_deep
     }
 
+    /// The number of commands, up to [`DEEP`], in which `bytes` in flight keep the device busiest:
+    /// several hide the way of each, and each has a base of its own.
+    pub(crate) fn commands(&self, bytes: u64) -> u32 {
+        let Some(Estimate { base, unit, way, .. }) = self.estimate else { return 1 };
+        let transfer = unit * (i128::from(bytes) / i128::from(UNIT)).min(WINDOW_MOST.0);
+        // The time in which the bytes pass once, times the number of commands: the device needs
+        // all bases, and each command its way.
+        let time = |n: i128| (n * (n * base + transfer)).max(n * way + transfer);
+        let mut best = 1;
+        for n in 2..=DEEP {
+            if time(n.into()) * i128::from(best) < time(best.into()) * i128::from(n) {
+                best = n;
+            }
+        }
+        best
+    }
+
     /// The length of the pieces of a request of `len` bytes: as short as possible, but not below
     /// `least`, and such that the request costs the device at most a ninth more than unsplit.
     /// Returns `len` while there is no estimate.
     pub(crate) fn piece(&self, len: u32, least: u32) -> u32 {
-        let Some(Estimate { scale, base, unit }) = self.estimate else { return len };
+        let Some(Estimate { scale, base, unit, .. }) = self.estimate else { return len };
         let transfer = unit * i128::from(len.div_ceil(UNIT));
         // A base below 1 ns is within the rounding of its estimate.
         let base = base.max(scale);
@@ -152,7 +173,7 @@ impl Cost {
 
     /// The estimated base of a command and the cost of each MiB; `None` without an estimate.
     pub(crate) fn base_and_mib(&self) -> Option<(Span, Span)> {
-        let Estimate { scale, base, unit } = self.estimate?;
+        let Estimate { scale, base, unit, .. } = self.estimate?;
         let span = |ns: i128| Span::from_ns(u64::try_from(ns / scale).unwrap_or(0));
         Some((span(base), span(unit * i128::from((1 << 20) / UNIT))))
     }
@@ -174,6 +195,15 @@ impl Sums {
         self.bb += b * b;
         self.ct += c * t;
         self.bt += b * t;
+    }
+
+    /// The base of this group's commands, in the units of an estimate whose cost per byte they
+    /// share; the estimate's own while there are few windows.
+    fn base(&self, &Estimate { scale, base, unit, .. }: &Estimate) -> i128 {
+        if self.windows < WINDOWS_LEAST {
+            return base;
+        }
+        ((self.ct * scale - unit * self.cb) / self.cc).max(0)
     }
 
     /// Sums of squares and products of the bytes within the group, each times `cc`.
@@ -204,8 +234,8 @@ fn solve(group: &Sums, other: Option<&Sums>) -> Option<Estimate> {
     // Nothing below overflows with as many bits.
     let spare = (i128::BITS - scale.leading_zeros()).saturating_sub(SCALE_BITS);
     let (scale, unit) = ((scale >> spare).max(1), (unit >> spare).max(0));
-    let base = ((group.ct * scale - unit * group.cb) / group.cc).max(0);
-    Some(Estimate { scale, base, unit })
+    let base = group.base(&Estimate { scale, base: 0, unit, way: 0 });
+    Some(Estimate { scale, base, unit, way: base })
 }
 
 #[cfg(test)]
@@ -297,6 +327,23 @@ mod tests {
         assert!(device.cost.is_deep());
         assert!((4_000..=20_000).contains(&base.ns()), "{base:?}");
         assert!((1_900_000..=2_100_000).contains(&mib.ns()), "{mib:?}");
+    }
+
+    #[test]
+    fn bytes_in_flight_are_as_many_commands_as_hide_their_way() {
+        let cost = |way: i128, base: i128| Cost {
+            estimate: Some(Estimate { scale: 1, base, unit: 1_000, way }),
+            ..Cost::default()
+        };
+        // 64 KiB take 128 us.
+        let commands = |way, base| cost(way, base).commands(u64::from(64 * KIB));
+        assert_eq!(commands(10_000_000, 10_000_000), 1, "an arm has no way to hide");
+        assert_eq!(commands(150_000, 100_000), 1, "a second base costs more than the way");
+        assert_eq!(commands(150_000, 40_000), 2);
+        assert_eq!(commands(300_000, 5_000), DEEP);
+        assert_eq!(cost(150_000, 5_000).commands(1 << 20), 2, "more bytes hide more");
+        assert_eq!(cost(i128::MAX >> 64, 1).commands(u64::MAX), DEEP);
+        assert_eq!(Cost::default().commands(1 << 20), 1);
     }
 
     #[test]

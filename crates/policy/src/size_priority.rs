@@ -17,7 +17,9 @@
 //! requests. A short request waits for the short ones before it and for a piece of a long one for
 //! each.
 //!
-//! The length of a piece may be learned: each piece costs the device a command of its own.
+//! The length of a piece may be learned: each piece costs the device a command of its own. Where a
+//! bound on the bytes in flight leaves room for a few, they are shorter, so that others hide the way
+//! of each to the device and back.
 //!
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 //! section IV.A (two queues, division, priority) and V.B (lengths); the guard and the bound on
@@ -317,13 +319,20 @@ impl SizePriority {
         (!in_pieces || fits).then_some(piece)
     }
 
-    /// The length of a piece of a request of `len` bytes.
+    /// The length of a piece of a request of `len` bytes: shorter than learned if the bound leaves
+    /// no room for as many as hide their way to the device.
     fn piece_len(&self, now: Time, len: u32) -> u32 {
-        let piece = self.split.piece(len);
-        if !self.is_trial(now) {
+        let (piece, bound) = (self.split.piece(len), self.bound.bound(now));
+        let parts = match &self.split {
+            _ if bound == u64::MAX => 1,
+            _ if self.is_trial(now) => DEEP,
+            Split::Learned(cost) => cost.commands(bound),
+            Split::Off | Split::Fixed(_) => 1,
+        };
+        if parts == 1 {
             return piece;
         }
-        let part = self.bound.bound(now) / u64::from(DEEP);
+        let part = bound / u64::from(parts);
         let part = u32::try_from(part).unwrap_or(u32::MAX).max(LEAST);
         // Whole blocks, whatever the device's blocks are.
         piece.min(part / (1 << 12) * (1 << 12))
@@ -340,7 +349,8 @@ impl SizePriority {
     }
 
     fn send_long(&mut self, now: Time, piece: u32, out: &mut Out<'_>) -> Option<Go> {
-        self.trials += u32::from(self.is_trial(now));
+        let is_trial = self.is_trial(now);
+        self.trials += u32::from(is_trial);
         let mut long = self.long.pop_front()?;
         if let Content::Chain(founder) = long.content {
             long.len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
@@ -372,10 +382,11 @@ impl SizePriority {
             let behind = out.chain.iter().map(|id| self.merges.member(id.slot()).1);
             let behind = behind.inspect(|&len| self.in_flight.sent(LONG, len)).sum::<u32>();
             self.in_flight.sent(LONG, sent - behind);
-            // The last piece is a remainder, so its length says nothing about other pieces.
+            let piece = if is_trial { piece } else { self.split.piece(long.len) };
+            // A request in one piece, or its remainder, says nothing about other pieces.
             if let (InFlightBound::Regulated(feedback), true) = (&mut self.bound, sent < long.left)
             {
-                feedback.set_piece(sent);
+                feedback.set_piece(piece);
             }
         }
         let left = [rest, behind].into_iter().flatten();
