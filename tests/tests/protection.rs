@@ -37,7 +37,7 @@ enum Disturbance {
     Stalls,
     /// Every command takes ten times the target longer, whatever is in flight.
     Base,
-    /// One short request in forty, at random, takes four times the target longer.
+    /// Short requests, one in forty at random, take four times the target longer.
     Late,
 }
 
