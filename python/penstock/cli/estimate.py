@@ -38,7 +38,8 @@ class Estimate:
             return
         done = (step["number"] + step["fraction"]) / step["of"]
         so_far_s = now_s - self._began_s
-        if step["world"] != "simulated" and so_far_s < EVERY_S * done:
+        # A share of nothing gives no estimate of the whole.
+        if step["world"] != "simulated" and so_far_s < EVERY_S * (done or 1):
             return
         self._next_s = now_s + EVERY_S
         if done <= 0:
