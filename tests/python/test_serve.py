@@ -187,7 +187,6 @@ arrivals = { kind = "closed", depth = 16 }
 
 
 def test_one_line_compares_the_kernels_schedulers_and_ours(tmp_path: Path) -> None:
-    # On a busy machine a thread may come late to its turns for a second.
     (tmp_path / "job.toml").write_text(JOB.replace("1500ms", "4s"))
     policies = "kernel:none,kernel:mq-deadline,mq-deadline"
     words = ("compare", tmp_path / "job.toml", "--on", "block:hdd-7200@4", "--policies", policies)
@@ -203,12 +202,14 @@ def test_one_line_compares_the_kernels_schedulers_and_ours(tmp_path: Path) -> No
         assert run["emulation"]["completions"] > 100
         assert not [remark for remark in run.get("remarks", []) if "at once" in remark]
     assert theirs["params"] == {"fifo_batch": "4"}
-    people = [run["classes"][0]["iops"] for run in (none, theirs, ours)]
-    batch = [run["classes"][1]["iops"] for run in (none, theirs, ours)]
-    # Two threads wait for four places by turns; a scheduler that knows priorities gives one most.
-    assert people[0] < 2 * batch[0]
-    assert people[1] > 3 * batch[1]
-    assert people[2] > 3 * batch[2]
+    # Two threads wait for four places by turns, to which one may come late on a busy machine; a
+    # scheduler that knows priorities gives one nearly all, forty times as much and more.
+    by_turns, by_theirs, by_ours = (
+        people["iops"] / batch["iops"]
+        for people, batch in (run["classes"] for run in (none, theirs, ours))
+    )
+    assert 8 * by_turns < by_theirs
+    assert 8 * by_turns < by_ours
     settled(name, {})
 
 
