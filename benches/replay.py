@@ -9,7 +9,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from timed import Timed, timed
+from timed import Aim, Timed, timed
 
 DISKSIM = 223_000
 """Requests a second of DiskSim 4.0 on one mechanical disk, quoted."""
@@ -29,6 +29,9 @@ CASES = (
     (10_000_000, "hdd-10k", TEN, 1),
 )
 """Requests, device, policies, and how often each runs."""
+
+AIMS = {(10_000_000, TEN): Aim(seconds=8, megabytes=250)}
+"""What requests under policies are to take."""
 
 
 def trace(requests: int, path: Path) -> None:
@@ -59,8 +62,8 @@ def main() -> None:
             played = requests * len(policies.split(","))
             what = policies if policies != TEN else "ten policies"
             print(
-                f"{requests:>12,} requests, {device}, {what}: {least.seconds:.2f} s, "
-                f"{least.cpu_seconds:.2f} s of processors, {least.megabytes:.0f} MB, "
+                f"{requests:>12,} requests, {device}, {what}: "
+                f"{AIMS.get((requests, policies), Aim()).judge([least])}, "
                 f"{1e9 * least.seconds / played:,.0f} ns each; by processor time "
                 f"{played / least.cpu_seconds / DISKSIM:.1f} x DiskSim's simulation alone"
             )

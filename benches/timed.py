@@ -1,10 +1,13 @@
 """The command, timed: what it takes from its start to its last line, and its memory."""
 
+import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -18,6 +21,29 @@ class Timed(NamedTuple):
     """Its largest memory."""
     out: bytes
     """What it printed."""
+
+
+class Aim(NamedTuple):
+    """The most that a command is to take; without a limit where none is set."""
+
+    seconds: float = math.inf
+    cpu_seconds: float = math.inf
+    megabytes: float = math.inf
+
+    def judge(self, calls: Sequence[Timed]) -> str:
+        """Return the medians of some calls, and whether they hold."""
+        words = []
+        for name, unit in UNITS.items():
+            value = statistics.median(getattr(call, name) for call in calls)
+            most = getattr(self, name)
+            holds = "holds" if value <= most else "over"
+            aim = "" if most == math.inf else f" ({holds} {most:g})"
+            words.append(f"{value:.0f} {unit}{aim}" if value >= 100 else f"{value:.3g} {unit}{aim}")
+        return ", ".join(words)
+
+
+UNITS = {"seconds": "s", "cpu_seconds": "s of processors", "megabytes": "MB"}
+"""The figures of a call, with their units."""
 
 
 def timed(*words: str) -> Timed:
