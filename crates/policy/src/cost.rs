@@ -203,7 +203,8 @@ impl Sums {
         if self.windows < WINDOWS_LEAST {
             return base;
         }
-        ((self.ct * scale - unit * self.cb) / self.cc).max(0)
+        // The cost per byte may be that of another group, on a device that has become faster.
+        ((self.ct * scale).saturating_sub(unit.saturating_mul(self.cb)) / self.cc).max(0)
     }
 
     /// Sums of squares and products of the bytes within the group, each times `cc`.
