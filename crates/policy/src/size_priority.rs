@@ -382,11 +382,10 @@ impl SizePriority {
             let behind = out.chain.iter().map(|id| self.merges.member(id.slot()).1);
             let behind = behind.inspect(|&len| self.in_flight.sent(LONG, len)).sum::<u32>();
             self.in_flight.sent(LONG, sent - behind);
-            let piece = if is_trial { piece } else { self.split.piece(long.len) };
             // A request in one piece, or its remainder, says nothing about other pieces.
             if let (InFlightBound::Regulated(feedback), true) = (&mut self.bound, sent < long.left)
             {
-                feedback.set_piece(piece);
+                feedback.set_piece(if is_trial { piece } else { self.split.piece(long.len) });
             }
         }
         let left = [rest, behind].into_iter().flatten();
