@@ -25,6 +25,11 @@ def names() -> list[str]:
     return sorted(path.name for path in BLOCKS.iterdir())
 
 
+def lasting() -> list[str]:
+    """The disks that no test makes, changes or removes."""
+    return [name for name in names() if not name.startswith("loop")]
+
+
 def attributes(folder: Path) -> dict[str, str]:
     """The readable files of a folder without the end of their line."""
     found = {}
@@ -65,8 +70,7 @@ def test_the_table_has_each_device_and_the_tunables_of_its_scheduler() -> None:
     # Wide enough for the files of loop devices that other tests have at the moment.
     ended = penstock("linux", "show", env={"COLUMNS": "600"})
     assert (ended.code, ended.err) == (0, "")
-    # Other tests make loop devices, change their settings, and remove them.
-    for name in (name for name in names() if not name.startswith("loop")):
+    for name in lasting():
         schedulers = attributes(BLOCKS / name / "queue").get("scheduler", "–")
         (line,) = (line for line in ended.out.splitlines() if line.startswith(f"{name} "))
         assert schedulers in line
@@ -75,10 +79,9 @@ def test_the_table_has_each_device_and_the_tunables_of_its_scheduler() -> None:
 
 
 def test_a_device_is_named_as_the_kernel_or_by_its_path() -> None:
-    # A loop device may be another test's, and gone before the second look.
-    first = next((name for name in names() if not name.startswith("loop")), None)
-    if first is None:
+    if not lasting():
         pytest.skip("no disk here but loop devices")
+    first = lasting()[0]
     (one,) = json.loads(penstock("linux", "show", first, "--json").out)["disks"]
     (same,) = json.loads(penstock("linux", "show", f"/dev/{first}", "--json").out)["disks"]
     assert one["name"] == same["name"] == first
