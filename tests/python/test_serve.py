@@ -208,8 +208,9 @@ def test_one_line_compares_the_kernels_schedulers_and_ours(tmp_path: Path) -> No
         people["iops"] / batch["iops"]
         for people, batch in (run["classes"] for run in (none, theirs, ours))
     )
-    assert 8 * by_turns < by_theirs
-    assert 8 * by_turns < by_ours
+    assert by_turns < 4
+    assert by_theirs > max(3, 8 * by_turns)
+    assert by_ours > max(3, 8 * by_turns)
     settled(name, {})
 
 

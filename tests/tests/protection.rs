@@ -318,7 +318,10 @@ fn the_way_to_a_disk_makes_pieces_no_longer_and_the_batch_no_slower() {
         let (kept, p99) = at_a_distance(disk, Disturbance::None);
         assert!(kept >= 86, "{disk:?}: {kept} %");
         let alone = Span::from_us(way + base);
-        let most = TARGET.max(alone.share(2, 1)).share(9, 5);
+        // With a base of 30 us a piece takes as long as its way, and p99 differs from seed to seed
+        // by a quarter.
+        let (times, of) = if base == 30 { (9, 5) } else { (3, 2) };
+        let most = TARGET.max(alone.share(2, 1)).share(times, of);
         assert!(p99 <= most, "{disk:?}: {p99:?}, {most:?}");
     }
 }
