@@ -69,9 +69,9 @@ fn what_is_on_a_device_must_be_removed_first() {
     call("mkfs.ext4", &[Path::new("-q"), &disk.node]);
     disk.refused("found an ext2, ext3 or ext4 file system at byte 1080");
     disk.refused(&format!("`wipefs -a {}`", disk.node.display()));
-    call("wipefs", &[Path::new("-a"), &disk.node]);
+    call("wipefs", &[Path::new("-a"), disk.free()]);
     disk.refused("found data at byte ");
-    assert!(may_be_lost(&disk.node).is_ok());
+    assert!(may_be_lost(disk.free()).is_ok());
 }
 
 #[test]
@@ -201,10 +201,10 @@ fn data_that_no_format_announces_are_refused_until_they_may_be_lost() {
     let at: u64 = at.and_then(|at| at.parse().ok()).expect("a place");
     assert!((start - 512..start + 100_000).contains(&at), "{error}");
     disk.refused("`--even-if-not-empty`");
-    assert_eq!(may_be_lost(&disk.node).unwrap().capacity(), SIZE);
+    assert_eq!(may_be_lost(disk.free()).unwrap().capacity(), SIZE);
     // The confirmation covers data, not formats that are recognised.
-    call("mkswap", &[&disk.node]);
-    let error = may_be_lost(&disk.node).expect_err("swap space").to_string();
+    call("mkswap", &[disk.free()]);
+    let error = may_be_lost(disk.free()).expect_err("swap space").to_string();
     assert!(error.contains("found swap space at byte 4086"), "{error}");
 }
 

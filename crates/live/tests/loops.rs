@@ -6,25 +6,11 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use common::disk::{Disk, SIZE, is_root, named_twice};
-use common::{Closed, Fcfs, Scratch, drain, io, settings, ways};
+use common::{Closed, Fcfs, Scratch, drain, eventually, io, settings, ways};
 use penstock_core::{Op, Queued};
 use penstock_live::{Stage, Target, TargetError, User, loop_devices};
-
-/// Waits until `over` returns true, some seconds at most.
-#[allow(clippy::disallowed_methods)] // a test may look at the clock
-fn eventually(mut over: impl FnMut() -> bool) -> bool {
-    let begun = Instant::now();
-    while !over() {
-        if begun.elapsed() > Duration::from_secs(10) {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    true
-}
 
 /// The loop devices over `file`, as the kernel lists them.
 fn loops_over(file: &Path) -> Vec<PathBuf> {
@@ -113,12 +99,13 @@ fn an_unused_loop_device_is_left_behind_and_removed() {
     let Some(disk) = Disk::over(scratch, path.clone(), &["--sizelimit", &size]) else { return };
     let find = || loop_devices().into_iter().find(|one| one.file == path);
     let open = File::open(&disk.node).unwrap();
-    assert!(find().is_some(), "only this process has it open");
+    assert!(eventually(|| find().is_some()), "only this process has it open");
     let mut other = Command::new("sleep").arg("60").stdin(open).spawn().unwrap();
     assert_eq!(find(), None, "another process has it open");
     other.kill().unwrap();
     other.wait().unwrap();
-    let left = find().expect("it is unused");
+    assert!(eventually(|| find().is_some()), "it is unused");
+    let left = find().expect("it is unused still");
     assert_eq!(left.node, disk.node);
     left.remove().unwrap();
     assert!(loops_over(&path).is_empty());

@@ -1,13 +1,13 @@
 //! Block devices for tests: loop devices over files of their own, which need root.
 
 use std::fs::File;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use penstock_live::{Contents, Target, TargetError};
 
-use super::Scratch;
+use super::{Scratch, eventually};
 
 pub(crate) const SIZE: u64 = 8 << 20;
 
@@ -57,15 +57,29 @@ impl Disk {
     }
 
     pub(crate) fn open(&self) -> Result<Target, TargetError> {
-        named_twice(&self.node)
+        named_twice(self.free())
+    }
+
+    /// The node, once nothing has it open exclusively. A process that another test starts has a copy
+    /// of every descriptor of ours until it executes its program.
+    pub(crate) fn free(&self) -> &Path {
+        let exclusive = rustix::fs::OFlags::EXCL.bits().cast_signed();
+        let mut options = File::options();
+        let _ = options.read(true).custom_flags(exclusive);
+        let _ = eventually(|| options.open(&self.node).is_ok());
+        &self.node
     }
 
     /// Checks that `node` is refused with a message that has `text`, and is left as it is.
     pub(crate) fn refused_at(&self, node: &Path, text: &str) {
         let before = std::fs::read(&self.file).unwrap();
-        let error = named_twice(node).expect_err("a refusal");
-        assert_eq!(error.exit_code(), 5, "{error}");
-        let message = error.to_string();
+        let mut message = String::new();
+        let _ = eventually(|| {
+            let error = named_twice(node).expect_err("a refusal");
+            assert_eq!(error.exit_code(), 5, "{error}");
+            message = error.to_string();
+            message.contains(text)
+        });
         for text in [text, &node.display().to_string(), "expected ", "\nhint: "] {
             assert!(message.contains(text), "{text:?} is not in {message:?}");
         }

@@ -6,6 +6,7 @@ pub(crate) mod disk;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use penstock_core::{ClassId, StreamId};
 use penstock_core::{
@@ -33,6 +34,19 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).expect("the folder is ours");
     }
+}
+
+/// Tries until `over` returns true, for ten seconds at most; whether it did.
+#[allow(clippy::disallowed_methods)] // a test may look at the clock
+pub(crate) fn eventually(mut over: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while !over() {
+        if begun.elapsed() > Duration::from_secs(10) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
 }
 
 /// A request, with the fields that matter here.
