@@ -98,10 +98,12 @@ def _panel(arm: Arm, x: alt.X, y: alt.Y, unit_ns: float) -> Sequence[alt.Chart]:
     points = pl.DataFrame(marks, {"at": number, "cylinder": number, "what": text}, orient="row")
     line = pl.DataFrame(way, {"at": number, "cylinder": number}, orient="row")
     return (
-        alt.Chart(rests).mark_rect(opacity=1, clip=True).encode(x=x, x2="until:Q", color=colour),
+        alt.Chart(rests)
+        .mark_rect(opacity=1, clip=True)
+        .encode(x=x, x2=alt.X2("until:Q"), color=colour),
         alt.Chart(line)
         .mark_line(strokeWidth=0.7, clip=True, color=palette.AXIS.light)
-        .encode(x=x, y=y, order="at:Q"),
+        .encode(x=x, y=y, order=alt.Order("at:Q")),
         alt.Chart(points)
         .mark_point(filled=True, size=14, opacity=1, clip=True)
         .encode(x=x, y=y, color=colour, shape=shape),

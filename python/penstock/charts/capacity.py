@@ -74,7 +74,9 @@ def capacity(
     base = alt.Chart(frame)
     layers = [
         alt.Chart(bounds).mark_rule(strokeDash=[3, 3], color=palette.FAINT.light).encode(y=y),
-        base.mark_rule(strokeWidth=1).encode(x=x, y="y_low:Q", y2="y_high:Q", color=colour),
+        base.mark_rule(strokeWidth=1).encode(
+            x=x, y=alt.Y("y_low:Q"), y2=alt.Y2("y_high:Q"), color=colour
+        ),
         base.mark_line(strokeWidth=1.8).encode(x=x, y=y, **lines),
         base.mark_circle(size=22, opacity=1).encode(x=x, y=y, color=colour),
         alt.Chart(frame.filter("knee"))

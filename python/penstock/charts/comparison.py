@@ -38,6 +38,7 @@ from penstock.charts.style import (
     log_ticks,
     span_of,
     time_axis,
+    unchecked,
 )
 from penstock.results import frames, rounds
 from penstock.results.json_types import Class, Comparison
@@ -74,7 +75,8 @@ MARKED = (50.0, 95.0, 99.0, 99.9)
 
 def all_of(comparison: Comparison) -> Mapping[str, alt.TopLevelMixin]:
     """Draw every chart, by its name."""
-    return dict(_charts(comparison))
+    with unchecked():
+        return dict(_charts(comparison))
 
 
 def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
@@ -143,7 +145,11 @@ def latency(
             x=x,
             y=y,
             **look.marks(OF_MARKS),
-            tooltip=["policy:N", "percentile:Q", "latency_ns:Q"],
+            tooltip=[
+                alt.Tooltip("policy:N"),
+                alt.Tooltip("percentile:Q"),
+                alt.Tooltip("latency_ns:Q"),
+            ],
         )
     )
     return dressed(alt.LayerChart(layer=[lines, points], width=WIDTH, height=HEIGHT))
@@ -222,7 +228,7 @@ def share(look: Look, courses: pl.DataFrame, name: str, ideal: float | None) -> 
     if ideal is not None and isinstance(drawn, alt.LayerChart):
         promised = alt.Chart(pl.DataFrame({"ideal": [100 * ideal]}))
         rule = promised.mark_rule(strokeDash=[4, 4], color=palette.INK.light)
-        layers = [*drawn.layer, rule.encode(y="ideal:Q")]
+        layers = [*drawn.layer, rule.encode(y=alt.Y("ideal:Q"))]
         drawn = alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
     return dressed(drawn)
 
@@ -272,7 +278,7 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
     base = alt.Chart(frame)
     bars = base.mark_bar(stroke=palette.GROUND.light, strokeWidth=2).encode(
         x=x,
-        x2="ends:Q",
+        x2=alt.X2("ends:Q"),
         y=y,
         color=alt.Color(
             "class:N",
@@ -280,7 +286,7 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
             scale=alt.Scale(domain=names, range=colours),
             legend=alt.Legend(title=None, orient="top", columns=4, symbolType="square"),
         ),
-        tooltip=["policy:N", "class:N", "percent:Q"],
+        tooltip=[alt.Tooltip("policy:N"), alt.Tooltip("class:N"), alt.Tooltip("percent:Q")],
     )
 
     # A label that does not fit on its part is in the legend and in the table.
@@ -288,7 +294,7 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
         text: alt.Chart = base.transform_filter(which).mark_text(
             color=palette.INSIDE.light, fontSize=11, dy=dy
         )
-        return text.encode(x="middle:Q", y=y, text=f"{column}:N")
+        return text.encode(x=alt.X("middle:Q"), y=y, text=alt.Text(f"{column}:N"))
 
     named = words("class", "datum.named", -6)
     below = words("label", "datum.named", 7)
@@ -330,7 +336,7 @@ def _panels(
             band = base.mark_area(
                 color=colour, opacity=0.25, clip=True, invalid="break-paths-show-domains"
             )
-            layers = [band.encode(x=across, y=y, y2=f"{below}:Q"), *layers]
+            layers = [band.encode(x=across, y=y, y2=alt.Y2(f"{below}:Q")), *layers]
         # A single value makes no line.
         known = of_policy.filter(pl.col(measure).is_not_null())
         if len(known) == 1:
@@ -352,7 +358,7 @@ def _lines(look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y, height: int) ->
     lines = (
         alt.Chart(known.select("policy", "at", measure, "stretch"))
         .mark_line(strokeWidth=1.5, clip=True)
-        .encode(x=x, y=y, **look.lines(OF_LINES), detail="stretch:N")
+        .encode(x=x, y=y, **look.lines(OF_LINES), detail=alt.Detail("stretch:N"))
     )
     marks = (
         alt.Chart(alone.select("policy", "at", measure))

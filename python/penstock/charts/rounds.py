@@ -46,12 +46,17 @@ def p99(policies: list[Rounds], name: str) -> alt.TopLevelMixin:
     dots = (
         alt.Chart(pl.DataFrame(rows, schema=["policy", "p99_ns"], orient="row"))
         .mark_circle(size=42, opacity=1)
-        .encode(x=x("p99_ns"), y=y, color=look.color.legend(None), tooltip=["policy:N", "p99_ns:Q"])
+        .encode(
+            x=x("p99_ns"),
+            y=y,
+            color=look.color.legend(None),
+            tooltip=[alt.Tooltip("policy:N"), alt.Tooltip("p99_ns:Q")],
+        )
     )
     columns = ["policy", "median", "low", "high"]
     base = alt.Chart(pl.DataFrame(ranges, schema=columns, orient="row"))
     bars = base.mark_rule(strokeWidth=2, color=palette.AXIS.light).encode(
-        x=x("low"), x2="high:Q", y=y
+        x=x("low"), x2=alt.X2("high:Q"), y=y
     )
     medians = base.mark_tick(thickness=2.5, size=20, color=palette.INK.light).encode(
         x=x("median"), y=y

@@ -80,7 +80,7 @@ def effects(bars: Sequence[Bar]) -> alt.TopLevelMixin:
     )
     base = alt.Chart(frame)
     ranges = base.mark_rule(strokeWidth=2, color=palette.FAINT.light).encode(
-        x=alt.X("low:Q", title=title), x2="high:Q", y=y
+        x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), y=y
     )
     points = base.mark_circle(size=50, opacity=1, color=palette.POLICIES[0].light).encode(
         x=alt.X("effect:Q", title=title), y=y
@@ -93,7 +93,9 @@ def residuals(pairs: Sequence[tuple[float, float]], *, x: str) -> alt.TopLevelMi
     """Draw the residual of each run against `x`."""
     frame = _points(pairs)
     zero = (
-        alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(color=palette.AXIS.light).encode(y="at:Q")
+        alt.Chart(pl.DataFrame({"at": [0.0]}))
+        .mark_rule(color=palette.AXIS.light)
+        .encode(y=alt.Y("at:Q"))
     )
     points = (
         alt.Chart(frame)
@@ -114,7 +116,7 @@ def normal(pairs: Sequence[tuple[float, float]]) -> alt.TopLevelMixin:
     line = (
         alt.Chart(pl.DataFrame({"x": [low, high], "y": [low, high]}))
         .mark_line(color=palette.AXIS.light, strokeWidth=1.5)
-        .encode(x="x:Q", y="y:Q")
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
     )
     points = (
         alt.Chart(frame)

@@ -1,9 +1,11 @@
 """The common style of charts: sizes, colours, legends, time axes."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from math import ceil, floor, log10
 
 import altair as alt
+from altair.utils import schemapi
 
 from penstock.charts import palette
 
@@ -83,6 +85,11 @@ OF_MARKS = alt.Legend(
     title=None, orient="top", columns=3, labelLimit=150, symbolSize=70, symbolStrokeWidth=0
 )
 """Legend of shapes."""
+
+
+def unchecked() -> AbstractContextManager[None]:
+    """Leave out Altair's checks, which take as long as all else; tests check the charts."""
+    return schemapi.debug_mode(False)
 
 
 def time_axis(longest_s: float) -> tuple[int, alt.X]:

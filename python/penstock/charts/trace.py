@@ -135,9 +135,9 @@ def _rate(trace: Description, class_: Description) -> alt.LayerChart:
         .mark_rect(clip=True)
         .encode(
             x=_time(trace),
-            x2="until:Q",
+            x2=alt.X2("until:Q"),
             y=alt.Y("from:Q", title="requests a second", axis=alt.Axis(tickCount=5)),
-            y2="to:Q",
+            y2=alt.Y2("to:Q"),
             color=_operations(),
         )
     )
@@ -172,7 +172,7 @@ def _addresses(trace: Description, class_: Description) -> alt.LayerChart:
     rects = (
         alt.Chart(cells)
         .mark_rect(color=palette.POLICIES[0].light, clip=True)
-        .encode(x=_time(trace), x2="until:Q", y=y, y2="to:Q", opacity=opacity)
+        .encode(x=_time(trace), x2=alt.X2("until:Q"), y=y, y2=alt.Y2("to:Q"), opacity=opacity)
     )
     return alt.LayerChart(layer=[rects], width=WIDTH, height=HEIGHT)
 
@@ -209,9 +209,9 @@ def _sizes(_: Description, class_: Description) -> alt.LayerChart:
                 scale=alt.Scale(type="log", base=2, domain=[low, high], nice=False),
                 axis=alt.Axis(values=ticks[:: -(-len(ticks) // 6)], labelExpr=BYTES, grid=False),
             ),
-            x2="until:Q",
+            x2=alt.X2("until:Q"),
             y=alt.Y("from:Q", title="share of the requests", axis=PERCENT),
-            y2="to:Q",
+            y2=alt.Y2("to:Q"),
             color=_operations(),
         )
     )
@@ -237,7 +237,7 @@ def _mix(classes: list[Description]) -> alt.LayerChart:
         .encode(
             y=alt.Y("class:N", title=None, sort=None, axis=side),
             x=alt.X("from:Q", title="share of the requests", axis=QUARTERS),
-            x2="to:Q",
+            x2=alt.X2("to:Q"),
             color=_operations(),
         )
     )

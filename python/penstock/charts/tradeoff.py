@@ -69,17 +69,17 @@ def tradeoff(candidates: Tradeoff) -> alt.TopLevelMixin:
         y=y,
         color=alt.condition("datum.frontier", alt.value(best), alt.value(palette.AXIS.light)),
         shape=alt.condition("datum.frontier", alt.value("circle"), alt.value("square")),
-        tooltip=["label:N", "x:Q", "y:Q"],
+        tooltip=[alt.Tooltip("label:N"), alt.Tooltip("x:Q"), alt.Tooltip("y:Q")],
     )
     names = (
         alt.Chart(_names(frame, across, up))
         .mark_text(align="left", baseline="middle", fontSize=12, color=palette.INK.light)
-        .encode(x=x, y=y, text="label:N")
+        .encode(x=x, y=y, text=alt.Text("label:N"))
     )
     layers = [
         line,
-        ranges.encode(x="x_low:Q", x2="x_high:Q", y=y),
-        ranges.encode(x=x, y="y_low:Q", y2="y_high:Q"),
+        ranges.encode(x=alt.X("x_low:Q"), x2=alt.X2("x_high:Q"), y=y),
+        ranges.encode(x=x, y=alt.Y("y_low:Q"), y2=alt.Y2("y_high:Q")),
         marks,
         names,
     ]

@@ -98,6 +98,6 @@ def _bars(frame: "pl.DataFrame", unit: str, series: Sequence[str]) -> "alt.TopLe
     words = (
         alt.Chart(frame)
         .mark_text(dy=-6, fontSize=10, color=palette.INK.light)
-        .encode(x=x, xOffset=side, y=y, text="label:N")
+        .encode(x=x, xOffset=side, y=y, text=alt.Text("label:N"))
     )
     return dressed(alt.LayerChart(layer=[bars, words], width=WIDTH, height=HEIGHT))

@@ -11,6 +11,7 @@ import altair as alt
 import vl_convert as vlc
 
 from penstock.charts import palette
+from penstock.charts.style import unchecked
 from penstock.report.files import DRAWING_MARK, PICTURE_MARK
 from penstock.text.names import shown
 
@@ -121,6 +122,6 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    # The parts were checked when they were made; to check all again takes as long as the rest.
-    spec: dict[str, Any] = chart.to_dict(validate=False)
+    with unchecked():
+        spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec

@@ -63,7 +63,7 @@ def _panel(panel: Panel, look: Look, height: int, *, with_marks: bool) -> alt.La
         if any(spread for *_, spread in panel.points):
             layers.append(
                 base.mark_rule(strokeWidth=1.2).encode(
-                    y=alt.Y("low:Q"), y2="high:Q", color=marks["color"]
+                    y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=marks["color"]
                 )
             )
         layers.append(base.mark_point(filled=True, size=40, opacity=1).encode(**marks))
@@ -72,7 +72,7 @@ def _panel(panel: Panel, look: Look, height: int, *, with_marks: bool) -> alt.La
     if panel.across:
         every = pl.DataFrame(panel.across, schema=["series", "y"], orient="row")
         dashed = alt.Chart(every).mark_rule(strokeWidth=1.2, strokeDash=[5, 3])
-        layers.append(dashed.encode(y="y:Q", color=look.color.legend(None)))
+        layers.append(dashed.encode(y=alt.Y("y:Q"), color=look.color.legend(None)))
     title = alt.TitleParams(panel.title) if panel.title else alt.Undefined
     return alt.LayerChart(layer=layers, width=WIDTH, height=height, title=title)
 
@@ -133,6 +133,6 @@ def disks(panels: Sequence[tuple[str, Sequence[Area]]], kinds: Sequence[str]) ->
         bars = alt.Chart(frame).mark_bar(stroke=palette.GROUND.light, strokeWidth=0.6)
         x = alt.X("disk:N", title="disk", axis=alt.Axis(labelAngle=0))
         y = alt.Y("begins:Q", title="blocks", scale=alt.Scale(domain=[0, most]))
-        bars = bars.encode(x=x, y=y, y2="ends:Q", color=color)
+        bars = bars.encode(x=x, y=y, y2=alt.Y2("ends:Q"), color=color)
         charts.append(alt.LayerChart(layer=[bars], width=WIDTH, height=HEIGHT // 2, title=title))
     return dressed(alt.VConcatChart(vconcat=charts))
