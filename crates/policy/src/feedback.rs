@@ -138,6 +138,15 @@ impl Feedback {
 
     /// Sets the length of pieces from now on.
     pub(crate) fn set_piece(&mut self, piece: u32) {
+        self.try_piece(piece);
+        if self.probing {
+            // Pieces may have become shorter since the measurement began.
+            self.bound = self.piece;
+        }
+    }
+
+    /// Sets the length of pieces for a trial of some.
+    pub(crate) fn try_piece(&mut self, piece: u32) {
         self.piece = u64::from(piece).min(BOUND_MOST);
         self.bound = self.bound.max(self.piece);
     }
@@ -216,5 +225,24 @@ impl Feedback {
         if self.since_baseline >= BASELINE_STALE && in_use {
             (self.bound, self.probing) = (self.piece, true);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_that_become_shorter_while_the_baseline_is_measured_do_not_hold_the_bound() {
+        let mut feedback = Feedback::new(Span::from_us(500), 64 << 10);
+        feedback.try_piece(256 << 10);
+        feedback.set_piece(32 << 10);
+        for request in 1..=100 {
+            let due = Time::ZERO + Span::from_ms(request);
+            feedback.arrived(due);
+            feedback.finished(due + Span::from_us(200), due, true);
+        }
+        let bound = feedback.bound(Time::ZERO + Span::from_ms(101));
+        assert!(bound > 256 << 10, "{bound}");
     }
 }

@@ -385,7 +385,11 @@ impl SizePriority {
             // A request in one piece, or its remainder, says nothing about other pieces.
             if let (InFlightBound::Regulated(feedback), true) = (&mut self.bound, sent < long.left)
             {
-                feedback.set_piece(if is_trial { piece } else { self.split.piece(long.len) });
+                if is_trial {
+                    feedback.try_piece(piece);
+                } else {
+                    feedback.set_piece(self.split.piece(long.len));
+                }
             }
         }
         let left = [rest, behind].into_iter().flatten();
