@@ -109,11 +109,11 @@ def test_a_job_asks_for_as_much_as_fio_does(options: str, tmp_path: Path) -> Non
     ran = penstock("run", made, "--on", device, "--policy", "fcfs", "--json")
     (run,) = json.loads(ran.out)["runs"]
     ours = run["classes"][0]
-    # fio waits in real time: on a busy machine it falls behind, so another attempt may show more.
+    # fio waits in real time: on a busy machine it falls behind, but it never asks for more.
     for _ in range(12):
         theirs = fio(tmp_path, *(f"--{word}" for word in words))
         requests, size = (sum(theirs[op][of] for op in ("read", "write")) for of in (0, 1))
-        if ours["requests"] == pytest.approx(requests, rel=0.1):
+        if ours["requests"] <= 1.1 * requests:
             break
     assert ours["requests"] == pytest.approx(requests, rel=0.1)
     assert ours["bytes"] == pytest.approx(size, rel=0.1)
