@@ -16,6 +16,7 @@ from command import penstock as command
 from penstock.charts import comparison as charts
 from penstock.charts import palette
 from penstock.charts import policy as policy_charts
+from penstock.report.comparison import TITLES
 from reading import Page, read_off
 
 POLICIES = ("noop", "deadline", "size-priority")
@@ -293,6 +294,14 @@ class TestCharts:
         for name, chart in result.charts.items():
             sets = json.loads(chart.to_json())["datasets"]
             assert sum(len(rows) for rows in sets.values()) <= charts.ROWS, name
+
+    def test_every_kind_of_chart_keeps_to_its_schema(self, job: Path) -> None:
+        # Charts are drawn without Altair's checks; `to_dict` makes all of them.
+        changes = {"duration": "2s", "class.batch.weight": "300"}
+        policies = ["fcfs", "fairio"]
+        result = penstock.compare(job, policies=policies, on="hdd-7200", set=changes, repeat=2)
+        kinds = {name.split("-")[0] for name, chart in result.charts.items() if chart.to_dict()}
+        assert kinds == set(TITLES)
 
     def test_a_policy_that_counts_has_a_picture_of_it(self, job: Path, tmp_path: Path) -> None:
         changes = {"duration": "1min", "class.batch.weight": "300", "fairio.cycle": "700ms"}
