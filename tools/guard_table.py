@@ -58,6 +58,9 @@ SETTLING = 60
 CALMING = 15
 """Most seconds that it is given then to be fast."""
 
+HUGE = Path("/sys/kernel/mm/transparent_hugepage")
+"""Settings of huge pages."""
+
 MB = 1_000_000
 
 STREAM = 512
@@ -296,7 +299,7 @@ class FloodedDisk:
             if way == "idle class":
                 prefix = ("ionice", "-c3")
             elif way.startswith("bfq"):
-                stack.enter_context(self.scheduler("bfq"))
+                stack.enter_context(choice(self.queue / "scheduler", "bfq"))
                 group = stack.enter_context(self.groups.made("batch"))
                 first = stack.enter_context(self.groups.made("online"))
                 self.groups.weigh(group, 50)
@@ -313,17 +316,6 @@ class FloodedDisk:
             if way == "nothing":
                 self.flooded[load.name] = cell.batch
             return cell
-
-    @contextmanager
-    def scheduler(self, name: str) -> Iterator[None]:
-        """A scheduler that the disk has for a block."""
-        words = (self.queue / "scheduler").read_text().split()
-        before = next(word[1:-1] for word in words if word.startswith("["))
-        (self.queue / "scheduler").write_text(name)
-        try:
-            yield
-        finally:
-            (self.queue / "scheduler").write_text(before)
 
     def guarded(self, load: Load, pid: int, *options: str) -> Cell:
         """Start a guard, wait until it has decided, and measure."""
@@ -403,6 +395,39 @@ def loop_disk(folder: Path) -> Iterator[tuple[str, Path, None]]:
                 run("umount", at)
         finally:
             run("losetup", "--detach", node)
+
+
+@contextmanager
+def measuring() -> Iterator[None]:
+    """A block that SIGTERM leaves as Ctrl-C does, and in which programs get huge pages."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with huge_pages():
+        yield
+
+
+@contextmanager
+def huge_pages() -> Iterator[None]:
+    """Huge pages for every program during a block, in each size that the kernel has.
+
+    A buffer of single pages is one segment of a request for each page, which a virtual disk pays
+    for; how many lie side by side depends on how long the machine has been up.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(choice(HUGE / "enabled", "always"))
+        for path in HUGE.glob("hugepages-*/enabled"):
+            stack.enter_context(choice(path, "inherit"))
+        yield
+
+
+@contextmanager
+def choice(path: Path, value: str) -> Iterator[None]:
+    """A value that one of the kernel's lists of choices has for a block."""
+    before = next(word[1:-1] for word in path.read_text().split() if word.startswith("["))
+    path.write_text(value)
+    try:
+        yield
+    finally:
+        path.write_text(before)
 
 
 def table(rows: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[str]:
@@ -496,7 +521,7 @@ def main() -> None:
     tables: dict[str, Iterable[str]] = {}
     for key in chosen.disk or PLACES:
         name, place = PLACES[key]
-        with place(chosen.folder) as (disk, work, lane):
+        with measuring(), place(chosen.folder) as (disk, work, lane):
             loads = [load for load in LOADS if chosen.load is None or load.name in chosen.load]
             tables[name] = table(measure(disk, work, lane, loads, chosen.rounds))
     write_page(PAGE, TEXT, [name for name, _ in PLACES.values()], tables)

@@ -18,6 +18,7 @@ from guard_table import (
     Cell,
     FloodedDisk,
     OnlineProcess,
+    measuring,
     middle,
     milliseconds,
     prepare,
@@ -183,11 +184,14 @@ def main() -> None:
     tables: dict[str, Iterable[str]] = {}
     for key in chosen.disk or PLACES:
         name, place = PLACES[key]
-        with tempfile.TemporaryDirectory(dir=chosen.folder, prefix="served-table-") as work:
+        with (
+            measuring(),
+            tempfile.TemporaryDirectory(dir=chosen.folder, prefix="served-table-") as work,
+            place(Path(work)) as target,
+        ):
             at = Path(work, "at")
             at.mkdir()
-            with place(Path(work)) as target:
-                tables[name] = table(rows_of(target, at, chosen.rounds))
+            tables[name] = table(rows_of(target, at, chosen.rounds))
     write_page(PAGE, TEXT, [name for name, _ in PLACES.values()], tables)
 
 
