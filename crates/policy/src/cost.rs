@@ -68,9 +68,9 @@ pub(crate) struct Cost {
     /// time.
     since: Time,
     window: Window,
-    /// Windows that began with [`DEEP`] commands in flight or more.
+    /// Windows that began with [`DEEP`] commands in flight or more, and never had one alone.
     deep: Sums,
-    /// Windows that began with fewer.
+    /// The other windows.
     shallow: Sums,
     /// Whether deep windows have given an estimate.
     is_deep: bool,
@@ -81,6 +81,8 @@ pub(crate) struct Cost {
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     left: u32,
+    /// Whether [`DEEP`] commands were in flight when it began, and several since: of a command that is
+    /// alone in the end the way is not hidden.
     is_deep: bool,
     commands: i128,
     units: i128,
@@ -118,6 +120,7 @@ impl Cost {
             *window = Window { left, is_deep: in_flight >= DEEP, ..Window::default() };
         }
         window.left -= 1;
+        window.is_deep &= in_flight > 1;
         window.commands += 1;
         window.units += i128::from(len.div_ceil(UNIT));
         window.ns += i128::from(busy.ns());

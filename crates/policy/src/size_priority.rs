@@ -44,8 +44,11 @@ const SHORT: u32 = 64 << 10;
 /// The shortest piece of learned length, in bytes: commands cost the processor too.
 const LEAST: u32 = 16 << 10;
 
-/// Most pieces that are sent to learn what a command costs while others hide its way to the device.
-const TRIALS_MOST: u32 = 160;
+/// Pieces that are sent to learn what a command costs while others hide its way to the device.
+const TRIALS: u32 = 160;
+
+/// Pieces under a bound from one trial to the next, until one has succeeded.
+const TRIALS_EVERY: u32 = 4096;
 
 /// Default target for the latency of short requests: near the time that a flash disk needs for a
 /// short write alone, and far below the latency under a flood.
@@ -159,8 +162,8 @@ pub fn threshold(params: &Params) -> u32 {
 #[derive(Debug)]
 pub struct SizePriority {
     split: Split,
-    /// Short pieces sent so far to learn what they cost; see [`SizePriority::is_trial`].
-    trials: u32,
+    /// Pieces under a bound since the last trial began; see [`SizePriority::is_trial`].
+    since_trial: u32,
     threshold: u32,
     priority: bool,
     order: Order,
@@ -282,7 +285,7 @@ impl SizePriority {
     pub fn new(params: &Params) -> Self {
         Self {
             split: Split::new(params),
-            trials: 0,
+            since_trial: 0,
             threshold: threshold(params),
             priority: params.switch("priority"),
             order: if params.is("order", "rr") { Order::RoundRobin } else { Order::Fifo },
@@ -345,12 +348,11 @@ impl SizePriority {
             Split::Learned(cost) => cost.is_deep(),
             Split::Off | Split::Fixed(_) => true,
         };
-        !is_learned && self.trials < TRIALS_MOST && self.bound.bound(now) < u64::MAX
+        !is_learned && self.since_trial < TRIALS && self.bound.bound(now) < u64::MAX
     }
 
     fn send_long(&mut self, now: Time, piece: u32, out: &mut Out<'_>) -> Option<Go> {
         let is_trial = self.is_trial(now);
-        self.trials += u32::from(is_trial);
         let mut long = self.long.pop_front()?;
         if let Content::Chain(founder) = long.content {
             long.len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
@@ -378,6 +380,9 @@ impl SizePriority {
             }
         };
         if long.in_pieces {
+            if self.bound.bound(now) < u64::MAX {
+                self.since_trial = (self.since_trial + 1) % TRIALS_EVERY;
+            }
             // Each request of the command completes separately.
             let behind = out.chain.iter().map(|id| self.merges.member(id.slot()).1);
             let behind = behind.inspect(|&len| self.in_flight.sent(LONG, len)).sum::<u32>();
