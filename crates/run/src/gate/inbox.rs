@@ -12,6 +12,7 @@ use penstock_live::Bell;
 use penstock_live::serve::BlockRequest;
 
 use super::locks::lock;
+use super::pool::Pool;
 
 /// A request to the gate.
 pub(super) struct Order {
@@ -48,10 +49,7 @@ impl Reply {
         match self {
             // The caller may have been interrupted.
             Self::Thread(reply) => drop(reply.send(answer)),
-            Self::Kernel(request, pool) => {
-                request.answer(answer.error.map_or(Ok(&answer.bytes[..]), Err));
-                pool.put(answer.bytes);
-            }
+            Self::Kernel(request, pool) => pool.answer(request, answer),
             Self::Function(mut callback) => callback.call(Some(answer)),
         }
     }
@@ -75,23 +73,6 @@ impl Callback {
 impl Drop for Callback {
     fn drop(&mut self) {
         self.call(None);
-    }
-}
-
-/// Buffers for the data of requests that are used again.
-#[derive(Default)]
-pub(super) struct Pool(Mutex<Vec<Vec<u8>>>);
-
-impl Pool {
-    /// Takes an empty buffer, which has room if an earlier request had as much.
-    pub(super) fn take(&self) -> Vec<u8> {
-        let mut buffer = lock(&self.0).pop().unwrap_or_default();
-        buffer.clear();
-        buffer
-    }
-
-    fn put(&self, buffer: Vec<u8>) {
-        lock(&self.0).push(buffer);
     }
 }
 

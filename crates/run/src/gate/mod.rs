@@ -27,6 +27,7 @@ mod inbox;
 mod levels;
 mod locks;
 mod open;
+mod pool;
 mod register;
 mod requests;
 mod served;

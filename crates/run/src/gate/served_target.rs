@@ -28,10 +28,11 @@ use serde::Serialize;
 use super::block_node::BlockNode;
 use super::by_class::SharedCounters;
 use super::counters::{Counters, LengthStats};
-use super::inbox::{Inbox, Order, Pool, Reply};
+use super::inbox::{Inbox, Order, Reply};
 use super::levels::Levels;
 use super::locks::lock;
 use super::open::{GateFile, GateOptions, Kinds, Opened, open};
+use super::pool::Pool;
 use crate::failure::Failure;
 use crate::measures::values::Values;
 use crate::place::target;
@@ -147,9 +148,13 @@ impl Front for VolumeFront {
         let BlockRequest { op, start, len, .. } = request;
         let mut bytes = self.pool.take();
         match op {
-            Op::Write => bytes.extend_from_slice(data),
+            Op::Write => {
+                bytes.clear();
+                bytes.extend_from_slice(data);
+            }
+            // Every byte is read before it is answered.
             Op::Read => bytes.resize(len as usize, 0),
-            Op::Flush | Op::Discard => {}
+            Op::Flush | Op::Discard => bytes.clear(),
         }
         let (file, offset, sync) = (0, self.volume.start + start, false);
         let (class, prio) = (ClassId(self.number), self.volume.class.prio);
@@ -230,7 +235,8 @@ impl ServedTarget {
             Self { nodes, volumes, inbox, counters, policy, remarks, record, dispatcher };
         for (number, volume) in (0..).zip(&this.volumes) {
             let (inbox, levels) = (Arc::clone(&this.inbox), levels.clone());
-            let (volume, pool) = (volume.clone(), Arc::default());
+            let volume = volume.clone();
+            let pool = Arc::new(Pool::new().map_err(|error| Failure::here("start a thread", &error))?);
             let shown = format!("penstock {}", volume.class.name);
             let front = VolumeFront { volume, number, inbox, stopwatch, pool, levels };
             let depth = options.depth.map(|depth| Setting::new("nr_requests", depth.to_string()));

@@ -1,0 +1,67 @@
+//! Buffers for the data of a served device's requests, and the thread that answers its long reads.
+//!
+//! The kernel copies the bytes of an answer before the call returns. Short requests do not wait for that behind
+//! long ones, nor do commands that could be sent.
+
+use std::io;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use penstock_core::Op;
+use penstock_live::Handover;
+use penstock_live::serve::BlockRequest;
+
+use super::inbox::Answer;
+use super::locks::lock;
+
+/// The buffers and the thread of a device.
+pub(super) struct Pool {
+    free: Arc<Mutex<Vec<Vec<u8>>>>,
+    long_reads: SyncSender<(BlockRequest, Vec<u8>)>,
+}
+
+/// Reads that may wait for their answer; beyond it they are answered where they end.
+const LONG_READS: usize = 256;
+
+/// Bytes from which a read is long: handing it over takes about as long as copying so many.
+const LONG: usize = 128 << 10;
+
+impl Pool {
+    /// Creates a pool without buffers.
+    ///
+    /// # Errors
+    /// The system cannot create a thread.
+    pub(super) fn new() -> io::Result<Self> {
+        let free = Arc::<Mutex<Vec<Vec<u8>>>>::default();
+        let back = Arc::clone(&free);
+        let (long_reads, ended) = sync_channel::<(BlockRequest, Vec<u8>)>(LONG_READS);
+        // It ends with the pool.
+        Handover::spawn("penstock-reads", move || {
+            for (request, bytes) in ended {
+                request.answer(Ok(&bytes));
+                lock(&back).push(bytes);
+            }
+        })?;
+        Ok(Self { free, long_reads })
+    }
+
+    /// Takes a buffer, which has the length and the bytes of an earlier request.
+    pub(super) fn take(&self) -> Vec<u8> {
+        lock(&self.free).pop().unwrap_or_default()
+    }
+
+    /// Answers a request whose bytes are in a buffer of this pool.
+    pub(super) fn answer(&self, request: BlockRequest, answer: Answer) {
+        let Answer { bytes, error, .. } = answer;
+        let (request, bytes) = if request.op == Op::Read && error.is_none() && bytes.len() >= LONG {
+            match self.long_reads.try_send((request, bytes)) {
+                Ok(()) => return,
+                Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) => refused,
+            }
+        } else {
+            (request, bytes)
+        };
+        request.answer(error.map_or(Ok(&bytes[..]), Err));
+        lock(&self.free).push(bytes);
+    }
+}
