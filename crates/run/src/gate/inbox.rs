@@ -49,7 +49,7 @@ impl Reply {
         match self {
             // The caller may have been interrupted.
             Self::Thread(reply) => drop(reply.send(answer)),
-            Self::Kernel(request, pool) => pool.answer(request, answer),
+            Self::Kernel(request, pool) => pool.answer(request, answer.bytes, answer.error),
             Self::Function(mut callback) => callback.call(Some(answer)),
         }
     }

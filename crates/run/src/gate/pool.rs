@@ -7,24 +7,23 @@ use std::io;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 
-use penstock_core::Op;
+use penstock_core::{Errno, Op};
 use penstock_live::Handover;
 use penstock_live::serve::BlockRequest;
 
-use super::inbox::Answer;
 use super::locks::lock;
+
+/// Reads that may wait for their answer; beyond it they are answered where they end.
+const LONG_READS: usize = 256;
+
+/// Bytes from which a read is long: copying as many takes longer than handing them over.
+const LONG: usize = 128 << 10;
 
 /// The buffers and the thread of a device.
 pub(super) struct Pool {
     free: Arc<Mutex<Vec<Vec<u8>>>>,
     long_reads: SyncSender<(BlockRequest, Vec<u8>)>,
 }
-
-/// Reads that may wait for their answer; beyond it they are answered where they end.
-const LONG_READS: usize = 256;
-
-/// Bytes from which a read is long: handing it over takes about as long as copying so many.
-const LONG: usize = 128 << 10;
 
 impl Pool {
     /// Creates a pool without buffers.
@@ -50,9 +49,8 @@ impl Pool {
         lock(&self.free).pop().unwrap_or_default()
     }
 
-    /// Answers a request whose bytes are in a buffer of this pool.
-    pub(super) fn answer(&self, request: BlockRequest, answer: Answer) {
-        let Answer { bytes, error, .. } = answer;
+    /// Answers `request` with `error`, or with `bytes` if it is a read. The buffer is the pool's again.
+    pub(super) fn answer(&self, request: BlockRequest, bytes: Vec<u8>, error: Option<Errno>) {
         let (request, bytes) = if request.op == Op::Read && error.is_none() && bytes.len() >= LONG {
             match self.long_reads.try_send((request, bytes)) {
                 Ok(()) => return,

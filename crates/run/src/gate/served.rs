@@ -26,6 +26,7 @@ use penstock_live::{Answers, Emulated, Handover, LiveClock, Speed, Stopwatch};
 
 use super::block_node::BlockNode;
 use super::inbox::Inbox;
+use super::pool::Pool;
 use crate::failure::Failure;
 use crate::place::open;
 use crate::result::{EmulationResult, ServedReport};
@@ -123,7 +124,9 @@ impl Front for Desks {
             return request.answer(Err(errno(&error)));
         }
         let Some(&head_start) = self.desk.head_start.get() else {
-            return answer(request, Ok(()), &self.store, &mut Vec::new());
+            let mut bytes = Vec::new();
+            let read = read(&request, &self.store, &mut bytes);
+            return request.answer(read.map(|()| &bytes[..]));
         };
         let came = self.desk.stopwatch.now();
         let came = Time::from_ns(came.ns().saturating_sub(head_start.ns()));
@@ -141,14 +144,10 @@ impl Front for Desks {
     }
 }
 
-/// Answers `request`: a read with the bytes of `store`, by way of `buffer`.
-fn answer(request: BlockRequest, answered: Result<(), Errno>, store: &Store, buffer: &mut Vec<u8>) {
-    let read = |buffer: &mut Vec<u8>| {
-        buffer.resize(if request.op == Op::Read { request.len as usize } else { 0 }, 0);
-        store.read(request.start, buffer).map_err(|error| errno(&error))
-    };
-    let answered = answered.and_then(|()| read(buffer));
-    request.answer(answered.map(|()| &buffer[..]));
+/// Reads what `request` asks for into `bytes`, whatever they hold; nothing if it is no read.
+fn read(request: &BlockRequest, store: &Store, bytes: &mut Vec<u8>) -> Result<(), Errno> {
+    bytes.resize(if request.op == Op::Read { request.len as usize } else { 0 }, 0);
+    store.read(request.start, bytes).map_err(|error| errno(&error))
 }
 
 /// The number of the system's error.
@@ -268,6 +267,7 @@ fn dispatcher(
     speed: Speed,
     store: Arc<Store>,
 ) -> Result<(Arc<Desk>, Handover<()>), Failure> {
+    let pool = Pool::new().map_err(|error| Failure::here("start a thread", &error))?;
     let (started, starts) = sync_channel(1);
     let dispatcher = Handover::spawn("penstock-served", move || {
         let mut clock = LiveClock::bare();
@@ -285,8 +285,7 @@ fn dispatcher(
         let device = Emulated::new(spec.build(Seed(0)), speed, None::<Box<dyn Device>>);
         let mut device = device.answers_are_due();
         let mut watch = ServedCounts::new(Arc::clone(&desk), Rc::clone(device.answers()));
-        let mut source =
-            ServedLoop { desk, store, requests: Vec::new(), free: Vec::new(), buffer: Vec::new() };
+        let mut source = ServedLoop { desk, store, requests: Vec::new(), free: Vec::new(), pool };
         let limits = Limits { until: Time::NEVER, max_outstanding: MOST };
         if let Err(error) = run(&mut source, &mut device, &mut clock, &mut watch, limits) {
             source.desk.inbox.fail(ErrorKind::Other, &error.to_string());
@@ -304,7 +303,7 @@ struct ServedLoop {
     /// Requests at the model, by stream.
     requests: Vec<Option<BlockRequest>>,
     free: Vec<u32>,
-    buffer: Vec<u8>,
+    pool: Pool,
 }
 
 impl Source for ServedLoop {
@@ -328,7 +327,10 @@ impl Source for ServedLoop {
         let StreamId(stream) = req.stream;
         let request = self.requests[stream as usize].take().expect("a request is answered once");
         self.free.push(stream);
-        answer(request, done.error.map_or(Ok(()), Err), &self.store, &mut self.buffer);
+        let mut bytes = self.pool.take();
+        let read = || read(&request, &self.store, &mut bytes).err();
+        let error = done.error.or_else(read);
+        self.pool.answer(request, bytes, error);
         self.desk.inbox.answered();
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Use it for programs that can be given a block device: a database's volume, a virtual machine's disk, a
 //! scratch space. The target is divided into volumes, a device each, whose requests are a class of the
-//! policy; without volumes it is one device. A thread for each device takes the requests of the kernel, and the
-//! thread of a gate sends what the policy decides.
+//! policy; without volumes it is one device. A thread for each device takes the requests of the kernel, the
+//! thread of a gate sends what the policy decides, and one for each device answers long reads.
 //!
 //! Always true: a request is answered when the target has completed it, so a flush covers all that was
 //! answered before it; the ranges of commands in flight share no block; the errors of the target are passed
@@ -236,7 +236,8 @@ impl ServedTarget {
         for (number, volume) in (0..).zip(&this.volumes) {
             let (inbox, levels) = (Arc::clone(&this.inbox), levels.clone());
             let volume = volume.clone();
-            let pool = Arc::new(Pool::new().map_err(|error| Failure::here("start a thread", &error))?);
+            let pool =
+                Arc::new(Pool::new().map_err(|error| Failure::here("start a thread", &error))?);
             let shown = format!("penstock {}", volume.class.name);
             let front = VolumeFront { volume, number, inbox, stopwatch, pool, levels };
             let depth = options.depth.map(|depth| Setting::new("nr_requests", depth.to_string()));
