@@ -121,19 +121,19 @@ JUDGED = {
                 "other": ("256 ms", "8.03"),
             },
             "size-priority": {
-                "online": ("6.18 ms", "40.8"),
-                "backup": ("1.18 s", "147"),
-                "background": ("9.56 ms", "17.1"),
+                "online": ("6.71 ms", "40.8"),
+                "backup": ("1.20 s", "147"),
+                "background": ("9.37 ms", "17.1"),
                 "other": ("2.99 s", "8.03"),
             },
         },
         [
-            "best for online (p99 6.18 ms), background (p99 9.56 ms): size-priority; for "
+            "best for online (p99 6.71 ms), background (p99 9.37 ms): size-priority; for "
             "backup (p99 1.11 s): noop; for other (p99 256 ms): class-priority;",
             "  no policy is best for all",
             "class-priority: online's p99 20× better than noop, backup's p99 1.3× worse, "
             "background's p99 14× better, other's p99 7.9× better",
-            "size-priority: online's p99 260× better than noop, background's p99 120× better, "
+            "size-priority: online's p99 240× better than noop, background's p99 120× better, "
             "other's p99 1.5× worse but p50 1,400× better",
         ],
         on="ssd-sata",
