@@ -334,6 +334,18 @@ mod tests {
     }
 
     #[test]
+    fn a_window_whose_last_command_is_alone_does_not_hide_its_way() {
+        let mut device = Device::new(usize::MAX);
+        for group in 0..200 {
+            let len = if group % 3 == 0 { 4 * KIB } else { 64 * KIB };
+            (0..DEEP).for_each(|_| device.send(len, 300, 2_000));
+            device.complete(DEEP as usize, 300, 2_000);
+        }
+        assert!(device.cost.base_and_mib().is_some());
+        assert!(!device.cost.is_deep());
+    }
+
+    #[test]
     fn bytes_in_flight_are_as_many_commands_as_hide_their_way() {
         let cost = |way: i128, base: i128| Cost {
             estimate: Some(Estimate { scale: 1, base, unit: 1_000, way }),
