@@ -11,8 +11,8 @@ use penstock_core::{ClassId, Errno, Op, Prio, Time};
 use penstock_live::Bell;
 use penstock_live::serve::BlockRequest;
 
+use super::data_pool::DataPool;
 use super::locks::lock;
-use super::pool::Pool;
 
 /// A request to the gate.
 pub(super) struct Order {
@@ -38,7 +38,7 @@ pub(super) enum Reply {
     /// To a thread that waits for it.
     Thread(SyncSender<Answer>),
     /// To the kernel, whose request it answers; the buffer goes to the pool.
-    Kernel(BlockRequest, Arc<Pool>),
+    Kernel(BlockRequest, Arc<DataPool>),
     /// To a function, on the thread of the gate.
     Function(Callback),
 }

@@ -25,8 +25,8 @@ use penstock_live::serve::{BlockRequest, Front, Store};
 use penstock_live::{Answers, Emulated, Handover, LiveClock, Speed, Stopwatch};
 
 use super::block_node::BlockNode;
+use super::data_pool::DataPool;
 use super::inbox::Inbox;
-use super::pool::Pool;
 use crate::failure::Failure;
 use crate::place::open;
 use crate::result::{EmulationResult, ServedReport};
@@ -267,7 +267,7 @@ fn dispatcher(
     speed: Speed,
     store: Arc<Store>,
 ) -> Result<(Arc<Desk>, Handover<()>), Failure> {
-    let pool = Pool::new().map_err(|error| Failure::here("start a thread", &error))?;
+    let pool = DataPool::new().map_err(|error| Failure::here("start a thread", &error))?;
     let (started, starts) = sync_channel(1);
     let dispatcher = Handover::spawn("penstock-served", move || {
         let mut clock = LiveClock::bare();
@@ -303,7 +303,7 @@ struct ServedLoop {
     /// Requests at the model, by stream.
     requests: Vec<Option<BlockRequest>>,
     free: Vec<u32>,
-    pool: Pool,
+    pool: DataPool,
 }
 
 impl Source for ServedLoop {

@@ -28,11 +28,11 @@ use serde::Serialize;
 use super::block_node::BlockNode;
 use super::by_class::SharedCounters;
 use super::counters::{Counters, LengthStats};
+use super::data_pool::DataPool;
 use super::inbox::{Inbox, Order, Reply};
 use super::levels::Levels;
 use super::locks::lock;
 use super::open::{GateFile, GateOptions, Kinds, Opened, open};
-use super::pool::Pool;
 use crate::failure::Failure;
 use crate::measures::values::Values;
 use crate::place::target;
@@ -135,7 +135,7 @@ struct VolumeFront {
     number: u16,
     inbox: Arc<Inbox<Order>>,
     stopwatch: Stopwatch,
-    pool: Arc<Pool>,
+    pool: Arc<DataPool>,
     levels: Levels,
 }
 
@@ -237,7 +237,7 @@ impl ServedTarget {
             let (inbox, levels) = (Arc::clone(&this.inbox), levels.clone());
             let volume = volume.clone();
             let pool =
-                Arc::new(Pool::new().map_err(|error| Failure::here("start a thread", &error))?);
+                Arc::new(DataPool::new().map_err(|error| Failure::here("start a thread", &error))?);
             let shown = format!("penstock {}", volume.class.name);
             let front = VolumeFront { volume, number, inbox, stopwatch, pool, levels };
             let depth = options.depth.map(|depth| Setting::new("nr_requests", depth.to_string()));

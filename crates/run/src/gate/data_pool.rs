@@ -20,12 +20,12 @@ const LONG_READS: usize = 256;
 const LONG: usize = 128 << 10;
 
 /// The buffers and the thread of a device.
-pub(super) struct Pool {
+pub(super) struct DataPool {
     free: Arc<Mutex<Vec<Vec<u8>>>>,
     long_reads: SyncSender<(BlockRequest, Vec<u8>)>,
 }
 
-impl Pool {
+impl DataPool {
     /// Creates a pool without buffers.
     ///
     /// # Errors
@@ -51,14 +51,15 @@ impl Pool {
 
     /// Answers `request` with `error`, or with `bytes` if it is a read. The buffer is the pool's again.
     pub(super) fn answer(&self, request: BlockRequest, bytes: Vec<u8>, error: Option<Errno>) {
-        let (request, bytes) = if request.op == Op::Read && error.is_none() && bytes.len() >= LONG {
-            match self.long_reads.try_send((request, bytes)) {
+        let mut answered = (request, bytes);
+        let is_long = answered.0.op == Op::Read && answered.1.len() >= LONG;
+        if is_long && error.is_none() {
+            match self.long_reads.try_send(answered) {
                 Ok(()) => return,
-                Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) => refused,
+                Err(TrySendError::Full(it) | TrySendError::Disconnected(it)) => answered = it,
             }
-        } else {
-            (request, bytes)
-        };
+        }
+        let (request, bytes) = answered;
         request.answer(error.map_or(Ok(&bytes[..]), Err));
         lock(&self.free).push(bytes);
     }
