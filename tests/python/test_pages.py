@@ -59,6 +59,8 @@ ONE_SHORT_RUN = ("--repeat", "1", "--set", "duration=500ms", "--set", "warmup=0s
 
 SHORTENED = {
     ("paper", "online-batch", "live"): PROGRAMS_OF_A_PAPER,
+    # A disk may answer nothing for a second: this one is short as it stands.
+    ("paper", "fairio", "live", "--on"): ("--set", "cycles=50ms"),
     ("paper", "fairio", "live"): LOADS_OF_A_PAPER,
     ("paper", "ioagent", "live"): STUDY_OF_A_PAPER,
     ("calibrate",): ("--create", "32MiB", "--rounds", "1"),
