@@ -26,7 +26,7 @@ arrivals = { kind = "closed", depth = 1 }
 
 @pytest.mark.parametrize(
     ("dies_per_chip", "rates"),
-    [(1, {1: 9_840, 32: 217_000, 256: 316_000}), (2, {1: 9_840, 32: 181_000, 256: 295_000})],
+    [(1, {1: 9_840, 32: 217_000, 256: 316_000}), (2, {1: 9_840, 32: 156_000, 256: 222_000})],
 )
 def test_the_rates_are_those_of_its_page(dies_per_chip: int, rates: dict[int, float]) -> None:
     job = penstock.Job.from_toml(JOB)

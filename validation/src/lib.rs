@@ -1,5 +1,5 @@
-//! Modelled disks compared with an independent simulator, DiskSim 4.0, and with measured real
-//! drives.
+//! Modelled disks compared with an independent simulator, DiskSim 4.0, with the rules of another,
+//! and with measured real drives.
 //!
 //! Every check has a bound that was set before it was run; none was fitted. `make validate` writes
 //! the results to `docs/validation.md` and its pictures. A test checks that every check passes, and
@@ -8,6 +8,7 @@
 pub mod arithmetic;
 mod arrays;
 pub mod cache;
+pub mod chips;
 pub mod disksim;
 pub mod drives;
 mod mechanics;
@@ -18,6 +19,7 @@ mod policies;
 use std::path::PathBuf;
 
 use arithmetic::Sum;
+use chips::ReadRate;
 use disksim::Answer;
 use drives::RealDrive;
 
@@ -96,6 +98,8 @@ pub struct Checks {
     pub sections: Vec<Section>,
     /// Comparisons with sums.
     pub sums: Vec<Sum>,
+    /// Comparisons with the rules of `MQSim`.
+    pub rates: Vec<ReadRate>,
     /// Comparisons with real drives.
     pub drives: Vec<RealDrive>,
 }
@@ -111,6 +115,7 @@ impl Checks {
                 cache::section(),
             ],
             sums: arithmetic::sums(),
+            rates: chips::rates(),
             drives: drives::real_drives(),
         }
     }
@@ -120,7 +125,8 @@ impl Checks {
         let cases = self.sections.iter().flat_map(|section| &section.cases);
         let cases = cases.filter(|case| !case.holds()).map(|case| format!("{case:#?}"));
         let sums = self.sums.iter().filter(|sum| !sum.holds()).map(|sum| format!("{sum:#?}"));
-        cases.chain(sums).collect()
+        let rates = self.rates.iter().filter(|rate| !rate.holds()).map(|rate| format!("{rate:#?}"));
+        cases.chain(sums).chain(rates).collect()
     }
 
     /// Returns the path and the text of each file with results.

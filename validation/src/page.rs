@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::arithmetic::Sum;
+use crate::chips::ReadRate;
 use crate::drives::RealDrive;
 use crate::{Case, Checks, Section};
 
@@ -22,7 +23,12 @@ pub fn page(checks: &Checks) -> String {
             let _ = writeln!(out, "{}", row(case));
         }
     }
-    out + &TAIL.replace("{sums}", &sums(&checks.sums)).replace("{drives}", &drives(&checks.drives))
+    let tables = [
+        ("{sums}", sums(&checks.sums)),
+        ("{rates}", rates(&checks.rates)),
+        ("{drives}", drives(&checks.drives)),
+    ];
+    out + &tables.iter().fold(TAIL.to_owned(), |tail, (mark, table)| tail.replace(mark, table))
 }
 
 fn sums(sums: &[Sum]) -> String {
@@ -36,6 +42,22 @@ fn sums(sums: &[Sum]) -> String {
         let _ = writeln!(
             out,
             "| {what} | {response} | {took:.5} ms | {device} | {used:.5} ms | {holds} |"
+        );
+    }
+    out
+}
+
+fn rates(rates: &[ReadRate]) -> String {
+    let mut out = String::from(
+        "| reads | outstanding | rules | model | off | holds |\n|---|---|---|---|---|---|\n",
+    );
+    for rate in rates {
+        let ReadRate { len, outstanding, expected, found } = rate;
+        let (off, holds) = (signed(rate.off()), holds(rate.holds()));
+        let _ = writeln!(
+            out,
+            "| {} KiB | {outstanding} | {expected:.0}/s | {found:.0}/s | {off} | {holds} |",
+            len >> 10,
         );
     }
     out

@@ -48,10 +48,12 @@
 //!   collection, no retries, no errors, no parity among dies, no refresh.
 //! - A write of less than 4 KiB costs its bytes and no more: nothing is read to complete a page of
 //!   the map. The map itself is in memory and costs nothing.
-//! - A chip of several dies takes one command at a time, never one for each die together.
+//! - Chips of several dies take commands together and do not suspend (`chips.rs`); commands take no
+//!   time on the channel.
 //! - Equal priority on the channel; no power states, no heat.
 
 mod buffer;
+mod chips;
 mod collection;
 mod die;
 mod events;
@@ -66,10 +68,11 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use buffer::{CLUSTERED, WriteBuffer};
+use chips::{Chips, Parts};
 use collection::{Collection, ONE};
 use die::{BufferedPage, Die, Times, Work};
 use events::{Event, Events};
-use facts::ns_at;
+use facts::{ns_at, within};
 use lanes::{Lanes, Turn, Way};
 use penstock_core::{
     Device, Done, Errno, Flags, Io, Op, ReqId, Request, Sharing, Span, Started, Table, Time,
@@ -85,9 +88,10 @@ pub struct Ssd {
     times: Times,
     /// Programs of collection per program of random writes, in parts of [`ONE`].
     rewritten: u64,
-    /// The dies. Those of a chip count as one, since a chip takes one command at a time.
     dies: Box<[Die]>,
-    /// Time at which each channel is free, in nanoseconds.
+    /// Chips of several dies, if it has such.
+    chips: Option<Chips>,
+    /// Time at which each channel is free, in nanoseconds; unused with such chips.
     channels: Box<[u64]>,
     lanes: Lanes,
     /// Most bytes of a turn on the link.
@@ -147,15 +151,16 @@ impl Ssd {
         };
         let rewritten = collection.rewritten();
         // Some blocks are free, so that a run is recognised as long before collection delays it.
-        let ahead = collected(facts, rewritten, CLUSTERED) / i64::from(facts.chips());
+        let ahead = collected(facts, rewritten, CLUSTERED) / i64::from(facts.dies);
         Self {
             times,
             rewritten,
-            dies: (0..facts.chips()).map(|_| Die::new(ahead)).collect(),
+            dies: (0..facts.dies).map(|_| Die::new(ahead)).collect(),
+            chips: (facts.dies_per_chip > 1).then(|| Chips::new(facts)),
             channels: vec![0; facts.channels as usize].into(),
             lanes: Lanes::new(facts.link),
             turn: facts.link.turn.unwrap_or(u32::MAX),
-            buffer: WriteBuffer::new(facts.write_buffer, facts.program_bytes(), facts.chips()),
+            buffer: WriteBuffer::new(facts.write_buffer, facts.program_bytes(), facts.dies),
             flights: Table::new(),
             controller: 0,
             decoding: VecDeque::new(),
@@ -218,13 +223,16 @@ impl Ssd {
                 flight.error = Some(Errno::EIO);
                 self.answer(at, id);
             }
+            Op::Read if self.chips.is_some() => {
+                self.with_chips(|chips, parts| chips.read(at, (id, start, end), parts));
+            }
             Op::Read => self.fetch(at, id, start, end),
             Op::Write => {
                 let part = self.buffer.run(start, len);
                 flight.random = part.random;
                 if part.no_longer_random > 0 {
                     let all = collected(&self.facts, self.rewritten, part.no_longer_random);
-                    let each = all / i64::from(self.facts.chips());
+                    let each = all / i64::from(self.facts.dies);
                     self.dies.iter_mut().for_each(|die| die.owe(-each));
                 }
                 self.admit(at, id);
@@ -250,6 +258,13 @@ impl Ssd {
         }
     }
 
+    /// Calls `act` with the chips, which the drive must have, and with the parts they work with.
+    fn with_chips(&mut self, act: impl FnOnce(&mut Chips, &mut Parts<'_>)) {
+        let Self { chips, facts, times, dies, events, .. } = self;
+        let mut parts = Parts { facts, times, dies, events };
+        act(chips.as_mut().expect("chips of several dies"), &mut parts);
+    }
+
     /// Sends the `nth` page of a read, which its die has fetched, over the channel; then the die
     /// continues.
     fn fetched(&mut self, at: u64, id: ReqId, nth: u32, held_up: u64) {
@@ -262,7 +277,7 @@ impl Ssd {
             return self.events.plan(later, Event::Fetched { id, nth, held_up });
         }
         let end = start + u64::from(len);
-        let bytes = (end.min((number + 1) * page) - start.max(number * page)) as u32;
+        let bytes = within(number, page, start, end);
         let channel = number % dies % u64::from(self.facts.channels);
         let channel = &mut self.channels[channel as usize];
         *channel = at.max(*channel) + ns_at(self.facts.channel_rate, bytes);
@@ -276,15 +291,26 @@ impl Ssd {
         }
     }
 
+    /// Hands bytes of a read that have passed a channel to the link.
+    fn ready(&mut self, at: u64, id: ReqId, bytes: u32) {
+        let flight = flight(&mut self.flights, id);
+        flight.ready += bytes;
+        if !flight.queued {
+            self.queue(at, Way::ToHost, id);
+        }
+    }
+
     fn happened(&mut self, at: u64, event: Event) {
         match event {
             Event::Fetched { id, nth, held_up } => self.fetched(at, id, nth, held_up),
-            Event::Out { id, bytes } => {
-                let flight = flight(&mut self.flights, id);
-                flight.ready += bytes;
-                if !flight.queued {
-                    self.queue(at, Way::ToHost, id);
-                }
+            Event::Out { id, bytes } => self.ready(at, id, bytes),
+            Event::Read(page) => self.with_chips(|chips, parts| chips.fetched(at, page, parts)),
+            Event::Passed(page) => {
+                self.with_chips(|chips, parts| chips.passed(at, page, parts));
+                self.ready(at, page.id, page.bytes);
+            }
+            Event::Sent { die } => {
+                self.with_chips(|chips, parts| chips.channel_free(at, die, parts));
             }
             Event::Worked { die } => match self.dies[die as usize].end(at) {
                 Err(later) => self.events.plan(later, Event::Worked { die }),
@@ -295,6 +321,9 @@ impl Ssd {
 
     /// Ends an operation for writes on a die, and continues.
     fn worked(&mut self, at: u64, die: u32, work: Work) {
+        if let Some(chips) = &mut self.chips {
+            chips.die_free(die);
+        }
         if let Work::Program(page) = work {
             let part = collected(&self.facts, self.rewritten, page.random.into());
             self.dies[die as usize].owe(part);
@@ -313,6 +342,9 @@ impl Ssd {
 
     /// Starts the next operation for writes on a die.
     fn go_on(&mut self, at: u64, die: u32) {
+        if self.chips.is_some() {
+            return self.with_chips(|chips, parts| chips.use_channel(at, die, parts));
+        }
         let bytes = self.facts.program_bytes();
         let rate = self.facts.channel_rate;
         let channel = &mut self.channels[(die % self.facts.channels) as usize];
@@ -424,7 +456,7 @@ fn collected(facts: &Facts, rewritten: u64, random: u64) -> i64 {
 /// in the published defaults of `MQSim` (`GC_Exec_Threshold`; Tavakkol et al., FAST 2018).
 fn most_ahead(facts: &Facts, rewritten: u64) -> i64 {
     let flash = facts.capacity as f64 * (1.0 + facts.over_provisioning);
-    let programs = flash / f64::from(facts.chips()) / f64::from(facts.program_bytes());
+    let programs = flash / f64::from(facts.dies) / f64::from(facts.program_bytes());
     (programs / 20.0 * rewritten as f64) as i64
 }
 

@@ -613,6 +613,7 @@ fn drives_of_flash() {
         with("link_rate = \"550MB/s\", suspend_time = \"of\""),
         with("link_rate = \"550MB/s\", over_provisioning = \"0.5%\""),
         with("link_rate = \"550MB/s\", write_buffer = \"16KiB\""),
+        with("link_rate = \"550MB/s\", suspend_time = \"20us\", dies_per_chip = 2"),
         with("link_rate = \"550MB/s\", drive = \"ibm18es\""),
     ]);
 }

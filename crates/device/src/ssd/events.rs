@@ -5,6 +5,14 @@ use std::collections::BinaryHeap;
 
 use penstock_core::ReqId;
 
+/// The part of a read that lies in one page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Page {
+    pub(super) id: ReqId,
+    pub(super) die: u32,
+    pub(super) bytes: u32,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Event {
     /// A die has fetched the `nth` page of a read, if pages before it have not held it up for longer
@@ -14,6 +22,12 @@ pub(super) enum Event {
     Out { id: ReqId, bytes: u32 },
     /// A die may have ended an operation for writes.
     Worked { die: u32 },
+    /// A die of a chip of several has fetched a page.
+    Read(Page),
+    /// This page has passed its channel.
+    Passed(Page),
+    /// Data to be programmed have passed the channel of a die.
+    Sent { die: u32 },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,7 +58,7 @@ impl Heap {
 
 impl Events {
     pub(super) fn plan(&mut self, at: u64, event: Event) {
-        let channel = matches!(event, Event::Out { .. });
+        let channel = matches!(event, Event::Out { .. } | Event::Passed(_));
         let heap = if channel { &mut self.channels } else { &mut self.dies };
         heap.0.push(Reverse(PlannedEvent { at, order: self.planned, event }));
         self.planned = self.planned.wrapping_add(1);

@@ -9,8 +9,7 @@ pub struct Facts {
     pub capacity: u64,
     /// Flash dies.
     pub dies: u32,
-    /// Dies of a chip; each chip reads, programs and erases independently, for one of its dies at a
-    /// time.
+    /// Dies of a chip. Above one, the dies of a chip take commands together (`chips.rs`).
     pub dies_per_chip: u32,
     /// Channels between controller and chips, which are assigned to the chips in turn.
     pub channels: u32,
@@ -60,11 +59,6 @@ pub struct Link {
 }
 
 impl Facts {
-    /// Number of chips, which work in parallel.
-    pub(super) fn chips(&self) -> u32 {
-        self.dies.div_ceil(self.dies_per_chip)
-    }
-
     /// Bytes that one program writes.
     pub fn program_bytes(&self) -> u32 {
         self.page * self.planes
@@ -75,4 +69,9 @@ impl Facts {
 pub(super) fn ns_at(rate: u64, bytes: u32) -> u64 {
     // 2^32 bytes times 10^9 fit 64 bits.
     (u64::from(bytes) * 1_000_000_000).div_ceil(rate)
+}
+
+/// Returns the bytes from `start` to `end` that lie in page `number`.
+pub(super) fn within(number: u64, page: u64, start: u64, end: u64) -> u32 {
+    (end.min((number + 1) * page) - start.max(number * page)) as u32
 }

@@ -125,10 +125,59 @@ fn a_page_that_waits_for_the_channel_holds_up_its_die() {
 }
 
 #[test]
-fn dies_of_a_chip_take_turns() {
+fn dies_of_a_chip_take_commands_together() {
     let facts = Facts { dies: 8, dies_per_chip: 2, ..facts() };
-    assert_eq!(reads(&facts, &[page(0), page(4)]), [READ, READ + 50_000 + 4_096]);
-    assert_eq!(reads(&facts, &[page(0), page(1)]), [READ, READ + 10_192]);
+    // Chips of dies 0 and 4, 1 and 5, 2 and 6, 3 and 7; the first and third on one channel.
+    let again = READ + 50_000 + 4_096;
+    assert_eq!(reads(&facts, &[page(0), page(8)]), [READ, again], "one die");
+    assert_eq!(reads(&facts, &[page(0), page(1)]), [READ, READ + 10_192], "two channels");
+    // The chip takes the first command at once, and is busy when the second comes.
+    assert_eq!(reads(&facts, &[page(0), page(4)]), [READ, again]);
+    // Now two wait for the dies of the chip, which begins both when the first page has left; their
+    // pages pass in the order of the dies.
+    let starts = [page(0), page(4), page(8)];
+    assert_eq!(reads(&facts, &starts), [READ, again + 10_192, again]);
+}
+
+#[test]
+fn a_long_read_uses_the_dies_of_all_chips_together() {
+    let facts = Facts { dies_per_chip: 2, ..facts() };
+    // Two pages from each die: the link is idle until the first, and then busy.
+    let ended = serve(&mut Ssd::new(&facts), &[request(0, Op::Read, 8_192, 131_072)]);
+    assert_eq!(ended, [20_000 + 50_000 + 8_192 + 8 * 32_768 + 2_000]);
+    // By a faster link, and a page more of the first die: after two pages of its chip have left.
+    let link = Link { rate: 16_384_000_000, overhead: Span::ZERO, ..facts.link };
+    let facts = Facts { link, ..facts };
+    let ended = serve(&mut Ssd::new(&facts), &[request(0, Op::Read, 0, 65_536 + 16_384)]);
+    assert_eq!(ended, [20_000 + 50_000 + 2 * 16_384 + 50_000 + 16_384 + 1_000]);
+}
+
+#[test]
+fn data_go_before_the_commands_of_idle_chips() {
+    // Pages take longer on the channel than in a die: the first chip of the channel is idle when its
+    // page has left, and waits for that of the second.
+    let facts = Facts { dies: 8, dies_per_chip: 2, channel_rate: 50_000_000, ..facts() };
+    let passes = 81_920;
+    let fetched = 20_000 + 50_000;
+    let link = 8_192 + 2_000;
+    let ended = reads(&facts, &[page(0), page(2), page(8)]);
+    let (first, second) = (fetched + passes, fetched + 2 * passes);
+    assert_eq!(ended, [first + link, second + link, second + 50_000 + passes + link]);
+}
+
+#[test]
+fn a_chip_takes_no_reads_while_one_of_its_dies_programs() {
+    let facts = Facts { dies: 8, dies_per_chip: 2, ..facts() };
+    let mut ssd = Ssd::new(&facts);
+    let passed = 20_000 + 65_536 + 2_000;
+    let written = request(0, Op::Write, 0, 32_768);
+    assert_eq!(serve_until(&mut ssd, passed, &written), passed);
+    // Die 0 programs; die 4 is of the same chip, die 5 is not.
+    for (slot, nth) in [(1, 4), (2, 5)] {
+        ssd.start(Time::from_ns(200_000), &request(slot, Op::Read, page(nth), 4096));
+    }
+    let ended: Vec<u64> = drain(&mut ssd).iter().map(|done| done.at.ns()).collect();
+    assert_eq!(ended, [200_000 + READ, passed + PROGRAM + READ - 20_000]);
 }
 
 #[test]

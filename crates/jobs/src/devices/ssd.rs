@@ -31,7 +31,7 @@ keys! {
     CAPACITY capacity: u64 = SIZE.above_zero(), needs "\"960GB\"";
     /// Flash dies, which work in parallel.
     DIES dies: u32 = Count(1, 65_536), needs "16";
-    /// Dies of a chip, which takes a command for one of them at a time.
+    /// Dies of a chip; with several, a chip takes commands for them together.
     DIES_PER_CHIP dies_per_chip: u32 = Count(1, 64), or 1;
     /// Channels between controller and dies.
     CHANNELS channels: u32 = Count(1, 1_024), or 8;
@@ -127,6 +127,11 @@ fn check(reader: &Reader<'_>, facts: &Facts) -> Result<(), JobError> {
         let name = WRITE_BUFFER.name;
         let hint = format!("a page for each plane: at least `{name} = \"{least}\"`");
         return Err(JobError::new(message).at(reader.origin(&WRITE_BUFFER)).hint(hint));
+    }
+    if facts.dies_per_chip > 1 && facts.suspend_time.is_some() {
+        let message = "a chip of several dies does not suspend its programs";
+        let hint = format!("`{} = \"off\"`, or one die for each chip", SUSPEND_TIME.name);
+        return Err(JobError::new(message).at(reader.origin(&SUSPEND_TIME)).hint(hint));
     }
     let pages = u64::from(u32::MAX.div_ceil(facts.page));
     let reads = facts.read_time.share(pages * u64::from(facts.depth), 1);
