@@ -126,7 +126,7 @@ page-cache: setup ## compare the modelled page cache with the kernel's, as root:
 bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'
 	$(BIN)/python benches/traces.py
-	$(BIN)/python benches/command.py
+	$(BIN)/python benches/rates.py
 	$(BIN)/python benches/costs.py
 	$(BIN)/python benches/replay.py
 	$(BIN)/python benches/cycles.py

@@ -116,7 +116,7 @@ class Pair:
         on_null = "--on null" in reasons
         files = re.findall(r"^filename=(\S+)", self.fio.read_text(), re.MULTILINE)
         shared = files[0] if len(set(files)) == 1 else "disk.img"
-        place = ["--on", folder / shared, "--create", f"{self._size()}B"]
+        place: list[str | Path] = ["--on", folder / shared, "--create", f"{self._size()}B"]
         place = ["--on", "null"] if on_null else place
         depth = max(agent.get("buffers", 1) for agent in self.agents)
         copies = [agent.get("copies", 1) for agent in self.agents if agent["call"] == "async"]
