@@ -64,7 +64,6 @@ SHORTENED = {
     ("paper", "fairio", "live"): LOADS_OF_A_PAPER,
     ("paper", "ioagent", "live"): STUDY_OF_A_PAPER,
     ("calibrate",): ("--create", "32MiB", "--rounds", "1"),
-    ("duration=200ms", "--on"): ("--set", "duration=20ms"),
     ("duration=3s", "--on"): ("--set", "duration=300ms"),
     ("duration=4s", "--on"): ONE_SHORT_RUN,
     ("compare", "--repeat"): ONE_SHORT_RUN,
