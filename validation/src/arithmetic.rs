@@ -4,12 +4,11 @@
 //! stripe unit. Times are compared to the nanosecond.
 
 use penstock_core::{
-    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, Request, Span, StreamId,
-    Time, Virtual, run,
+    Device, Done, Limits, Observer, Op, Queued, Request, Span, Time, Virtual, run,
 };
 use penstock_device::{Array, Cost, Fixed, Level};
 
-use crate::disksim::{Trace, policy};
+use crate::disksim::{Trace, io, policy};
 
 const SMALL: u32 = 4 << 10;
 const UNIT: u32 = 64 << 10;
@@ -106,18 +105,12 @@ fn modelled(level: Level, disks: usize, op: Op, len: u32, step: u64, pace: Pace)
     let law = Cost::Linear { base: Span::from_ms(1), per_mb: Span::from_ms(10) };
     let disk = |_| Queued::new(policy("fcfs"), Fixed::new(law, UNITS * u64::from(UNIT)));
     let array = Array::new(level, u32::MAX, (0..disks).map(disk).collect()).expect("an array");
-    let ios = (0..REQUESTS).map(|number| Io {
-        due: match pace {
+    let ios = (0..REQUESTS).map(|number| {
+        let due = match pace {
             Pace::OneByOne => Time::ZERO + Span::from_secs(number),
             Pace::AtOnce => Time::ZERO,
-        },
-        start: number * step,
-        len,
-        stream: StreamId(0),
-        class: ClassId(0),
-        op,
-        prio: Prio(0),
-        flags: Flags::NONE,
+        };
+        io(due, op, number * step, len)
     });
     let mut taken = Taken::default();
     let mut array = Queued::new(policy("fcfs"), array);

@@ -8,9 +8,11 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use penstock_core::{ClassId, Device, Flags, Io, Op, Prio, Rng, Seed, StreamId, Table, Time};
+use penstock_core::{Device, Op, Rng, Seed, Table, Time};
 use penstock_jobs::devices;
 use rand::RngExt;
+
+use crate::disksim::io;
 
 /// A device file with the facts of `MQSim`'s published defaults.
 const DEVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/devices/mqsim.toml");
@@ -69,17 +71,9 @@ fn modelled(len: u32, outstanding: u32) -> f64 {
     let mut in_flight = Table::new();
     let pages = drive.capacity() / u64::from(PAGE);
     let mut start = |drive: &mut dyn Device, now, in_flight: &mut Table<()>| {
-        let io = Io {
-            due: now,
-            start: rng.random_range(0..pages) * u64::from(PAGE),
-            len,
-            stream: StreamId(0),
-            class: ClassId(0),
-            op: Op::Read,
-            prio: Prio(0),
-            flags: Flags::NONE,
-        };
-        drive.start(now, &io.with(in_flight.insert_with(|_| ())));
+        let place = rng.random_range(0..pages) * u64::from(PAGE);
+        let read = io(now, Op::Read, place, len);
+        drive.start(now, &read.with(in_flight.insert_with(|_| ())));
     };
     for _ in 0..outstanding {
         start(&mut *drive, Time::ZERO, &mut in_flight);

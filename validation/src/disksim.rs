@@ -92,16 +92,15 @@ fn request(line: &str) -> Io {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let number = |at: usize| fields[at].parse::<u64>().expect("a whole number");
     let ms: f64 = fields[0].parse().expect("a time");
-    Io {
-        due: Time::from_ns((ms * 1e6).round() as u64),
-        start: number(2) * 512,
-        len: number(3) as u32 * 512,
-        stream: StreamId(0),
-        class: ClassId(0),
-        op: if number(4) & 1 == 1 { Op::Read } else { Op::Write },
-        prio: Prio(0),
-        flags: Flags::NONE,
-    }
+    let due = Time::from_ns((ms * 1e6).round() as u64);
+    let op = if number(4) & 1 == 1 { Op::Read } else { Op::Write };
+    io(due, op, number(2) * 512, number(3) as u32 * 512)
+}
+
+/// Creates a request of the only class and stream.
+pub fn io(due: Time, op: Op, start: u64, len: u32) -> Io {
+    let (stream, class, prio, flags) = (StreamId(0), ClassId(0), Prio(0), Flags::NONE);
+    Io { due, start, len, stream, class, op, prio, flags }
 }
 
 impl Source for Trace {

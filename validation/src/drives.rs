@@ -1,10 +1,10 @@
 //! Real drives: measured response times, and those of the modelled drive of the same name.
 
-use penstock_core::{ClassId, Device, Flags, Io, Op, Prio, ReqId, Span, StreamId, Time};
+use penstock_core::{Device, Op, ReqId, Span, Time};
 use penstock_device::hdd::Hdd;
 
 use crate::cache::{observed_drive, published_drive};
-use crate::disksim::unpacked;
+use crate::disksim::{io, unpacked};
 
 /// A real drive and its model, one request at a time.
 #[derive(Debug)]
@@ -85,17 +85,7 @@ fn answers(mut drive: Hdd, requests: &[Measured]) -> Vec<u64> {
     let answer = |request: &Measured| {
         let &Measured { op, start, len, thought_ns, .. } = request;
         let now = completed.map_or(Time::ZERO, |last: Time| last + Span::from_ns(thought_ns));
-        let request_io = Io {
-            due: now,
-            start,
-            len,
-            stream: StreamId(0),
-            class: ClassId(0),
-            op,
-            prio: Prio(0),
-            flags: Flags::NONE,
-        };
-        drive.start(now, &request_io.with(ReqId::new(0, 0)));
+        drive.start(now, &io(now, op, start, len).with(ReqId::new(0, 0)));
         let ends = drive.wakeup();
         drive.advance(ends, &mut done);
         completed = Some(ends);
