@@ -48,8 +48,8 @@
 //!   collection, no retries, no errors, no parity among dies, no refresh.
 //! - A write of less than 4 KiB costs its bytes and no more: nothing is read to complete a page of
 //!   the map. The map itself is in memory and costs nothing.
-//! - Chips of several dies take commands together and do not suspend (`chips.rs`); commands take no
-//!   time on the channel.
+//! - Chips of several dies take commands together, reads first, and do not suspend (`chips.rs`).
+//!   Commands take no time on the channel.
 //! - Equal priority on the channel; no power states, no heat.
 
 mod buffer;

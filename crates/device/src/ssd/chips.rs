@@ -4,6 +4,9 @@
 //! chip takes a command for each of its dies: reads, or else programs. It is idle again when the
 //! data of all these reads have left, or the programs have ended. A channel carries fetched pages
 //! before commands, which go to its idle chips in turn.
+//!
+//! Programs wait while reads do, without a limit: where reads wait at every chip all the time, writes
+//! hardly go on once the buffer is full. `MQSim` has no limit either.
 
 use std::collections::VecDeque;
 
