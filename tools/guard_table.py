@@ -21,6 +21,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from flushes import flushes
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/guard.md"
 
@@ -74,7 +76,7 @@ class Load(NamedTuple):
     words: str
     copies: int
     command: str
-    """A pass of a copy; `$file` is its input, `$new` its output."""
+    """A pass of a copy: `$file` and `$old` are there before, and `$new` goes with the flood."""
     goal: float
     """Times that the programs' p99 alone may grow to."""
     keep: int
@@ -90,7 +92,7 @@ LOADS = [
         "direct writes",
         "",
         8,
-        f"dd if=/dev/zero of=$new bs=1M count={STREAM} oflag=direct conv=notrunc",
+        f"dd if=/dev/zero of=$old bs=1M count={STREAM} oflag=direct conv=notrunc",
         1.5,
         70,
     ),
@@ -256,11 +258,11 @@ class FloodedDisk:
         folder = self.lane if load.on_lane else self.folder
         assert folder is not None
         enter = "" if group is None else f"echo $$ >{group}/cgroup.procs\n"
-        lines = [
-            f"file={self.folder}/scan-{copy}; new={folder}/new-{copy}\n"
-            f"(while :; do {load.command}; done) >/dev/null 2>&1 &"
-            for copy in range(load.copies)
-        ]
+        files = {"file": self.folder / "scan", "old": self.folder / "old", "new": folder / "new"}
+        lines = []
+        for copy in range(load.copies):
+            names = "; ".join(f"{name}={path}-{copy}" for name, path in files.items())
+            lines.append(f"{names}\n(while :; do {load.command}; done) >/dev/null 2>&1 &")
         script = f"{enter}{chr(10).join(lines)}\nwait\n"
         process = subprocess.Popen([*prefix, "sh", "-c", script], start_new_session=True)
         try:
@@ -355,8 +357,9 @@ def decided(metrics: Path) -> bool:
 
 
 def prepare(folder: Path) -> None:
-    """Write the files that are read."""
-    sizes = {"online": 1024} | {f"scan-{copy}": STREAM for copy in range(8)}
+    """Write the files that are read, and those that are written again."""
+    streams = {f"{name}-{copy}": STREAM for name in ("scan", "old") for copy in range(8)}
+    sizes = {"online": 1024} | streams
     for name, size in sizes.items():
         target = f"of={folder / name}"
         run("dd", "if=/dev/urandom", target, "bs=1M", f"count={size}", "oflag=direct")
@@ -523,7 +526,8 @@ def main() -> None:
         name, place = PLACES[key]
         with measuring(), place(chosen.folder) as (disk, work, lane):
             loads = [load for load in LOADS if chosen.load is None or load.name in chosen.load]
-            tables[name] = table(measure(disk, work, lane, loads, chosen.rounds))
+            rows = measure(disk, work, lane, loads, chosen.rounds)
+            tables[name] = [flushes(work / "old-0"), "", *table(rows)]
     write_page(PAGE, TEXT, [name for name, _ in PLACES.values()], tables)
 
 
