@@ -27,7 +27,7 @@ def flushes(file: Path) -> str:
     """Return a sentence on flushes after direct writes to a file, which is written over."""
     figures = [flush_ms(file, amount) for amount in AMOUNTS]
     flushed, waited = (
-        " / ".join(f"{ms:.2g}" for ms in column) for column in zip(*figures, strict=True)
+        " / ".join(f"{ms:,.1f}" for ms in column) for column in zip(*figures, strict=True)
     )
     amounts = " / ".join(map(str, AMOUNTS))
     return (
