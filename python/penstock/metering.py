@@ -61,7 +61,7 @@ class ClassFigures:
     read: RequestFigures
     write: RequestFigures
     flush: RequestFigures
-    """Flushes of the disk's cache without data."""
+    """Flushes of the disk's cache, and writes with one: their bytes count as written."""
     discard: RequestFigures
     """Discards, and zeros that the disk writes by itself."""
 

@@ -16,6 +16,7 @@ from penstock.errors import CANNOT_HERE, PenstockError, wrong
 from penstock.guard.changes import Changes
 from penstock.guard.dirty_limit import dirty_limits
 from penstock.guard.feed import Feed, feed
+from penstock.guard.flushes import QUANTILES, Flushing, FlushTimes
 from penstock.guard.group_means import group_control
 from penstock.guard.held_groups import HeldGroups
 from penstock.guard.in_force import InForce
@@ -38,9 +39,7 @@ WINDOW_S = 1.0
 READ_S = 0.1
 """Seconds between two looks at the events: the kernel keeps those of about a second."""
 
-PERCENTILES = ("p50", "p95", "p99")
-
-FIGURES = (*PERCENTILES, "iops", "bw")
+FIGURES = (*QUANTILES, "iops", "bw")
 """Figures that a goal may be about."""
 
 IDLE = 3
@@ -142,6 +141,8 @@ class Guarded:
     """Bytes that each class wrote to the disk."""
     bytes: int = 0
     """Bytes that all classes read and wrote."""
+    flushing: Flushing | None = None
+    """Flushes of the disk's cache in the last windows; `None` if there was none."""
     interrupted: bool = False
     """Whether a signal ended it, as it ends a guard without a time."""
     lost: int = 0
@@ -202,7 +203,7 @@ def guard(
         stack.enter_context(in_force)
         printed = None if plan.goal_from is None else stack.enter_context(feed(plan.goal_from))
         try:
-            senses = _Senses(members, measured, printed)
+            senses = _Senses(members, measured, printed, FlushTimes(plan.goals))
             _run(plan, means, start, senses, in_force, result, show)
         except KeyboardInterrupt:
             result.interrupted = True
@@ -335,8 +336,11 @@ def _note(search: Search, means: Sequence[Means], result: Guarded) -> None:
 class _Senses:
     """The sources of what is known of the programs."""
 
-    def __init__(self, members: Members, measured: Meter, printed: Feed | None) -> None:
+    def __init__(
+        self, members: Members, measured: Meter, printed: Feed | None, flushes: FlushTimes
+    ) -> None:
         self._members, self._measured, self._printed = members, measured, printed
+        self._flushes = flushes
         self._idle = 0
         self.sent: int | None = None
         """Bytes that a throttle let through in the last window, if there was one."""
@@ -370,6 +374,7 @@ class _Senses:
         result.unreadable = scan.unreadable
         result.windows += 1
         result.lost += window.lost
+        result.flushing = self._flushes.take(window)
         # Threads of the kernel have queued what a throttle let through.
         for name, figures in window.classes.items() if self.sent is None else ():
             result.written[name] = result.written.get(name, 0) + figures.write.bytes

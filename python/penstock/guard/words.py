@@ -107,6 +107,7 @@ def _lines(result: Guarded) -> Iterator[str]:
         yield f"not tried: {'; '.join(names)}: {why}"
     if result.decided and not result.met:
         yield "a lane of its own for the batch may do: penstock guard lane make --help"
+        yield from _flushes(result)
     yield from _remarks(result)
 
 
@@ -119,6 +120,17 @@ def change(step: GuardStep) -> str:
     missed = " → ".join(units.ratio(standing.missed_by) for standing in medians)
     batch = " → ".join(units.megabytes(standing.batch) for standing in medians)
     return f"{line} ({missed} × the limit, batch {batch} MB/s)"
+
+
+def _flushes(result: Guarded) -> Iterator[str]:
+    """Yield the goals that the flushes rule out on a disk that answers nothing meanwhile."""
+    flushing = result.flushing
+    if flushing is not None and flushing.rules_out:
+        yield (
+            f"flushes of the disk's cache took {units.latency(flushing.flush_ns)} each and "
+            f"{units.percent(flushing.share)} of the time: if it answers nothing meanwhile, "
+            f"{' and '.join(flushing.rules_out)} can only be met by a batch that writes less"
+        )
 
 
 def _remarks(result: Guarded) -> Iterator[str]:

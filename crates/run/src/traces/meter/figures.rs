@@ -72,6 +72,7 @@ impl ClassCounts {
 pub(super) struct ClassWindow {
     read: Figures,
     write: Figures,
+    /// Flushes, and writes with one, whose bytes count as written.
     flush: Figures,
     discard: Figures,
 }

@@ -20,7 +20,7 @@ use penstock_workload::trace::capture::{Action, CapturedDisk, CapturedEvent, Inc
 use serde::Serialize;
 
 use self::figures::{ClassCounts, ClassWindow};
-use self::letters::Letters;
+use self::letters::{Direction, Letters};
 use self::pending::{Pending, PendingRequest};
 use crate::failure::Failure;
 use crate::traces::kernel_layout::{event_failure, kernel_layout};
@@ -168,8 +168,11 @@ impl MeterCounts {
                 let counts = &mut self.counts;
                 self.pending.completed(letters, range, |request: &PendingRequest| {
                     let latency_ns = event.at_ns.saturating_sub(request.at_ns);
-                    let counts = counts[usize::from(request.class)].of(request.direction);
-                    counts.ended(request.sectors * SECTOR, latency_ns);
+                    let counts = &mut counts[usize::from(request.class)];
+                    counts.of(request.direction).ended(request.sectors * SECTOR, latency_ns);
+                    if request.writes_and_flushes() {
+                        counts.of(Direction::Flush).ended(0, latency_ns);
+                    }
                 });
             }
             _ => {}
@@ -179,8 +182,12 @@ impl MeterCounts {
     fn close(&mut self, now_ns: u64) -> MeterWindow {
         self.pending.drop_doubtful(now_ns.saturating_sub(DOUBTFUL_NS));
         for request in self.pending.waiting() {
-            let counts = self.counts[usize::from(request.class)].of(request.direction);
-            counts.waits(now_ns.saturating_sub(request.at_ns));
+            let age_ns = now_ns.saturating_sub(request.at_ns);
+            let counts = &mut self.counts[usize::from(request.class)];
+            counts.of(request.direction).waits(age_ns);
+            if request.writes_and_flushes() {
+                counts.of(Direction::Flush).waits(age_ns);
+            }
         }
         let figures = self.counts.iter_mut().map(ClassCounts::take);
         let classes = self.classes.names.iter().cloned().zip(figures).collect();

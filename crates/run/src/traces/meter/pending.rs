@@ -38,6 +38,13 @@ pub(super) struct PendingRequest {
     doubtful: bool,
 }
 
+impl PendingRequest {
+    /// Whether it writes data after a flush of the disk's cache.
+    pub(super) fn writes_and_flushes(&self) -> bool {
+        self.flush_first && self.direction == Direction::Write
+    }
+}
+
 /// Sectors of a request that are not complete.
 #[derive(Clone, Copy)]
 struct Piece {

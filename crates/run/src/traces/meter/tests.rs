@@ -70,6 +70,30 @@ fn a_window_has_the_figures_of_each_class_and_direction() {
 }
 
 #[test]
+fn a_write_with_a_flush_counts_as_both_with_its_bytes_as_written() {
+    let mut counts = counts();
+    counts.event(&event(0, Action::Queued, 10, b"FWFS", 64));
+    let waits = window(&mut counts, MS);
+    counts.event(&event(2 * MS, Action::Completed, 0, b"WFS", 64));
+    let data = window(&mut counts, 3 * MS);
+    for open in [waits, data] {
+        let online = &open["classes"]["online"];
+        let (write, flush) = (&online["write"]["waiting"], &online["flush"]["waiting"]);
+        assert_eq!((write, flush), (&1.into(), &1.into()), "the flush is not over");
+    }
+    let mut end = event(4 * MS, Action::Completed, 0, b"WFS", 64);
+    end.sectors = 0;
+    counts.event(&end);
+    let online = &window(&mut counts, 5 * MS)["classes"]["online"];
+    for (direction, bytes) in [("write", 4096), ("flush", 0)] {
+        let figures = &online[direction];
+        assert_eq!((&figures["count"], &figures["bytes"]), (&1.into(), &bytes.into()));
+        let latency_ns = figures["latency_ns"]["max"].as_f64().unwrap();
+        assert!((latency_ns / 4e6 - 1.0).abs() < 0.002, "{latency_ns}");
+    }
+}
+
+#[test]
 fn percentiles_do_not_fall_while_nothing_completes() {
     let mut counts = counts();
     for at in 0..10 {
