@@ -25,11 +25,17 @@ def window(world: World) -> GuardWindow:
 def searched(worlds: list[World], keep: float = 0.0) -> Search:
     """A search that has decided; number 0 is the world without a guard."""
     search = Search(len(worlds) - 1, keep=keep)
-    for _ in range(1000):
-        if search.decided:
-            return search
+    taken(search, worlds)
+    return search
+
+
+def taken(search: Search, worlds: list[World], windows: int = 0) -> None:
+    """Let a search take so many windows, or as many as it needs to decide."""
+    count = 0
+    while count < windows or not (windows or search.decided):
         search.take(window(worlds[search.number]))
-    raise AssertionError("it does not end")
+        count += 1
+        assert count < 10_000, "it does not end"
 
 
 NOTHING = World(missed_by=50)
@@ -90,20 +96,60 @@ def test_a_lucky_window_is_not_enough() -> None:
     assert search.number == 2
 
 
-def test_a_goal_that_is_missed_for_some_windows_starts_the_search_again() -> None:
-    worlds = [NOTHING, World(0.9), World(0.5)]
+def test_a_goal_that_is_missed_for_some_windows_takes_the_search_on() -> None:
+    worlds = [NOTHING, World(5), World(0.9), World(0.5)]
     search = searched(worlds)
-    assert search.number == 1
+    assert search.number == 2
     for _ in range(MISSES - 1):
         search.take(window(World(2)))
-    search.take(window(worlds[1]))
+    search.take(window(worlds[2]))
     assert search.decided, "not in a row"
     for _ in range(MISSES):
         search.take(window(World(2)))
-    assert not search.decided
-    while not search.decided:
-        search.take(window(World(2) if search.number == 1 else worlds[search.number]))
+    assert (search.decided, search.number) == (False, 3), "milder ones are not tried before"
+    taken(search, worlds)
+    assert search.number == 3
+
+
+def test_what_was_kept_last_of_all_starts_the_search_again() -> None:
+    search = searched([NOTHING, World(5), World(0.9)])
+    for _ in range(MISSES):
+        search.take(window(World(2)))
+    assert (search.decided, search.number) == (False, 1)
+
+
+def test_the_best_is_kept_by_its_last_windows_if_none_that_follows_is_better() -> None:
+    search = searched([NOTHING, World(0.9), World(9)])
+    missed = [NOTHING, World(2), World(9)]
+    taken(search, missed, windows=MISSES)
+    taken(search, missed)
+    standing = search.standing(1)
+    assert standing is not None
+    assert (search.number, standing.missed_by, search.meets(1)) == (1, 2, False)
+
+
+def test_what_was_kept_first_is_tried_again_later_and_then_more_seldom() -> None:
+    good, bad = [NOTHING, World(0.9), World(0.5)], [NOTHING, World(2), World(0.5)]
+    search = searched(good)
+    taken(search, bad, windows=MISSES)
+    taken(search, bad)
     assert search.number == 2
+    kept: list[int] = []
+    for _ in range(3):
+        kept.append(0)
+        while search.decided:
+            search.take(window(bad[search.number]))
+            kept[-1] += 1
+        assert search.number == 1
+        taken(search, bad)
+        assert search.number == 2
+    assert kept == [RETRY, 2 * RETRY, 4 * RETRY]
+    while search.number == 2:
+        search.take(window(good[search.number]))
+    taken(search, good)
+    assert search.number == 1, "it does again"
+    taken(search, good, windows=9 * RETRY)
+    assert search.decided, "the mildest that does stays"
 
 
 def test_a_search_that_met_nothing_starts_again_later_and_then_more_seldom() -> None:

@@ -3,9 +3,9 @@
 It is a pure state machine: it takes the figures of each window of time and chooses what to set.
 First it sets nothing, to see what the batch does and what the online programs suffer; then it tries
 one means after another. The first that meets the goals is measured once more and kept; if none
-does, the best is. While a means is kept, a goal that is missed for several windows in a row starts
-the search again; so does time, if no means met the goals: the programs may do something else by
-then.
+does, the best is. While a means is kept, a goal that is missed for several windows in a row takes
+the search on, to the means that come after it. After a time the one that was kept first is tried
+again, and a search that met no goal starts again: the programs may do something else by then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,15 @@ SETTLING = 1
 """Windows after a change that do not count: what was queued before is still there."""
 
 MISSES = 3
-"""Windows in a row that miss a goal before the search starts again; more if it has more windows."""
+"""Windows in a row that miss a goal before the search goes on; more if a trial has more windows."""
 
 RETRY = 60
-"""Windows after which a search that nothing met starts again; each such search doubles them."""
+"""Windows after which a search that nothing met starts again, or what was kept first is tried
+again; each time doubles them.
+"""
 
 RETRY_MOST = 960
-"""Most windows between two searches."""
+"""Most windows until then."""
 
 STARVED = 1 / 3
 """Share of the most that was ever completed below which the online programs are starved.
@@ -115,10 +117,13 @@ class Search:
             self.tried[0] = Tried([remembered])
         self._means = means
         self._settling = self._trial.settling if start else 0
-        self._misses = 0
+        self._missing: list[GuardWindow] = []
+        """The last windows, all of which missed a goal under the means that is kept."""
         # An earlier search has met the goals with it: that counts as the first of two times.
         self._confirming = self.remembers
         self._kept = 0
+        self.kept_first: int | None = None
+        """The means that was kept when the search was last over from its beginning."""
         self._retry = RETRY
 
     def take(self, window: GuardWindow) -> None:
@@ -136,10 +141,7 @@ class Search:
             return
         if not self.meets(self.number):
             self._confirming = False
-            if self.remembers:
-                self._restart()
-            else:
-                self._next()
+            self._next()
         elif self._confirming:
             self._keep_it()
         else:
@@ -187,15 +189,23 @@ class Search:
         return min(measured, key=rank, default=0)
 
     def _next(self) -> None:
-        """Go on to the next means, or keep the best if there is none."""
-        if self.number + 1 <= self._means:
+        """Go on to the next means, or keep the best if there is none.
+
+        Figures of nothing that are those of an earlier search do not judge that none is fair.
+        """
+        is_last = self.number == self._means
+        if self.remembers and (is_last or self.unfair(self.number) is not None):
+            self._restart()
+        elif is_last:
+            self._set(self.best())
+            self._keep_it()
+        else:
             self._set(self.number + 1)
-            return
-        self._set(self.best())
-        self._keep_it()
 
     def _keep_it(self) -> None:
         self.decided, self._kept = True, 0
+        if self.kept_first is None:
+            self.kept_first = self.number
 
     def _set(self, number: int) -> None:
         if number != self.number:
@@ -203,24 +213,50 @@ class Search:
             self._settling = self._trial.settling
 
     def _watch(self, window: GuardWindow) -> None:
-        """Start again if a goal that was met is missed for some windows, or after a time."""
+        """Go on if a goal that was met is missed for some windows, or back after a time."""
         self._kept += 1
-        if not self.meets(self.number):
-            if self._kept >= self._retry:
-                self._retry = min(2 * self._retry, RETRY_MOST)
-                self._restart()
-            return
-        self._misses = 0 if window.missed_by <= 1 else self._misses + 1
-        if self._misses >= max(MISSES, self._trial.windows):
-            self._retry = RETRY
+        meets, is_time = self.meets(self.number), self._kept >= self._retry
+        if is_time and not (meets and self.number == self.kept_first):
+            self._retry = min(2 * self._retry, RETRY_MOST)
+            self._go_back(meets=meets)
+        elif meets and window.missed_by <= 1:
+            self._missing.clear()
+        elif meets:
+            self._missing.append(window)
+            if len(self._missing) >= max(MISSES, self._trial.windows):
+                self._retry = RETRY
+                self._go_on()
+
+    def _go_back(self, *, meets: bool) -> None:
+        """Try the means that was kept first, or all if what is kept does not meet the goals."""
+        if not meets or self.kept_first is None:
             self._restart()
+            return
+        self.tried.pop(self.kept_first, None)
+        self._search()
+        self._set(self.kept_first)
+
+    def _go_on(self) -> None:
+        """Try the means after the one that was kept, of which the last windows count."""
+        if self.number == self._means:
+            self._restart()
+            return
+        self.tried = {0: self.tried[0]} if 0 in self.tried else {}
+        self.tried[self.number] = Tried(self._missing)
+        self._search()
+        self._next()
+
+    def _search(self) -> None:
+        """Be undecided again."""
+        self._missing, self._kept, self.decided, self._confirming = [], 0, False, False
 
     def _restart(self) -> None:
         """Search again, from the first means on.
 
         What the programs did without any still counts, unless it is of an earlier search.
         """
-        self._misses, self._kept, self.decided, self._confirming = 0, 0, False, False
+        self._search()
+        self.kept_first = None
         if self.remembers:
             self.remembers, self.tried = False, {}
             self._set(0)

@@ -300,6 +300,8 @@ _FIRST = "to see what the programs do without a guard"
 
 def _reason(search: Search, was_decided: bool, had_met: bool) -> str:
     """Return why the means has changed, from one that was kept or had met the goals."""
+    if was_decided and had_met and search.number == search.kept_first:
+        return "it was kept before, and may do again"
     if search.decided:
         return "it is the best of all" if not search.meets(search.number) else "it meets the goals"
     if was_decided and had_met:
