@@ -28,11 +28,11 @@ pub(super) fn checks(roots: &Roots) -> Vec<Check> {
         _ => Check::ok("CPUs", cpus),
     };
     let cpus = cpus.fact("count", machine.cpus).fact("model", machine.cpu);
-    vec![kernel, cpus, memory(&roots.proc), privileges(&roots.proc)]
+    vec![kernel, cpus, memory(roots), privileges(&roots.proc)]
 }
 
-fn memory(proc: &Path) -> Check {
-    let text = fs::read_to_string(proc.join("meminfo")).unwrap_or_default();
+fn memory(roots: &Roots) -> Check {
+    let text = fs::read_to_string(roots.proc.join("meminfo")).unwrap_or_default();
     let kib = |key: &str| field(&text, key)?.strip_suffix("kB")?.trim().parse::<u64>().ok();
     let (total, free) = (kib("MemTotal"), kib("MemAvailable"));
     let found = match (total, free) {
@@ -45,10 +45,32 @@ fn memory(proc: &Path) -> Check {
             return Check::limited("memory", "not reported by /proc/meminfo", advice);
         }
     };
+    let is_returned = returns_free_pages(&roots.sys);
+    let check = if is_returned {
+        let found = format!("{found}; the host of this virtual machine gets free pages back");
+        let advice = "what fills the page cache waits until the host has found memory: for a \
+                      measurement of buffered I/O start the machine without free page reporting";
+        Check::limited("memory", found, advice)
+    } else {
+        Check::ok("memory", found)
+    };
     let bytes = |kib: Option<u64>| kib.map(|kib| kib << 10);
-    Check::ok("memory", found)
+    check
         .fact("total_bytes", bytes(total))
         .fact("available_bytes", bytes(free))
+        .fact("returned_when_free", is_returned)
+}
+
+/// Whether a balloon of a virtual machine reports free pages to the host, which then takes them.
+///
+/// Source: Virtual I/O Device version 1.2, section 5.5.3.
+fn returns_free_pages(sys: &Path) -> bool {
+    const PAGE_REPORTING: usize = 5;
+    let balloons = fs::read_dir(sys.join("bus/virtio/drivers/virtio_balloon"));
+    balloons.into_iter().flatten().flatten().any(|balloon| {
+        let bits = fs::read(balloon.path().join("features")).unwrap_or_default();
+        bits.get(PAGE_REPORTING) == Some(&b'1')
+    })
 }
 
 fn privileges(proc: &Path) -> Check {

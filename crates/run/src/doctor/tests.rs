@@ -86,6 +86,19 @@ fn a_machine_is_reported_as_it_describes_itself() {
 }
 
 #[test]
+fn a_balloon_that_reports_free_pages_is_a_finding() {
+    for (features, state) in [("01100100", State::Limited), ("01100000", State::Ok)] {
+        let balloon = "sys/bus/virtio/drivers/virtio_balloon/virtio0/features";
+        let meminfo = ("proc/meminfo", "MemTotal:  2000000 kB\nMemAvailable: 1000000 kB\n");
+        let tree = Tree::new("balloon", &[meminfo, (balloon, features)]);
+        let checks = machine::checks(&tree.roots());
+        let memory = find(&checks, "memory");
+        assert_eq!(memory.state, state);
+        assert_eq!(memory.facts["returned_when_free"], state == State::Limited);
+    }
+}
+
+#[test]
 fn without_an_engine_nothing_runs_live() {
     let checks = |uring, threads| {
         let engine = |name: &str, state| Check::new(name, state, "");
