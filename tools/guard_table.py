@@ -1,11 +1,12 @@
 """Writes docs/guard.md: programs beside floods on a disk, under a guard and under its rivals.
 
 Root runs it where fio, SQLite, ext4 and control groups are: `make guard`. It takes an hour. Each
-cell of a round starts the flood anew; rounds alternate, and figures are medians over them.
+cell of a round starts the flood anew; a round has each way once, and figures are medians over them.
 """
 
 import argparse
 import json
+import mmap
 import os
 import platform
 import re
@@ -62,6 +63,15 @@ CALMING = 15
 
 HUGE = Path("/sys/kernel/mm/transparent_hugepage")
 """Settings of huge pages."""
+
+REPORTED = Path("/sys/module/page_reporting/parameters/page_reporting_order")
+"""Order of the smallest stretch of free pages that a virtual machine gives back to its host."""
+
+LARGER_THAN_ANY = "11"
+"""An order that no stretch of free pages has."""
+
+SPARE = 1 << 30
+"""Bytes of memory that are left to others while the rest is taken from the host."""
 
 MB = 1_000_000
 
@@ -402,10 +412,35 @@ def loop_disk(folder: Path) -> Iterator[tuple[str, Path, None]]:
 
 @contextmanager
 def measuring() -> Iterator[None]:
-    """A block that SIGTERM leaves as Ctrl-C does, and in which programs get huge pages."""
+    """A block that SIGTERM leaves as Ctrl-C does, in which memory is huge pages and stays here."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with huge_pages():
+    with huge_pages(), own_memory():
         yield
+
+
+@contextmanager
+def own_memory() -> Iterator[None]:
+    """All of the memory of a virtual machine for a block, whose host gets none back meanwhile.
+
+    A page of the cache that the host must find first makes a request of the disk wait for that.
+    """
+    with ExitStack() as stack:
+        # A kernel without reports has no such file, and some refuse the order.
+        with suppress(OSError):
+            before = REPORTED.read_text()
+            REPORTED.write_text(LARGER_THAN_ANY)
+            stack.callback(REPORTED.write_text, before)
+            take_memory()
+        yield
+
+
+def take_memory() -> None:
+    """Write to each page of the free memory, so that the host must give it."""
+    words = Path("/proc/meminfo").read_text().split()
+    free = 1024 * int(words[words.index("MemAvailable:") + 1]) - SPARE
+    if free > 0:
+        with mmap.mmap(-1, free) as memory:
+            memory[:: mmap.PAGESIZE] = bytes(len(range(0, free, mmap.PAGESIZE)))
 
 
 @contextmanager
@@ -481,8 +516,9 @@ def measure(
         rows: dict[tuple[str, str], list[Cell]] = {
             (load.name, way): [] for load in loads for way in ways(load)
         }
-        for number in range(rounds):
-            for load in loads:
+        # A disk works off the writes of a flood for minutes: all rounds of a load come together.
+        for load in loads:
+            for number in range(rounds):
                 alone = [cell.reads_ms for cell in rows[load.name, "alone"]]
                 bench.goal_ms = max(GOAL_MS, load.goal * min(alone, default=0.0))
                 for way in ways(load):
@@ -497,19 +533,18 @@ def measure(
 PLACES = {"own": ("The machine's own disk", own_disk), "loop": ("A loop device", loop_disk)}
 
 
-def write_page(
-    page: Path, template: Path, names: Iterable[str], tables: Mapping[str, Iterable[str]]
-) -> None:
-    """Write a page of its template and a section for each name, with this machine and day.
+def write_page(page: Path, template: Path, tables: Mapping[str, Iterable[str]]) -> None:
+    """Write a page of its template and a section for each table, named after disk and kernel.
 
-    A name without a new table keeps the section that the page has.
+    Sections that the page has and that are not made anew are kept.
     """
     before = page.read_text().split("\n## ")[1:] if page.exists() else []
     sections = {section.splitlines()[0]: section.rstrip() + "\n" for section in before}
-    made = f"Linux {platform.release()}, {os.cpu_count()} processors, {time.strftime('%Y-%m-%d')}"
+    made = f"{os.cpu_count()} processors, {time.strftime('%Y-%m-%d')}"
     for name, lines in tables.items():
-        sections[name] = "\n".join([name, "", f"{made}.", "", *lines, ""])
-    kept = [f"\n## {sections[name]}" for name in names if name in sections]
+        heading = f"{name}, Linux {platform.release()}"
+        sections[heading] = "\n".join([heading, "", f"{made}.", "", *lines, ""])
+    kept = [f"\n## {section}" for section in sections.values()]
     page.write_text(template.read_text() + "".join(kept))
 
 
@@ -524,11 +559,12 @@ def main() -> None:
     tables: dict[str, Iterable[str]] = {}
     for key in chosen.disk or PLACES:
         name, place = PLACES[key]
+        name = ", ".join([name, *(chosen.load or [])])
         with measuring(), place(chosen.folder) as (disk, work, lane):
             loads = [load for load in LOADS if chosen.load is None or load.name in chosen.load]
             rows = measure(disk, work, lane, loads, chosen.rounds)
             tables[name] = [flushes(work / "old-0"), "", *table(rows)]
-    write_page(PAGE, TEXT, [name for name, _ in PLACES.values()], tables)
+    write_page(PAGE, TEXT, tables)
 
 
 if __name__ == "__main__":

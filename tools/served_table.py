@@ -192,7 +192,7 @@ def main() -> None:
             at = Path(work, "at")
             at.mkdir()
             tables[name] = table(rows_of(target, at, chosen.rounds))
-    write_page(PAGE, TEXT, [name for name, _ in PLACES.values()], tables)
+    write_page(PAGE, TEXT, tables)
 
 
 if __name__ == "__main__":
