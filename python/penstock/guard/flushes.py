@@ -39,8 +39,11 @@ class FlushTimes:
 
     def take(self, window: MeterWindow) -> Flushing | None:
         """Add a window, and return the medians; `None` as long as there was no flush."""
-        flushes = [figures.flush for figures in window.classes.values()]
-        times = [(each.count, each.latency_ns.p50) for each in flushes if each.latency_ns]
+        times = [
+            (flush.count, flush.latency_ns.p50)
+            for flush in (figures.flush for figures in window.classes.values())
+            if flush.latency_ns
+        ]
         if times:
             busy = sum(count * time for count, time in times) / (window.to_ns - window.from_ns)
             self._windows.append((max(time for _, time in times), min(busy, 1.0)))
