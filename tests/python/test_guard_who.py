@@ -1,5 +1,6 @@
 """Selectors of programs, and the threads of the classes that they name."""
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -140,6 +141,21 @@ def test_children_stay_when_they_run_another_program_and_when_their_parent_ends(
         # A process whose parent has ended before the first scan cannot be known.
         later = Members({"online": online(f"command:{path.name}")})
         assert pids(later.scan()) - shells == set()
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_what_has_started_since_a_scan_has_the_class_of_who_started_it(follows: bool) -> None:
+    with started("sh", "-c", "sleep 61; sleep 62 & sleep 63") as pid:
+        until(lambda: children(pid))
+        (first,) = children(pid)
+        selector = dataclasses.replace(*online(f"pid:{pid}"), follows=follows)
+        scan = Members({"online": [selector]}).scan()
+        before = {pid, first} if follows else {pid}
+        assert scan.class_of() == dict.fromkeys(before, "online")
+        os.kill(first, 9)
+        until(lambda: len(children(pid)) == 2)
+        since = {pid, first, *children(pid)} if follows else {pid}
+        assert scan.class_of() == dict.fromkeys(since, "online")
 
 
 def test_a_child_that_another_class_names_belongs_to_that(program: Callable[[str], Path]) -> None:

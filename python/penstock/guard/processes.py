@@ -6,7 +6,8 @@ Source: proc(5).
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
@@ -162,6 +163,19 @@ class Process:
             major, minor = (int(number, 16) for number in device.split(b":"))
             mapped.add((os.makedev(major, minor), os.fsdecode(path.rstrip(b"\n"))))
         return frozenset(mapped)
+
+
+def tasks(pid: int) -> Iterator[tuple[int, Sequence[int]]]:
+    """Yield each thread of a process with the processes that it has started, as far as they run.
+
+    There is nothing if it has ended, and no started process if the kernel does not list them.
+    """
+    with suppress(*GONE):
+        for name in os.listdir(f"/proc/{pid}/task"):
+            started: list[int] = []
+            with suppress(*GONE), open(f"/proc/{pid}/task/{name}/children", "rb") as file:
+                started = [int(word) for word in file.read().split()]
+            yield int(name), started
 
 
 def _link(path: str) -> str | None:

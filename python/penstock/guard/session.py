@@ -368,6 +368,8 @@ class _Senses:
         while (left := end - time.monotonic()) > 0:
             with signals.let_in():
                 time.sleep(min(left, READ_S))
+            # What has started since queues requests too, and many commands live for a second.
+            self._measured.assign(scan.class_of())
             self._measured.read()
         window = self._measured.window()
         self.sent = in_force.sent()

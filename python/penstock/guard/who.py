@@ -5,12 +5,13 @@ and stay when they run another program or when their parent ends, unless a selec
 themselves. Threads of the kernel are never members, nor is the process that asks.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penstock.errors import wrong
-from penstock.guard.processes import GONE, Process, Thread, processes
+from penstock.guard.processes import GONE, Process, Thread, processes, tasks
 from penstock.guard.selectors import Match, Selector
 
 ONLINE = "online"
@@ -38,8 +39,21 @@ class Scan:
     """The selector by which each process belongs to its class."""
 
     def class_of(self) -> dict[int, str]:
-        """Return the class of each thread."""
-        return {thread.tid: name for name, group in self.threads.items() for thread in group}
+        """Return the class of each thread, and of those that its process has started since.
+
+        It looks at the members alone, so it may be called far more often than there are scans.
+        """
+        classes = {thread.tid: name for name, group in self.threads.items() for thread in group}
+        pids = {thread.pid: name for name, group in self.threads.items() for thread in group}
+        known = {os.getpid(), *pids}
+        members = list(pids.items())
+        for pid, name in members:
+            selector = self.selectors.get(pid)
+            for tid, started in tasks(pid):
+                classes[tid] = name
+                if selector is None or selector.follows:
+                    members += [(child, name) for child in started if child not in known]
+        return classes
 
 
 class Members:
