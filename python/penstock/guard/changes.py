@@ -63,16 +63,17 @@ class Changes:
         priorities: Priorities = ENGINE,
         folder: Path = NOTES,
         for_tools: bool = False,
+        synced: bool = True,
     ) -> "Changes":
         """Lock the note called `name`; changes that a killed process has left are taken back.
 
-        `for_tools` is that of `Note.lock`.
+        `for_tools` and `synced` are those of `Note.lock`.
 
         # Errors
         `busy` makes the error if another process has it, or its changes stay. A change that cannot
         be taken back.
         """
-        with _locked(folder / name, busy, for_tools=for_tools) as note:
+        with _locked(folder / name, busy, for_tools=for_tools, synced=synced) as note:
             before = owner_of(note.path)
             if before.stays:
                 raise busy(before)
@@ -111,7 +112,10 @@ class Changes:
             return PenstockError(f"{message}\n{hint}", exit_code=UNSAFE_TARGET)
 
         owner = Owner(command=command)
-        return cls.open(f"guard.{disk}", owner, busy=busy, priorities=priorities, folder=folder)
+        # Threads, groups and limits do not survive what a sync would guard against.
+        return cls.open(
+            f"guard.{disk}", owner, busy=busy, priorities=priorities, folder=folder, synced=False
+        )
 
     def __enter__(self) -> "Changes":
         """Begin a block, after which all changes are taken back."""
@@ -254,7 +258,7 @@ class Changes:
 
 @contextmanager
 def _locked(
-    path: Path, busy: Callable[[Owner], PenstockError], *, for_tools: bool
+    path: Path, busy: Callable[[Owner], PenstockError], *, for_tools: bool, synced: bool = True
 ) -> Iterator[Note]:
     """Yield the locked note at `path`, which stays locked unless the block fails.
 
@@ -262,7 +266,7 @@ def _locked(
     `busy` makes the error if another process has it.
     """
     try:
-        note = Note.lock(path, for_tools=for_tools)
+        note = Note.lock(path, for_tools=for_tools, synced=synced)
         if note is None:
             raise busy(owner_of(path))
         try:

@@ -1,9 +1,10 @@
 """Notes of changes: files that their process locks for as long as it lives.
 
-A note lists changes in the order in which they are made; a line is durable before its change is
+A note lists changes in the order in which they are made; a line is written before its change is
 made. Its first line names the process. A process that was killed leaves its note, and the next
 process that locks it takes the changes back. A line that a kill has cut does not count: its change
-was not made.
+was not made. Notes of what survives a power cut, as files and units, are synced; others are not,
+because a sync on a disk under a flood takes seconds.
 """
 
 import fcntl
@@ -35,15 +36,17 @@ class Owner:
 class Note:
     """A note that this process has locked."""
 
-    def __init__(self, path: Path, file: int, *, for_tools: bool) -> None:
+    def __init__(self, path: Path, file: int, *, for_tools: bool, synced: bool) -> None:
         """Take over an open file, which is locked."""
         self.path = path
-        self._file, self._for_tools = file, for_tools
+        self._file, self._for_tools, self._synced = file, for_tools, synced
         os.set_inheritable(file, for_tools)
 
     @classmethod
-    def lock(cls, path: Path, *, for_tools: bool = False) -> "Note | None":
+    def lock(cls, path: Path, *, for_tools: bool = False, synced: bool = True) -> "Note | None":
         """Lock the note at `path`, which may exist; returns `None` if another process has it.
+
+        What is `synced` is durable when it is noted.
 
         With `for_tools`, a program that is started with open files holds the lock too: if this
         process is killed, nothing is taken back before that has ended.
@@ -61,11 +64,11 @@ class Note:
                 return None
             # Otherwise its process has removed or replaced it in between.
             if os.fstat(file).st_nlink:
-                return cls(path, file, for_tools=for_tools)
+                return cls(path, file, for_tools=for_tools, synced=synced)
             os.close(file)
 
     def add(self, changes: Iterable[Mapping[str, Any]]) -> None:
-        """Append changes; they are durable when this returns.
+        """Append changes; they are written when this returns.
 
         # Errors
         `OSError`; then it lists none of them.
@@ -78,7 +81,8 @@ class Note:
         try:
             while text:
                 text = text[os.write(self._file, text) :]
-            os.fsync(self._file)
+            if self._synced:
+                os.fsync(self._file)
         except OSError:
             os.ftruncate(self._file, before)
             raise
@@ -87,7 +91,7 @@ class Note:
         """List these changes alone, in one step."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         file = os.open(self._next, flags, 0o644)
-        new = Note(self.path, file, for_tools=self._for_tools)
+        new = Note(self.path, file, for_tools=self._for_tools, synced=self._synced)
         try:
             # Before it has the name that others look for.
             fcntl.flock(new._file, fcntl.LOCK_EX)
@@ -98,7 +102,8 @@ class Note:
             raise
         before, self._file = self._file, new._file
         os.close(before)
-        _sync_folder(self.path)
+        if self._synced:
+            _sync_folder(self.path)
 
     def remove(self) -> None:
         """Remove it, when all its changes have been taken back."""
