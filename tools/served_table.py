@@ -18,13 +18,13 @@ from guard_table import (
     Cell,
     FloodedDisk,
     OnlineProcess,
-    measuring,
     middle,
     milliseconds,
     prepare,
     run,
     write_page,
 )
+from measuring import measuring
 from penstock.served.process import OURS, served
 
 ROOT = Path(__file__).parents[1]
