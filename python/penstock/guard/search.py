@@ -191,7 +191,8 @@ class Search:
     def _next(self) -> None:
         """Go on to the next means, or keep the best if there is none.
 
-        Figures of nothing that are those of an earlier search do not judge that none is fair.
+        If the figures of nothing are those of an earlier search, they may be wrong by now: then
+        all is measured anew before the batch is said to starve, or the goals not to be met.
         """
         is_last = self.number == self._means
         if self.remembers and (is_last or self.unfair(self.number) is not None):

@@ -362,7 +362,6 @@ class _Senses:
     def window(self, in_force: InForce, result: Guarded) -> tuple[Scan, MeterWindow]:
         """Let a window pass, and return who was there and what they did."""
         scan = self._members.scan()
-        self._measured.assign(scan.class_of())
         in_force.follow(scan)
         end = time.monotonic() + WINDOW_S
         while (left := end - time.monotonic()) > 0:
