@@ -65,6 +65,7 @@ def node(disk: Path) -> Iterator[str]:
     ).stdout.strip()
     try:
         assert penstock("linux", "set", node, "mq-deadline").code == 0
+        Path("/sys/block", Path(node).name, "queue/read_ahead_kb").write_text("4096")
         yield node
     finally:
         penstock("linux", "set", node, "none")

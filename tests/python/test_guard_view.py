@@ -143,6 +143,23 @@ def test_a_guard_goes_on_if_its_metrics_cannot_be_written(tmp_path: Path) -> Non
     assert "guard.prom cannot be written: No such file" in metrics.failure
 
 
+def test_no_means_reads_further_ahead_than_the_disk_does() -> None:
+    queue = {"scheduler": "none [mq-deadline]", "max_sectors_kb": "1280", "nr_requests": "64"}
+    ahead: dict[str, list[str | None]] = {}
+    for kib in ("128", "256", "8192"):
+        left_out, means = possible({**queue, "read_ahead_kb": kib}, lambda _: "no groups")
+        assert left_out.get("idle, read-ahead 512 KiB") == (
+            None if kib == "8192" else f"the disk reads no more than {kib} KiB ahead"
+        )
+        ahead[kib] = [tried.queue.get("read_ahead_kb") for tried in means]
+    # Nothing, the idle class, read-ahead of 512 and 128 KiB, and three lengths of the queue.
+    assert ahead == {
+        "128": [None, None, "128", "128", "128"],
+        "256": [None, None, "128", "256", "256", "256"],
+        "8192": [None, None, "512", "128", "1024", "1024", "1024"],
+    }
+
+
 def test_a_disk_without_a_scheduler_says_why_each_means_is_left_out() -> None:
     left_out, means = possible({"scheduler": "none", "read_ahead_kb": "128"}, lambda _: "no groups")
     assert means[0] == NOTHING

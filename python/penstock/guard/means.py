@@ -5,7 +5,7 @@ what changes the disk for all, and what costs nothing before what costs throughp
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.guard.search import USUAL, TrialLength
 
@@ -44,8 +44,10 @@ class Means:
 
 NOTHING = Means("nothing", "what the disk has")
 
-READ_AHEAD = {"read_ahead_kb": "128"}
-"""Comes last: the kernel sets it anew when the longest command changes."""
+READ_AHEAD = "read_ahead_kb"
+"""Comes last in a queue: the kernel sets it anew when the longest command changes."""
+
+SHORT_AHEAD = {READ_AHEAD: "128"}
 
 MEANS: Sequence[Means] = (
     Means("idle", "the batch in the idle I/O class", idle=True),
@@ -54,17 +56,18 @@ MEANS: Sequence[Means] = (
             f"idle, read-ahead {size} KiB",
             f"the batch in the idle I/O class, and no more than {size} KiB read ahead for a stream",
             idle=True,
-            queue={"read_ahead_kb": str(size)},
+            queue={READ_AHEAD: str(size)},
         )
         for size in (512, 128)
     ),
     *(
         Means(
             f"idle, {depth} x {piece} KiB",
-            f"the batch in the idle I/O class, read-ahead of 128 KiB, {depth} commands of {piece} "
+            f"the batch in the idle I/O class, read-ahead of 1 MiB, {depth} commands of {piece} "
             "KiB at the disk",
             idle=True,
-            queue={"max_sectors_kb": str(piece), "nr_requests": str(depth), **READ_AHEAD},
+            # The scheduler cuts it. Below 1 MiB each piece costs the programs a wait and a call.
+            queue={"max_sectors_kb": str(piece), "nr_requests": str(depth), READ_AHEAD: "1024"},
         )
         for depth, piece in ((8, 128), (4, 128), (4, 64))
     ),
@@ -73,7 +76,7 @@ MEANS: Sequence[Means] = (
         "bfq, which shares the disk by programs, and the batch in the idle I/O class",
         idle=True,
         scheduler="bfq",
-        queue={**READ_AHEAD, "low_latency": "1"},
+        queue={**SHORT_AHEAD, "low_latency": "1"},
     ),
 )
 """Means that need no control groups, the least intrusive first."""
@@ -83,7 +86,7 @@ GROUP_MEANS: Sequence[Means] = (
         "bfq, weight 10",
         "bfq, and the batch in a control group with a tenth of the default weight",
         scheduler="bfq",
-        queue={**READ_AHEAD, "low_latency": "0"},
+        queue={**SHORT_AHEAD, "low_latency": "0"},
         weight=10,
     ),
     Means(
@@ -126,18 +129,30 @@ def scheduler(means: Means, has: str, known: Sequence[str]) -> str | None:
     return next((name for name in ("mq-deadline", "bfq") if name in known), None)
 
 
-def why_not(means: Means, known: Sequence[str], attributes: Sequence[str]) -> str | None:
+def why_not(means: Means, known: Sequence[str], queue: Mapping[str, str]) -> str | None:
     """Return why a disk with these schedulers and attributes cannot have a means, if it cannot."""
     if means.scheduler is not None and means.scheduler not in known:
         return f"the disk has no scheduler {means.scheduler}"
     if means.idle and not set(HONOUR_CLASSES) & set(known):
         return "no scheduler of the disk heeds I/O classes"
-    missing = [key for key in means.queue if key in QUEUE and key not in attributes]
-    return f"its queue has no {missing[0]}" if missing else None
+    missing = [key for key in means.queue if key in QUEUE and key not in queue]
+    if missing:
+        return f"its queue has no {missing[0]}"
+    if never_longer(means, queue).queue == {READ_AHEAD: queue.get(READ_AHEAD)}:
+        return f"the disk reads no more than {queue[READ_AHEAD]} KiB ahead"
+    return None
 
 
-QUEUE = ("read_ahead_kb", "max_sectors_kb", "nr_requests")
+QUEUE = (READ_AHEAD, "max_sectors_kb", "nr_requests")
 """Attributes of a queue under every scheduler."""
+
+
+def never_longer(means: Means, queue: Mapping[str, str]) -> Means:
+    """Return a means that reads no further ahead than a disk with these attributes does."""
+    if READ_AHEAD not in means.queue:
+        return means
+    ahead = min(int(means.queue[READ_AHEAD]), int(queue[READ_AHEAD]))
+    return replace(means, queue={**means.queue, READ_AHEAD: str(ahead)})
 
 
 def possible(
@@ -150,9 +165,9 @@ def possible(
     _, known = schedulers(queue)
     every = (*MEANS, *GROUP_MEANS)
     reasons = {
-        means.name: why_not(means, known, list(queue))
-        or (groups_lack(means) if means.grouped else None)
+        means.name: why_not(means, known, queue) or (groups_lack(means) if means.grouped else None)
         for means in every
     }
     left_out = {name: why for name, why in reasons.items() if why is not None}
-    return left_out, [NOTHING, *(means for means in every if means.name not in left_out)]
+    had = [never_longer(means, queue) for means in every if means.name not in left_out]
+    return left_out, [NOTHING, *had]
