@@ -25,6 +25,7 @@ from penstock.guard.remembered import Remembered
 from penstock.guard.search import GuardWindow, MeansStanding, Search
 from penstock.guard.selectors import Selector
 from penstock.guard.steps import ChangeLog, GuardStep
+from penstock.guard.stolen import StolenTime
 from penstock.guard.used_disks import UsedDisk, used_disks
 from penstock.guard.who import BATCH, ONLINE, Members, Scan
 from penstock.metering import ClassFigures, Meter, MeterWindow, RequestFigures, meter
@@ -143,6 +144,8 @@ class Guarded:
     """Bytes that all classes read and wrote."""
     flushing: Flushing | None = None
     """Flushes of the disk's cache in the last windows; `None` if there was none."""
+    stolen: float = 0.0
+    """Share of the processors' time that the host of a virtual machine took in them."""
     interrupted: bool = False
     """Whether a signal ended it, as it ends a guard without a time."""
     lost: int = 0
@@ -343,6 +346,7 @@ class _Senses:
     ) -> None:
         self._members, self._measured, self._printed = members, measured, printed
         self._flushes = flushes
+        self._stolen = StolenTime()
         self._idle = 0
         self.sent: int | None = None
         """Bytes that a throttle let through in the last window, if there was one."""
@@ -378,6 +382,7 @@ class _Senses:
         result.windows += 1
         result.lost += window.lost
         result.flushing = self._flushes.take(window)
+        result.stolen = self._stolen.take()
         # Threads of the kernel have queued what a throttle let through.
         for name, figures in window.classes.items() if self.sent is None else ():
             result.written[name] = result.written.get(name, 0) + figures.write.bytes

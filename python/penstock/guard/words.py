@@ -14,6 +14,9 @@ from penstock.text import units
 OF_THE_CACHE = 0.1
 """Share of all bytes from which writes of neither class are worth a word."""
 
+STOLEN = 0.005
+"""Share of the processors' time from which what the host takes is worth a word."""
+
 STEPS = 20
 """Most changes in an answer."""
 
@@ -108,6 +111,11 @@ def _lines(result: Guarded) -> Iterator[str]:
     if result.decided and not result.met:
         yield "a lane of its own for the batch may do: penstock guard lane make --help"
         yield from _flushes(result)
+        if result.stolen > STOLEN:
+            yield (
+                f"the host of this virtual machine took {units.percent(result.stolen)} of the "
+                "processors' time (steal): requests wait meanwhile, whatever the guard sets"
+            )
     yield from _remarks(result)
 
 

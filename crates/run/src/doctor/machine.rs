@@ -16,19 +16,46 @@ const USEFUL: [(u32, &str, &str); 2] = [
     (21, "CAP_SYS_ADMIN", "kernel tracing"),
 ];
 
+/// Share of the busy time of the processors above which what the host took of it is a finding.
+const STOLEN: f64 = 0.01;
+
 pub(super) fn checks(roots: &Roots) -> Vec<Check> {
     let machine = machine::machine(false, None);
     let kernel = Check::ok("kernel", &machine.kernel).fact("release", machine.kernel);
-    let cpus = format!("{} × {}", machine.cpus, machine.cpu);
-    let cpus = match machine.cpus {
-        1 => {
-            let advice = "a live run shares it with everything else: look at the lateness";
-            Check::limited("CPUs", cpus, advice)
-        }
-        _ => Check::ok("CPUs", cpus),
-    };
+    let cpus = cpus(machine.cpus, &machine.cpu, stolen(&roots.proc));
     let cpus = cpus.fact("count", machine.cpus).fact("model", machine.cpu);
     vec![kernel, cpus, memory(roots), privileges(&roots.proc)]
+}
+
+fn cpus(count: usize, model: &str, stolen: Option<f64>) -> Check {
+    let found = format!("{count} × {model}");
+    let check = match stolen {
+        Some(share) if share > STOLEN => {
+            let share = 100.0 * share;
+            let found = format!("{found}; the host took {share:.1} % of the time they had work");
+            let advice = "nothing moves meanwhile, so it counts in the tails of latencies: measure \
+                          with few busy threads, and compare rounds that alternate";
+            Check::limited("CPUs", found, advice)
+        }
+        _ if count == 1 => {
+            let advice = "a live run shares it with everything else: look at the lateness";
+            Check::limited("CPUs", found, advice)
+        }
+        _ => Check::ok("CPUs", found),
+    };
+    check.fact("stolen_share", stolen)
+}
+
+/// Share of the processors' busy time since the start that the host of a virtual machine took.
+fn stolen(proc: &Path) -> Option<f64> {
+    let text = fs::read_to_string(proc.join("stat")).ok()?;
+    let times = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let times: Vec<f64> = times.split_whitespace().map_while(|time| time.parse().ok()).collect();
+    let [user, nice, system, _idle, _waiting, irq, softirq, steal, ..] = times[..] else {
+        return None;
+    };
+    let busy = user + nice + system + irq + softirq + steal;
+    (busy > 0.0).then_some(steal / busy)
 }
 
 fn memory(roots: &Roots) -> Check {

@@ -99,6 +99,23 @@ fn a_balloon_that_reports_free_pages_is_a_finding() {
 }
 
 #[test]
+fn processor_time_that_a_host_takes_is_a_finding() {
+    let taken = "the host took 10.0 % of the time they had work";
+    for (times, share) in [
+        ("500 0 300 9000 100 50 50 100 0 0", Some(0.1)),
+        ("500 0 300 9000 100 50 99 1 0 0", Some(1.0 / 950.0)),
+        ("500 0", None),
+    ] {
+        let stat = format!("cpu  {times}\ncpu0 0 0 0 1 0 0 0 0 0 0\n");
+        let tree = Tree::new("steal", &[("proc/stat", &stat)]);
+        let checks = machine::checks(&tree.roots());
+        let cpus = find(&checks, "CPUs");
+        assert_eq!(cpus.facts["stolen_share"], serde_json::json!(share));
+        assert_eq!(cpus.found.contains(taken), share == Some(0.1), "{cpus:?}");
+    }
+}
+
+#[test]
 fn without_an_engine_nothing_runs_live() {
     let checks = |uring, threads| {
         let engine = |name: &str, state| Check::new(name, state, "");
