@@ -327,7 +327,7 @@ impl Source for ServedLoop {
         let StreamId(stream) = req.stream;
         let request = self.requests[stream as usize].take().expect("a request is answered once");
         self.free.push(stream);
-        let mut bytes = self.pool.take();
+        let mut bytes = self.pool.take(request.len);
         let read = || read(&request, &self.store, &mut bytes).err();
         let error = done.error.or_else(read);
         self.pool.answer(request, bytes, error);

@@ -146,7 +146,7 @@ impl Front for VolumeFront {
 
     fn take(&self, request: BlockRequest, data: &[u8]) {
         let BlockRequest { op, start, len, .. } = request;
-        let mut bytes = self.pool.take();
+        let mut bytes = self.pool.take(len);
         match op {
             Op::Write => {
                 bytes.clear();
