@@ -138,7 +138,7 @@ def why_not(means: Means, known: Sequence[str], queue: Mapping[str, str]) -> str
     missing = [key for key in means.queue if key in QUEUE and key not in queue]
     if missing:
         return f"its queue has no {missing[0]}"
-    if never_longer(means, queue).queue == {READ_AHEAD: queue.get(READ_AHEAD)}:
+    if means.queue == {READ_AHEAD: queue.get(READ_AHEAD)}:
         return f"the disk reads no more than {queue[READ_AHEAD]} KiB ahead"
     return None
 
@@ -149,10 +149,10 @@ QUEUE = (READ_AHEAD, "max_sectors_kb", "nr_requests")
 
 def never_longer(means: Means, queue: Mapping[str, str]) -> Means:
     """Return a means that reads no further ahead than a disk with these attributes does."""
-    if READ_AHEAD not in means.queue:
+    if READ_AHEAD not in means.queue or READ_AHEAD not in queue:
         return means
-    ahead = min(int(means.queue[READ_AHEAD]), int(queue[READ_AHEAD]))
-    return replace(means, queue={**means.queue, READ_AHEAD: str(ahead)})
+    ahead = min(means.queue[READ_AHEAD], queue[READ_AHEAD], key=int)
+    return replace(means, queue={**means.queue, READ_AHEAD: ahead})
 
 
 def possible(
@@ -163,11 +163,10 @@ def possible(
     `groups_lack` says why the control groups cannot have a means, if they cannot.
     """
     _, known = schedulers(queue)
-    every = (*MEANS, *GROUP_MEANS)
+    every = [never_longer(means, queue) for means in (*MEANS, *GROUP_MEANS)]
     reasons = {
         means.name: why_not(means, known, queue) or (groups_lack(means) if means.grouped else None)
         for means in every
     }
     left_out = {name: why for name, why in reasons.items() if why is not None}
-    had = [never_longer(means, queue) for means in every if means.name not in left_out]
-    return left_out, [NOTHING, *had]
+    return left_out, [NOTHING, *(means for means in every if means.name not in left_out)]
