@@ -31,6 +31,13 @@ const WINDOWS_LEAST: u32 = 16;
 /// Most commands in a window: longer windows are too alike.
 const WINDOW_COMMANDS_MOST: u32 = 8;
 
+/// Windows in a row that were not deep after which the deep ones count no longer: their base may be that of a disturbed
+/// machine, and long pieces leave none to correct it.
+const DEEP_STALE: u32 = 512;
+
+/// A window that takes this many times as long as expected met a stall of the machine, and counts as this many times.
+const STALL: i128 = 8;
+
 /// Fewest commands in flight that hide the way to the device and back.
 pub(crate) const DEEP: u32 = 4;
 
@@ -74,6 +81,8 @@ pub(crate) struct Cost {
     shallow: Sums,
     /// Whether deep windows have given an estimate.
     is_deep: bool,
+    /// Other windows since the last deep one.
+    since_deep: u32,
     estimate: Option<Estimate>,
 }
 
@@ -125,8 +134,14 @@ impl Cost {
         window.units += i128::from(len.div_ceil(UNIT));
         window.ns += i128::from(busy.ns());
         if window.left == 0 {
-            let sums = if window.is_deep { &mut self.deep } else { &mut self.shallow };
-            sums.add(window);
+            window.clip(self.estimate.as_ref());
+            if window.is_deep {
+                self.since_deep = 0;
+                self.deep.add(window);
+            } else {
+                self.since_deep = self.since_deep.saturating_add(1);
+                self.shallow.add(window);
+            }
             let deep = solve(&self.deep, None);
             let deep = deep.or_else(|| solve(&self.deep, Some(&self.shallow)));
             self.is_deep |= deep.is_some();
@@ -136,9 +151,9 @@ impl Cost {
         }
     }
 
-    /// Whether the base of commands that overlap is known.
+    /// Whether the base of commands that overlap is known, and not from long ago.
     pub(crate) fn is_deep(&self) -> bool {
-        self.is_deep
+        self.is_deep && self.since_deep < DEEP_STALE
     }
 
     /// The number of commands, up to [`DEEP`], in which `bytes` in flight keep the device busiest:
@@ -174,11 +189,28 @@ impl Cost {
         piece.checked_next_multiple_of(1 << 12).unwrap_or(piece).min(len)
     }
 
+    /// The device time of a command of `len` bytes; zero without an estimate.
+    pub(crate) fn time(&self, len: u32) -> Span {
+        let Some(Estimate { scale, base, unit, .. }) = self.estimate else { return Span::ZERO };
+        let ns = (base + unit * i128::from(len.div_ceil(UNIT))) / scale;
+        Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
     /// The estimated base of a command and the cost of each MiB; `None` without an estimate.
     pub(crate) fn base_and_mib(&self) -> Option<(Span, Span)> {
         let Estimate { scale, base, unit, .. } = self.estimate?;
         let span = |ns: i128| Span::from_ns(u64::try_from(ns / scale).unwrap_or(0));
         Some((span(base), span(unit * i128::from((1 << 20) / UNIT))))
+    }
+}
+
+impl Window {
+    /// Limits its time to [`STALL`] times the time that is expected of its commands.
+    fn clip(&mut self, estimate: Option<&Estimate>) {
+        let Some(Estimate { scale, base, unit, way }) = estimate else { return };
+        let base = if self.is_deep { base } else { way };
+        let expected = (base * self.commands + unit * self.units.min(WINDOW_MOST.0)) / scale;
+        self.ns = self.ns.min(STALL * expected.max(1));
     }
 }
 
@@ -373,6 +405,32 @@ mod tests {
         let (base, mib) = device.cost.base_and_mib().expect("both are known");
         assert!((4_000..=8_000).contains(&base.ns()), "{base:?}");
         assert!((1_900_000..=2_100_000).contains(&mib.ns()), "{mib:?}");
+    }
+
+    #[test]
+    fn what_deep_windows_told_is_tried_again_after_many_others() {
+        let mut device = Device::new(8);
+        device.serve(400, 5, 2_000, 64 * KIB);
+        device.complete(7, 5, 2_000);
+        assert!(device.cost.is_deep());
+        device.depth = 1;
+        device.serve(DEEP_STALE, 300, 2_000, 64 * KIB);
+        assert!(!device.cost.is_deep());
+        device.depth = 8;
+        device.serve(40, 5, 2_000, 64 * KIB);
+        assert!(device.cost.is_deep());
+    }
+
+    #[test]
+    fn a_stall_of_the_machine_is_no_cost_of_a_command() {
+        let mut device = Device::new(8);
+        for round in 0..40 {
+            device.serve(100, 5, 2_000, 64 * KIB);
+            // The first stall comes when the costs are known.
+            device.now += if round == 0 { 0 } else { 50_000_000 };
+        }
+        let (base, _) = device.cost.base_and_mib().expect("both are known");
+        assert!(base < Span::from_us(60), "{base:?}");
     }
 
     #[test]
