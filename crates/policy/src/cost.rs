@@ -31,12 +31,12 @@ const WINDOWS_LEAST: u32 = 16;
 /// Most commands in a window: longer windows are too alike.
 const WINDOW_COMMANDS_MOST: u32 = 8;
 
-/// Windows in a row that were not deep after which the deep ones count no longer: their base may be that of a disturbed
+/// Windows in a row that were not deep after which the deep ones count little: their base may be that of a disturbed
 /// machine, and long pieces leave none to correct it.
 const DEEP_STALE: u32 = 512;
 
 /// A window that takes this many times as long as expected met a stall of the machine, and counts as this many times.
-const STALL: i128 = 8;
+const STALL: i128 = 4;
 
 /// Fewest commands in flight that hide the way to the device and back.
 pub(crate) const DEEP: u32 = 4;
@@ -83,6 +83,8 @@ pub(crate) struct Cost {
     is_deep: bool,
     /// Other windows since the last deep one.
     since_deep: u32,
+    /// Deep windows since there were none for long.
+    fresh: u32,
     estimate: Option<Estimate>,
 }
 
@@ -136,10 +138,14 @@ impl Cost {
         if window.left == 0 {
             window.clip(self.estimate.as_ref());
             if window.is_deep {
-                self.since_deep = 0;
+                (self.since_deep, self.fresh) = (0, self.fresh.saturating_add(1));
                 self.deep.add(window);
             } else {
                 self.since_deep = self.since_deep.saturating_add(1);
+                if self.since_deep == DEEP_STALE {
+                    self.fresh = 0;
+                    self.deep.fade();
+                }
                 self.shallow.add(window);
             }
             let deep = solve(&self.deep, None);
@@ -153,7 +159,7 @@ impl Cost {
 
     /// Whether the base of commands that overlap is known, and not from long ago.
     pub(crate) fn is_deep(&self) -> bool {
-        self.is_deep && self.since_deep < DEEP_STALE
+        self.is_deep && self.fresh >= WINDOWS_LEAST
     }
 
     /// The number of commands, up to [`DEEP`], in which `bytes` in flight keep the device busiest:
@@ -230,6 +236,16 @@ impl Sums {
         self.bb += b * b;
         self.ct += c * t;
         self.bt += b * t;
+    }
+
+    /// Gives the windows so far the weight of the fewest that an estimate needs.
+    fn fade(&mut self) {
+        if self.windows > WINDOWS_LEAST {
+            for sum in [&mut self.cc, &mut self.cb, &mut self.bb, &mut self.ct, &mut self.bt] {
+                *sum = *sum * i128::from(WINDOWS_LEAST) / i128::from(self.windows);
+            }
+            self.windows = WINDOWS_LEAST;
+        }
     }
 
     /// The base of this group's commands, in the units of an estimate whose cost per byte they
@@ -417,7 +433,9 @@ mod tests {
         device.serve(DEEP_STALE, 300, 2_000, 64 * KIB);
         assert!(!device.cost.is_deep());
         device.depth = 8;
-        device.serve(40, 5, 2_000, 64 * KIB);
+        device.serve(20, 5, 2_000, 64 * KIB);
+        assert!(!device.cost.is_deep(), "a few windows");
+        device.serve(200, 5, 2_000, 64 * KIB);
         assert!(device.cost.is_deep());
     }
 

@@ -16,8 +16,8 @@
 //! target at a certain rate at the baseline, the same rate of misses is excused anywhere.
 //!
 //! Bytes that the device transfers between the baseline's median and the target do not make a short
-//! request late, so misses have other reasons, and no cut takes these bytes away. The device time of
-//! a piece must be known for that.
+//! request late, so misses have other reasons, and no cut takes these bytes away; they are no more
+//! than pass within twice the configured target. The device time of a piece must be known for that.
 //!
 //! The baseline may change: if it is in use the bound returns to one piece from time to time, and
 //! goes on from where it was. It is measured anew when pieces have become half as long.
@@ -183,11 +183,12 @@ impl Feedback {
         self.baseline.median.map_or(self.target, |median| self.target.max(median.share(2, 1)))
     }
 
-    /// The least bound: as many bytes as the device transfers between the baseline and the target, and half a piece, for which
-    /// the median of the baseline has waited.
+    /// The least bound: as many bytes as the device transfers between the baseline and the target, within twice the configured
+    /// target, and half a piece, for which the median of the baseline has waited.
     fn least(&self) -> u64 {
         let Some(median) = self.baseline.median else { return self.piece };
-        let spare = self.target().ns().saturating_sub(median.ns());
+        let spare =
+            self.target().ns().saturating_sub(median.ns()).min(self.target.ns().saturating_mul(2));
         let bytes = self.piece.saturating_mul(spare).checked_div(self.piece_time.ns());
         let least = bytes.map_or(0, |bytes| bytes.saturating_add(self.piece / 2));
         least.clamp(self.piece, BOUND_MOST)
