@@ -335,11 +335,11 @@ impl SizePriority {
     /// because short requests wait for all bytes in flight, in however many commands these are.
     fn piece_len(&self, now: Time, len: u32) -> u32 {
         let bound = self.bound.bound(now);
-        let learned = self.split.piece(u32::try_from(bound).unwrap_or(u32::MAX).min(len));
-        let Split::Learned(cost) = &self.split else { return learned };
+        let Split::Learned(cost) = &self.split else { return self.split.piece(len) };
         if bound == u64::MAX {
-            return learned;
+            return cost.piece(len, LEAST);
         }
+        let learned = cost.piece(u32::try_from(bound).unwrap_or(u32::MAX).min(len), LEAST);
         let fewest = if self.is_trial(now) { DEEP } else { cost.commands(bound) };
         let most = (bound / u64::from(SHORT)).max(u64::from(DEEP));
         let part = bound / (bound / u64::from(learned.max(1))).clamp(fewest.into(), most);
