@@ -31,13 +31,6 @@ const WINDOWS_LEAST: u32 = 16;
 /// Most commands in a window: longer windows are too alike.
 const WINDOW_COMMANDS_MOST: u32 = 8;
 
-/// Windows in a row that were not deep after which the deep ones count little: their base may be that of a disturbed
-/// machine, and long pieces leave none to correct it.
-const DEEP_STALE: u32 = 512;
-
-/// A window that takes this many times as long as expected met a stall of the machine, and counts as this many times.
-const STALL: i128 = 4;
-
 /// Fewest commands in flight that hide the way to the device and back.
 pub(crate) const DEEP: u32 = 4;
 
@@ -81,10 +74,6 @@ pub(crate) struct Cost {
     shallow: Sums,
     /// Whether deep windows have given an estimate.
     is_deep: bool,
-    /// Other windows since the last deep one.
-    since_deep: u32,
-    /// Deep windows since there were none for long.
-    fresh: u32,
     estimate: Option<Estimate>,
 }
 
@@ -136,18 +125,8 @@ impl Cost {
         window.units += i128::from(len.div_ceil(UNIT));
         window.ns += i128::from(busy.ns());
         if window.left == 0 {
-            window.clip(self.estimate.as_ref());
-            if window.is_deep {
-                (self.since_deep, self.fresh) = (0, self.fresh.saturating_add(1));
-                self.deep.add(window);
-            } else {
-                self.since_deep = self.since_deep.saturating_add(1);
-                if self.since_deep == DEEP_STALE {
-                    self.fresh = 0;
-                    self.deep.fade();
-                }
-                self.shallow.add(window);
-            }
+            let sums = if window.is_deep { &mut self.deep } else { &mut self.shallow };
+            sums.add(window);
             let deep = solve(&self.deep, None);
             let deep = deep.or_else(|| solve(&self.deep, Some(&self.shallow)));
             self.is_deep |= deep.is_some();
@@ -157,9 +136,9 @@ impl Cost {
         }
     }
 
-    /// Whether the base of commands that overlap is known, and not from long ago.
+    /// Whether the base of commands that overlap is known.
     pub(crate) fn is_deep(&self) -> bool {
-        self.is_deep && self.fresh >= WINDOWS_LEAST
+        self.is_deep
     }
 
     /// The number of commands, up to [`DEEP`], in which `bytes` in flight keep the device busiest:
@@ -210,16 +189,6 @@ impl Cost {
     }
 }
 
-impl Window {
-    /// Limits its time to [`STALL`] times the time that is expected of its commands.
-    fn clip(&mut self, estimate: Option<&Estimate>) {
-        let Some(Estimate { scale, base, unit, way }) = estimate else { return };
-        let base = if self.is_deep { base } else { way };
-        let expected = (base * self.commands + unit * self.units.min(WINDOW_MOST.0)) / scale;
-        self.ns = self.ns.min(STALL * expected.max(1));
-    }
-}
-
 impl Sums {
     fn add(&mut self, window: &Window) {
         let (units_most, ns_most) = WINDOW_MOST;
@@ -236,16 +205,6 @@ impl Sums {
         self.bb += b * b;
         self.ct += c * t;
         self.bt += b * t;
-    }
-
-    /// Gives the windows so far the weight of the fewest that an estimate needs.
-    fn fade(&mut self) {
-        if self.windows > WINDOWS_LEAST {
-            for sum in [&mut self.cc, &mut self.cb, &mut self.bb, &mut self.ct, &mut self.bt] {
-                *sum = *sum * i128::from(WINDOWS_LEAST) / i128::from(self.windows);
-            }
-            self.windows = WINDOWS_LEAST;
-        }
     }
 
     /// The base of this group's commands, in the units of an estimate whose cost per byte they
@@ -421,34 +380,6 @@ mod tests {
         let (base, mib) = device.cost.base_and_mib().expect("both are known");
         assert!((4_000..=8_000).contains(&base.ns()), "{base:?}");
         assert!((1_900_000..=2_100_000).contains(&mib.ns()), "{mib:?}");
-    }
-
-    #[test]
-    fn what_deep_windows_told_is_tried_again_after_many_others() {
-        let mut device = Device::new(8);
-        device.serve(400, 5, 2_000, 64 * KIB);
-        device.complete(7, 5, 2_000);
-        assert!(device.cost.is_deep());
-        device.depth = 1;
-        device.serve(DEEP_STALE, 300, 2_000, 64 * KIB);
-        assert!(!device.cost.is_deep());
-        device.depth = 8;
-        device.serve(20, 5, 2_000, 64 * KIB);
-        assert!(!device.cost.is_deep(), "a few windows");
-        device.serve(200, 5, 2_000, 64 * KIB);
-        assert!(device.cost.is_deep());
-    }
-
-    #[test]
-    fn a_stall_of_the_machine_is_no_cost_of_a_command() {
-        let mut device = Device::new(8);
-        for round in 0..40 {
-            device.serve(100, 5, 2_000, 64 * KIB);
-            // The first stall comes when the costs are known.
-            device.now += if round == 0 { 0 } else { 50_000_000 };
-        }
-        let (base, _) = device.cost.base_and_mib().expect("both are known");
-        assert!(base < Span::from_us(60), "{base:?}");
     }
 
     #[test]

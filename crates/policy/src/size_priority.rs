@@ -48,7 +48,7 @@ const LEAST: u32 = 16 << 10;
 const TRIALS: u32 = 160;
 
 /// Pieces under a bound from one trial to the next, until one has succeeded.
-const TRIALS_EVERY: u32 = 1024;
+const TRIALS_EVERY: u32 = 4096;
 
 /// Default target for the latency of short requests: near the time that a flash disk needs for a
 /// short write alone, and far below the latency under a flood.
