@@ -207,14 +207,6 @@ impl Split {
             Self::Learned(cost) => cost.piece(len, LEAST),
         }
     }
-
-    /// The device time of a command of `len` bytes; zero while it is not known.
-    fn time(&self, len: u32) -> Span {
-        match self {
-            Self::Off | Self::Fixed(_) => Span::ZERO,
-            Self::Learned(cost) => cost.time(len),
-        }
-    }
 }
 
 /// An entry of the queue of long requests.
@@ -330,22 +322,23 @@ impl SizePriority {
         (!in_pieces || fits).then_some(piece)
     }
 
-    /// The length of a piece of a request of `len` bytes. Pieces of learned length fill a bound: they are shorter than
-    /// learned if there is no room for as many as hide their way to the device, and otherwise longer rather than many,
-    /// because short requests wait for all bytes in flight, in however many commands these are.
+    /// The length of a piece of a request of `len` bytes: shorter than learned if the bound leaves
+    /// no room for as many as hide their way to the device.
     fn piece_len(&self, now: Time, len: u32) -> u32 {
-        let bound = self.bound.bound(now);
-        let Split::Learned(cost) = &self.split else { return self.split.piece(len) };
-        if bound == u64::MAX {
-            return cost.piece(len, LEAST);
+        let (piece, bound) = (self.split.piece(len), self.bound.bound(now));
+        let parts = match &self.split {
+            _ if bound == u64::MAX => 1,
+            _ if self.is_trial(now) => DEEP,
+            Split::Learned(cost) => cost.commands(bound),
+            Split::Off | Split::Fixed(_) => 1,
+        };
+        if parts == 1 {
+            return piece;
         }
-        let learned = cost.piece(u32::try_from(bound).unwrap_or(u32::MAX).min(len), LEAST);
-        let fewest = if self.is_trial(now) { DEEP } else { cost.commands(bound) };
-        let most = (bound / u64::from(SHORT)).max(u64::from(DEEP));
-        let part = bound / (bound / u64::from(learned.max(1))).clamp(fewest.into(), most);
+        let part = bound / u64::from(parts);
+        let part = u32::try_from(part).unwrap_or(u32::MAX).max(LEAST);
         // Whole blocks, whatever the device's blocks are.
-        let part = u32::try_from(part).unwrap_or(u32::MAX) / (1 << 12) * (1 << 12);
-        part.max(LEAST).min(len)
+        piece.min(part / (1 << 12) * (1 << 12))
     }
 
     /// Whether pieces go as short as it takes to have [`DEEP`] in flight within the bound. With one at a time,
@@ -398,10 +391,9 @@ impl SizePriority {
             if let (InFlightBound::Regulated(feedback), true) = (&mut self.bound, sent < long.left)
             {
                 if is_trial {
-                    feedback.try_piece(piece, self.split.time(piece));
+                    feedback.try_piece(piece);
                 } else {
-                    let piece = self.split.piece(long.len);
-                    feedback.set_piece(piece, self.split.time(piece));
+                    feedback.set_piece(self.split.piece(long.len));
                 }
             }
         }
