@@ -174,6 +174,13 @@ impl Cost {
         piece.checked_next_multiple_of(1 << 12).unwrap_or(piece).min(len)
     }
 
+    /// The device time of a command of `len` bytes; zero without an estimate.
+    pub(crate) fn time(&self, len: u32) -> Span {
+        let Some(Estimate { scale, base, unit, .. }) = self.estimate else { return Span::ZERO };
+        let ns = (base + unit * i128::from(len.div_ceil(UNIT))) / scale;
+        Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
     /// The estimated base of a command and the cost of each MiB; `None` without an estimate.
     pub(crate) fn base_and_mib(&self) -> Option<(Span, Span)> {
         let Estimate { scale, base, unit, .. } = self.estimate?;

@@ -14,7 +14,12 @@
 //! baseline's median exceeds the configured target, it is the target instead: with as many bytes in
 //! flight as double the latency, a device that is far away is just full. If short requests miss the
 //! target at a certain rate at the baseline, the same rate of misses is excused anywhere. Both may
-//! change, so if either is in use the bound returns to one piece from time to time.
+//! change, so if either is in use the bound returns to one piece from time to time, and at once if
+//! pieces are half as long as when the target was taken from them.
+//!
+//! The bytes that the device transfers between the baseline's median and the target do not make a
+//! short request late. So misses at such a bound have other reasons, and no cut takes these bytes
+//! away. For this the device time of a piece must be known.
 //!
 //! If no short request has come for [`QUIET`] there is no request to protect, and no bound.
 //!
@@ -55,6 +60,8 @@ pub(crate) struct Feedback {
     target: Span,
     /// The bound never falls below one piece, so that long requests move.
     piece: u64,
+    /// Device time of a piece; zero while it is not known.
+    piece_time: Span,
     bound: u64,
     /// Until the first miss each request within the target adds a whole piece.
     slow_start: bool,
@@ -79,6 +86,8 @@ struct Baseline {
     filled: usize,
     /// The median of the last [`BASELINE_SAMPLES`] latencies.
     median: Option<Span>,
+    /// The length of a piece when the measurement began.
+    piece: u64,
     requests: u32,
     misses: u32,
     /// Time since which the bound is one piece; requests due by then may have met more in flight.
@@ -86,8 +95,17 @@ struct Baseline {
 }
 
 impl Baseline {
-    /// Adds a latency. Returns whether this completes a median.
-    fn add(&mut self, latency: Span) -> bool {
+    /// Begins a measurement anew.
+    fn restart(&mut self) {
+        (self.filled, self.piece, self.since) = (0, 0, None);
+        (self.requests, self.misses) = (0, 0);
+    }
+
+    /// Adds a latency with pieces of `piece` bytes. Returns whether this completes a median.
+    fn add(&mut self, latency: Span, piece: u64) -> bool {
+        if self.filled == 0 {
+            self.piece = piece;
+        }
         self.latencies[self.filled] = latency.ns();
         self.filled += 1;
         if self.filled < BASELINE_SAMPLES {
@@ -125,6 +143,7 @@ impl Feedback {
         Self {
             target,
             piece,
+            piece_time: Span::ZERO,
             bound: piece,
             slow_start: true,
             probing: true,
@@ -136,19 +155,47 @@ impl Feedback {
         }
     }
 
-    /// Sets the length of pieces from now on.
-    pub(crate) fn set_piece(&mut self, piece: u32) {
-        self.try_piece(piece);
+    /// Sets the length of pieces from now on, and the device time of each.
+    pub(crate) fn set_piece(&mut self, piece: u32, time: Span) {
+        self.try_piece(piece, time);
+        if self.is_relative() && self.piece < self.baseline.piece / 2 {
+            // Short requests waited for longer ones when the baseline was measured.
+            self.baseline.restart();
+            self.probing = true;
+        }
         if self.probing {
             // Pieces may have become shorter since the measurement began.
             self.bound = self.piece;
         }
     }
 
-    /// Sets the length of pieces for a trial of some.
-    pub(crate) fn try_piece(&mut self, piece: u32) {
+    /// Sets the length of pieces for a trial of some, and the device time of each.
+    pub(crate) fn try_piece(&mut self, piece: u32, time: Span) {
         self.piece = u64::from(piece).min(BOUND_MOST);
+        self.piece_time = time;
         self.bound = self.bound.max(self.piece);
+    }
+
+    /// The target in force.
+    fn target(&self) -> Span {
+        self.baseline.median.map_or(self.target, |median| self.target.max(median.share(2, 1)))
+    }
+
+    /// Whether the target in force is that of the baseline.
+    fn is_relative(&self) -> bool {
+        self.target() > self.target
+    }
+
+    /// The least bound: the bytes that the device transfers between the baseline's median and the
+    /// target, but no more than in twice the configured target; and half a piece, because half of
+    /// the requests of the baseline waited for that much.
+    fn least(&self) -> u64 {
+        let Some(median) = self.baseline.median else { return self.piece };
+        let spare =
+            self.target().ns().saturating_sub(median.ns()).min(self.target.ns().saturating_mul(2));
+        let bytes = self.piece.saturating_mul(spare).checked_div(self.piece_time.ns());
+        let least = bytes.map_or(0, |bytes| bytes.saturating_add(self.piece / 2));
+        least.clamp(self.piece, BOUND_MOST)
     }
 
     /// Bytes that long requests may have in flight now.
@@ -173,10 +220,8 @@ impl Feedback {
     pub(crate) fn finished(&mut self, now: Time, due: Time, pressed: bool) {
         self.last_short = Some(now);
         let latency = now.since(due);
-        let target =
-            self.baseline.median.map_or(self.target, |median| self.target.max(median.share(2, 1)));
         let counts = self.cut.is_none_or(|cut| due > cut);
-        let missed = latency > target;
+        let missed = latency > self.target();
         // No bound prevents a miss that happens with one piece in flight.
         let at_one_piece = self.bound < 2 * self.piece;
         if counts && pressed {
@@ -200,7 +245,7 @@ impl Feedback {
             self.credit -= CREDIT;
             return;
         }
-        self.bound = (self.bound - self.bound / 4).max(self.piece);
+        self.bound = (self.bound - self.bound / 4).max(self.least());
         self.slow_start = false;
     }
 
@@ -211,8 +256,9 @@ impl Feedback {
             self.since_baseline = 0;
             if due > *self.baseline.since.get_or_insert(now) {
                 self.baseline.count(missed);
-                if self.baseline.add(now.since(due)) && self.probing {
+                if self.baseline.add(now.since(due), self.piece) && self.probing {
                     (self.probing, self.slow_start) = (false, true);
+                    self.bound = self.least();
                 }
             }
             return;
@@ -220,8 +266,7 @@ impl Feedback {
         self.baseline.since = None;
         self.credit = (self.credit + self.baseline.miss_rate()).min(CREDITS_MOST * CREDIT);
         self.since_baseline += 1;
-        let relative = self.baseline.median.is_some_and(|median| median.share(2, 1) > self.target);
-        let in_use = relative || self.baseline.miss_rate() > 0;
+        let in_use = self.is_relative() || self.baseline.miss_rate() > 0;
         if self.since_baseline >= BASELINE_STALE && in_use {
             (self.bound, self.probing) = (self.piece, true);
         }
@@ -230,13 +275,15 @@ impl Feedback {
 
 #[cfg(test)]
 mod tests {
+    use core::ops::Range;
+
     use super::*;
 
     #[test]
     fn pieces_that_become_shorter_while_the_baseline_is_measured_do_not_hold_the_bound() {
         let mut feedback = Feedback::new(Span::from_us(500), 64 << 10);
-        feedback.try_piece(256 << 10);
-        feedback.set_piece(32 << 10);
+        feedback.try_piece(256 << 10, Span::ZERO);
+        feedback.set_piece(32 << 10, Span::ZERO);
         for request in 1..=100 {
             let due = Time::ZERO + Span::from_ms(request);
             feedback.arrived(due);
@@ -244,5 +291,38 @@ mod tests {
         }
         let bound = feedback.bound(Time::ZERO + Span::from_ms(101));
         assert!(bound > 256 << 10, "{bound}");
+    }
+
+    /// Feeds the short requests numbered `requests`, one every ten milliseconds, that take
+    /// `latency` each.
+    fn feed(feedback: &mut Feedback, requests: Range<u64>, latency: Span) {
+        for request in requests {
+            let due = Time::ZERO + Span::from_ms(10 * request);
+            feedback.arrived(due);
+            feedback.finished(due + latency, due, true);
+        }
+    }
+
+    #[test]
+    fn misses_leave_as_much_as_passes_between_the_baseline_and_the_target() {
+        let mut feedback = Feedback::new(Span::from_us(500), 32 << 10);
+        feedback.set_piece(32 << 10, Span::from_us(100));
+        feed(&mut feedback, 1..41, Span::from_us(200));
+        feed(&mut feedback, 41..241, Span::from_us(900));
+        // 300 us of transfers, and half a piece.
+        assert_eq!(feedback.bound, (3 * 32 + 16) << 10);
+    }
+
+    #[test]
+    fn a_target_from_a_baseline_of_long_pieces_does_not_hold_for_short_ones() {
+        let mut feedback = Feedback::new(Span::from_us(500), 512 << 10);
+        feedback.set_piece(512 << 10, Span::from_us(2_000));
+        feed(&mut feedback, 1..41, Span::from_us(1_300));
+        assert_eq!(feedback.target(), Span::from_us(2_600));
+        feedback.set_piece(32 << 10, Span::from_us(100));
+        assert_eq!(feedback.bound, 32 << 10);
+        feed(&mut feedback, 41..81, Span::from_us(200));
+        assert_eq!(feedback.target(), Span::from_us(500));
+        assert!(feedback.bound > 32 << 10);
     }
 }

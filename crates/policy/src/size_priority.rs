@@ -207,6 +207,20 @@ impl Split {
             Self::Learned(cost) => cost.piece(len, LEAST),
         }
     }
+
+    /// The device time of a command of `len` bytes; zero while it is not known.
+    fn time(&self, len: u32) -> Span {
+        match self {
+            Self::Off | Self::Fixed(_) => Span::ZERO,
+            Self::Learned(cost) => cost.time(len),
+        }
+    }
+}
+
+/// Rounds `bytes` down to whole blocks, whatever the device's blocks are; at least [`LEAST`].
+fn blocks(bytes: u64) -> u32 {
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    (bytes / (1 << 12) * (1 << 12)).max(LEAST)
 }
 
 /// An entry of the queue of long requests.
@@ -322,23 +336,23 @@ impl SizePriority {
         (!in_pieces || fits).then_some(piece)
     }
 
-    /// The length of a piece of a request of `len` bytes: shorter than learned if the bound leaves
-    /// no room for as many as hide their way to the device.
+    /// The length of a piece of a request of `len` bytes. Pieces of learned length fill a bound.
+    /// They are shorter than learned if it has no room for as many as hide their way to the
+    /// device, and longer rather than many: a short request waits for all bytes in flight, in
+    /// however many commands they are.
     fn piece_len(&self, now: Time, len: u32) -> u32 {
-        let (piece, bound) = (self.split.piece(len), self.bound.bound(now));
-        let parts = match &self.split {
-            _ if bound == u64::MAX => 1,
-            _ if self.is_trial(now) => DEEP,
-            Split::Learned(cost) => cost.commands(bound),
-            Split::Off | Split::Fixed(_) => 1,
+        let bound = self.bound.bound(now);
+        let cost = match &self.split {
+            Split::Learned(cost) if bound < u64::MAX => cost,
+            split => return split.piece(len),
         };
-        if parts == 1 {
-            return piece;
+        let piece = cost.piece(blocks(bound).min(len), LEAST);
+        let fewest = if self.is_trial(now) { DEEP } else { cost.commands(bound) };
+        let most = (bound / u64::from(SHORT)).max(u64::from(DEEP));
+        match (bound / u64::from(piece)).clamp(u64::from(fewest), most) {
+            1 => piece,
+            commands => blocks(bound / commands).min(len),
         }
-        let part = bound / u64::from(parts);
-        let part = u32::try_from(part).unwrap_or(u32::MAX).max(LEAST);
-        // Whole blocks, whatever the device's blocks are.
-        piece.min(part / (1 << 12) * (1 << 12))
     }
 
     /// Whether pieces go as short as it takes to have [`DEEP`] in flight within the bound. With one at a time,
@@ -391,9 +405,10 @@ impl SizePriority {
             if let (InFlightBound::Regulated(feedback), true) = (&mut self.bound, sent < long.left)
             {
                 if is_trial {
-                    feedback.try_piece(piece);
+                    feedback.try_piece(piece, self.split.time(piece));
                 } else {
-                    feedback.set_piece(self.split.piece(long.len));
+                    let piece = self.split.piece(long.len);
+                    feedback.set_piece(piece, self.split.time(piece));
                 }
             }
         }
