@@ -40,7 +40,15 @@ SIZE = 12 << 30
 
 RAW = "as it is"
 
-POLICIES = ("noop", "size-priority")
+POLICIES = {
+    "noop": ("noop",),
+    "size-priority": ("size-priority",),
+    "size-priority, target 0.75 ms": (
+        "size-priority",
+        *("--set", "size-priority.long_in_flight.target=750us"),
+    ),
+}
+"""Policies with their settings, as `penstock serve --policy` takes them, by their rows."""
 
 MB = 1_000_000
 
@@ -77,7 +85,7 @@ class TableTarget:
         """A block device for programs: itself, or under a policy."""
         if way == RAW:
             return self.as_it_is()
-        return behind_policy(self.path, way, "--keep-data")
+        return behind_policy(self.path, *POLICIES[way], "--keep-data")
 
     @contextmanager
     def as_it_is(self) -> Iterator[str]:
