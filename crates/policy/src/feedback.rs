@@ -17,9 +17,9 @@
 //! change, so if either is in use the bound returns to one piece from time to time, and at once if
 //! pieces are half as long as when the target was taken from them.
 //!
-//! The bytes that the device transfers between the baseline's median and the target do not make a
-//! short request late. So misses at such a bound have other reasons, and no cut takes these bytes
-//! away. For this the device time of a piece must be known.
+//! The bytes that the device transfers between the baseline's median and the configured target do
+//! not make a short request late. So misses at such a bound have other reasons, and no cut takes
+//! these bytes away. For this the device time of a piece must be known.
 //!
 //! If no short request has come for [`QUIET`] there is no request to protect, and no bound.
 //!
@@ -187,12 +187,11 @@ impl Feedback {
     }
 
     /// The least bound: the bytes that the device transfers between the baseline's median and the
-    /// target, but no more than in twice the configured target; and half a piece, because half of
-    /// the requests of the baseline waited for that much.
+    /// configured target; and half a piece, because half of the requests of the baseline waited for
+    /// that much.
     fn least(&self) -> u64 {
         let Some(median) = self.baseline.median else { return self.piece };
-        let spare =
-            self.target().ns().saturating_sub(median.ns()).min(self.target.ns().saturating_mul(2));
+        let spare = self.target.ns().saturating_sub(median.ns());
         let bytes = self.piece.saturating_mul(spare).checked_div(self.piece_time.ns());
         let least = bytes.map_or(0, |bytes| bytes.saturating_add(self.piece / 2));
         least.clamp(self.piece, BOUND_MOST)
