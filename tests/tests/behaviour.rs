@@ -279,8 +279,8 @@ fn long_in_flight_bounds_the_bytes_at_the_device() {
             });
         }
     }
-    let most = |limit: Value| {
-        let (entry, params) = policy("size-priority", &[SPLIT, ("long_in_flight", limit)]);
+    let most = |split, limit: Value| {
+        let (entry, params) = policy("size-priority", &[split, ("long_in_flight", limit)]);
         let wide = Wide { serving: Vec::new(), most: 0 };
         let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), wide);
         let ios = (0..4).map(|n| write(0, 0, 1024 * (n + 1), 400)).chain([read(1, 0, 0, 4)]);
@@ -288,9 +288,11 @@ fn long_in_flight_bounds_the_bytes_at_the_device() {
         run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
         stack.device().most
     };
-    assert_eq!(most(Value::Word("unlimited")), 32 * 4096);
-    assert_eq!(most(Value::Size(12 << 10)), 12 << 10);
-    assert_eq!(most(Value::Size(1)), 4096, "one piece is always allowed");
+    assert_eq!(most(SPLIT, Value::Word("unlimited")), 32 * 4096);
+    assert_eq!(most(SPLIT, Value::Size(12 << 10)), 12 << 10);
+    assert_eq!(most(SPLIT, Value::Size(1)), 4096, "one piece is always allowed");
+    let whole = most(("split", OFF), Value::Size(12 << 10));
+    assert_eq!(whole, 400 << 10, "what is not split goes whole");
 }
 
 #[derive(Default)]

@@ -41,7 +41,7 @@ enum Disturbance {
     Late,
 }
 
-/// A device whose completions come late.
+/// A device whose completions come late, and that takes whole blocks only.
 struct Disturbed<D> {
     device: D,
     base: Span,
@@ -82,6 +82,7 @@ impl<D: Device> Device for Disturbed<D> {
     }
 
     fn start(&mut self, now: Time, req: &Request) {
+        assert!(req.len > 0 && req.len.is_multiple_of(SHORT_LEN), "{} bytes", req.len);
         self.device.start(now, req);
     }
 
@@ -335,43 +336,13 @@ fn a_bound_of_one_piece_has_several_shorter_ones_that_hide_their_way() {
     }
 }
 
-/// A device that takes commands of whole blocks only.
-struct OfBlocks<D>(D);
-
-impl<D: Device> Device for OfBlocks<D> {
-    fn capacity(&self) -> u64 {
-        self.0.capacity()
-    }
-
-    fn block(&self) -> u32 {
-        self.0.block()
-    }
-
-    fn room(&self) -> u32 {
-        self.0.room()
-    }
-
-    fn start(&mut self, now: Time, req: &Request) {
-        assert!(req.len > 0 && req.len.is_multiple_of(4096), "{} bytes", req.len);
-        self.0.start(now, req);
-    }
-
-    fn wakeup(&self) -> Time {
-        self.0.wakeup()
-    }
-
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        self.0.advance(now, done);
-    }
-}
-
 #[test]
 fn pieces_of_learned_length_are_whole_blocks_within_any_bound() {
     let alone = shared(None, vec![batch()], FAST).long;
     for bound in [1, 5_000, 40_000, 100_001, 123 << 10, 1_000_000, (64 << 20) + 1] {
         let agents = vec![tellers([0, 20]), batch()];
-        let limit = Value::Size(bound);
-        let held = split(OfBlocks(disk(FAST)), Value::Word("auto"), limit, agents, 1);
+        let disk = distant([0, 20, 1_000], Disturbance::None);
+        let held = split(disk, Value::Word("auto"), Value::Size(bound), agents, 1);
         assert!(held.long * 100 > alone * 30, "{bound}: {} bytes of {alone}", held.long);
     }
 }
