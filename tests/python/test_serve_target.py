@@ -256,6 +256,19 @@ def test_after_a_kill_its_users_get_errors_and_it_can_be_served_again(tmp_path: 
         report(command)
 
 
+def queue(node: str, attribute: str) -> str:
+    """An attribute of a block device's queue."""
+    return Path("/sys/block", Path(node).name, "queue", attribute).read_text().strip()
+
+
+def test_a_flood_of_writes_leaves_places_in_the_queue_to_reads(tmp_path: Path) -> None:
+    with served(tmp_path, *NEW, "--depth", "8") as ((node,), command):
+        assert "[mq-deadline]" in queue(node, "scheduler")
+        assert (queue(node, "nr_requests"), queue(node, "iosched/async_depth")) == ("8", "4")
+        report(command)
+    assert "[none]" in queue(node, "scheduler")
+
+
 def written(node: str) -> int:
     """The writes that a block device has completed."""
     return int(Path("/sys/block", Path(node).name, "stat").read_text().split()[4])

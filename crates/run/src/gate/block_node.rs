@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use penstock_live::queue_settings::{self, Held, SchedulerStep, Setting};
+use penstock_live::queue_settings::{self, Held, QueueError, SchedulerStep, Setting};
 use penstock_live::serve::{Front, Served};
 
 use crate::failure::Failure;
@@ -16,8 +16,9 @@ pub(super) struct BlockNode {
 }
 
 impl BlockNode {
-    /// Serves `front` in blocks of `block` bytes, under the kernel's scheduler `none` with `settings`. `shown`
-    /// is the name of its file where the kernel lists it. No other process can use it until it is handed out.
+    /// Serves `front` in blocks of `block` bytes, under `scheduler`, or under `instead` where the kernel
+    /// lacks it or one of its settings. `shown` is the name of its file where the kernel lists it. No other
+    /// process can use it until it is handed out.
     ///
     /// # Errors
     /// [`Failure`]: the machine or the user lacks what it needs.
@@ -25,14 +26,22 @@ impl BlockNode {
         front: impl Front,
         block: u32,
         shown: &str,
-        settings: Vec<Setting>,
+        scheduler: SchedulerStep,
+        instead: Option<SchedulerStep>,
     ) -> Result<Self, Failure> {
         let served = Served::new(front, block, shown)?;
         let longest = Setting::new("max_sectors_kb", (Served::LONGEST >> 10).to_string());
-        let settings = std::iter::once(longest).chain(settings).collect();
-        let step = SchedulerStep { scheduler: "none".into(), settings };
         let disk = served.node().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let held = queue_settings::hold_served(&disk, &[step])?;
+        let hold = |mut step: SchedulerStep| {
+            step.settings.insert(0, longest.clone());
+            queue_settings::hold_served(&disk, &[step])
+        };
+        let held = match (hold(scheduler), instead) {
+            (Err(QueueError::Unknown { .. } | QueueError::NoSetting { .. }), Some(step)) => {
+                hold(step)
+            }
+            (held, _) => held,
+        }?;
         Ok(Self { _held: held, served })
     }
 

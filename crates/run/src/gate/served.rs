@@ -20,7 +20,7 @@ use penstock_core::{
 };
 use penstock_jobs::devices::DeviceSpec;
 use penstock_jobs::units;
-use penstock_live::queue_settings::Setting;
+use penstock_live::queue_settings::{SchedulerStep, Setting};
 use penstock_live::serve::{BlockRequest, Front, Store};
 use penstock_live::{Answers, Emulated, Handover, LiveClock, Speed, Stopwatch};
 
@@ -183,7 +183,8 @@ impl ServedDevice {
         }
         settings.extend(options.depth.map(|depth| Setting::new("nr_requests", depth.to_string())));
         let name = format!("penstock {}", options.device);
-        let mut node = BlockNode::new(front, block.max(512), &name, settings)?;
+        let none = SchedulerStep { scheduler: "none".into(), settings };
+        let mut node = BlockNode::new(front, block.max(512), &name, none, None)?;
         let took = node.round_trip()?;
         let head_start = Span::from_ns(u64::try_from(took.as_nanos()).unwrap_or(0));
         let _ = this.desk.head_start.set(head_start);

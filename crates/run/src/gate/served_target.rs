@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use penstock_core::{ClassId, ClassInfo, Op};
 use penstock_jobs::{VolumeSpec, params, policies};
-use penstock_live::queue_settings::Setting;
+use penstock_live::queue_settings::{SchedulerStep, Setting};
 use penstock_live::serve::{BlockRequest, Front, Served, can_serve, hold_memory};
 use penstock_live::{Contents, Handover, Stopwatch, Target, User};
 use serde::Serialize;
@@ -38,6 +38,9 @@ use crate::measures::values::Values;
 use crate::place::target;
 use crate::record::Recorder;
 use crate::result::Distribution;
+
+/// Requests that the kernel gives a loop device at once, if nothing else is set.
+const USUAL_DEPTH: u32 = 128;
 
 /// The options of a served target.
 #[derive(Clone, Debug, Default)]
@@ -240,8 +243,8 @@ impl ServedTarget {
                 Arc::new(DataPool::new().map_err(|error| Failure::here("start a thread", &error))?);
             let shown = format!("penstock {}", volume.class.name);
             let front = VolumeFront { volume, number, inbox, stopwatch, pool, levels };
-            let depth = options.depth.map(|depth| Setting::new("nr_requests", depth.to_string()));
-            this.nodes.push(BlockNode::new(front, block, &shown, depth.into_iter().collect())?);
+            let (scheduler, none) = schedulers(options.depth);
+            this.nodes.push(BlockNode::new(front, block, &shown, scheduler, Some(none))?);
         }
         this.nodes.iter_mut().try_for_each(BlockNode::hand_out)?;
         Ok(this)
@@ -360,6 +363,21 @@ fn opened_target(file: &GateFile, keep_data: bool) -> Result<Target, Failure> {
         return Ok(Target::open_device(path, None, Contents::Kept)?);
     }
     file.open(User::Application)
+}
+
+/// Returns the kernel's scheduler for a device that has `depth` requests at once, and the one where it is
+/// missing.
+///
+/// At most half of them are writes. A flood of writes has all places under `none`, and reads wait for one where
+/// no policy sees them. As mq-deadline has no more requests than the device takes at once, it passes each on as
+/// it comes.
+fn schedulers(depth: Option<u32>) -> (SchedulerStep, SchedulerStep) {
+    let step = |scheduler: &str, settings| SchedulerStep { scheduler: scheduler.into(), settings };
+    let requests = |depth: u32| Setting::new("nr_requests", depth.to_string());
+    let usual = depth.unwrap_or(USUAL_DEPTH);
+    let writes = Setting::new("async_depth", (usual / 2).max(1).to_string());
+    let none = step("none", depth.map(requests).into_iter().collect());
+    (step("mq-deadline", vec![requests(usual), writes]), none)
 }
 
 /// Divides `target` into the volumes that are asked for, or takes it whole.
