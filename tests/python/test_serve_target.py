@@ -267,6 +267,9 @@ def test_a_flood_of_writes_leaves_places_in_the_queue_to_reads(tmp_path: Path) -
         assert (queue(node, "nr_requests"), queue(node, "iosched/async_depth")) == ("8", "4")
         report(command)
     assert "[none]" in queue(node, "scheduler")
+    with served(tmp_path, "--keep-data", "--policy", "noop") as ((node,), command):
+        assert "[none]" in queue(node, "scheduler"), "it passes on what comes"
+        report(command)
 
 
 def written(node: str) -> int:

@@ -23,6 +23,7 @@ use penstock_jobs::{VolumeSpec, params, policies};
 use penstock_live::queue_settings::{SchedulerStep, Setting};
 use penstock_live::serve::{BlockRequest, Front, Served, can_serve, hold_memory};
 use penstock_live::{Contents, Handover, Stopwatch, Target, User};
+use penstock_policy::Bound;
 use serde::Serialize;
 
 use super::block_node::BlockNode;
@@ -230,6 +231,7 @@ impl ServedTarget {
         remarks.extend(entry.facts.without_positions.map(|instead| {
             format!("{} {instead}: a real target does not say what each would cost", entry.name)
         }));
+        let in_order = (entry.bound)(&policies::set(entry, &gate.sets)?, 1) == Some(Bound::FIFO);
         let opened = open(gate, vec![target.clone()], kinds)?;
         let Opened { inbox, stopwatch, counters, levels, dispatcher, .. } = opened;
         let record = options.record.clone();
@@ -243,8 +245,8 @@ impl ServedTarget {
                 Arc::new(DataPool::new().map_err(|error| Failure::here("start a thread", &error))?);
             let shown = format!("penstock {}", volume.class.name);
             let front = VolumeFront { volume, number, inbox, stopwatch, pool, levels };
-            let (scheduler, none) = schedulers(options.depth);
-            this.nodes.push(BlockNode::new(front, block, &shown, scheduler, Some(none))?);
+            let (scheduler, instead) = schedulers(in_order, options.depth);
+            this.nodes.push(BlockNode::new(front, block, &shown, scheduler, instead)?);
         }
         this.nodes.iter_mut().try_for_each(BlockNode::hand_out)?;
         Ok(this)
@@ -365,19 +367,22 @@ fn opened_target(file: &GateFile, keep_data: bool) -> Result<Target, Failure> {
     file.open(User::Application)
 }
 
-/// Returns the kernel's scheduler for a device that has `depth` requests at once, and the one where it is
-/// missing.
+/// Returns the kernel's scheduler for a device that has `depth` requests at once, half of which may be writes,
+/// and the one where it is missing.
 ///
-/// At most half of them are writes. A flood of writes has all places under `none`, and reads wait for one where
-/// no policy sees them. As mq-deadline has no more requests than the device takes at once, it passes each on as
-/// it comes.
-fn schedulers(depth: Option<u32>) -> (SchedulerStep, SchedulerStep) {
+/// Under `none` a flood of writes has all places, and reads wait for one where no policy sees them. As
+/// mq-deadline has no more requests than the device takes at once, it passes each on as it comes, for a price
+/// per request. Before a policy that sends all `in_order` it would gain nothing.
+fn schedulers(in_order: bool, depth: Option<u32>) -> (SchedulerStep, Option<SchedulerStep>) {
     let step = |scheduler: &str, settings| SchedulerStep { scheduler: scheduler.into(), settings };
     let requests = |depth: u32| Setting::new("nr_requests", depth.to_string());
     let usual = depth.unwrap_or(USUAL_DEPTH);
     let writes = Setting::new("async_depth", (usual / 2).max(1).to_string());
     let none = step("none", depth.map(requests).into_iter().collect());
-    (step("mq-deadline", vec![requests(usual), writes]), none)
+    if in_order {
+        return (none, None);
+    }
+    (step("mq-deadline", vec![requests(usual), writes]), Some(none))
 }
 
 /// Divides `target` into the volumes that are asked for, or takes it whole.
